@@ -1,0 +1,91 @@
+"""What the cores need from outside: disk, files, time, randomness.
+
+The shells (``server``, ``client.aio``, ``testing``) implement these; everything from ``broker`` and
+``client.core`` down sees the world through them alone, so a test can replace all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+Buffer = bytes | bytearray | memoryview
+
+
+class File(Protocol):
+    """An open file. Positions and sizes are in bytes. Failures raise ``oncelog.errors.StorageError``."""
+
+    @property
+    def path(self) -> str: ...
+
+    def fileno(self) -> int:
+        """The descriptor for ``sendfile``, or -1 where the bytes are in memory."""
+        ...
+
+    def size(self) -> int: ...
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """At most ``size`` bytes from ``position``; fewer only at the end of the file."""
+        ...
+
+    def append(self, buffers: Sequence[Buffer]) -> None:
+        """All of ``buffers`` at the end of the file, or nothing: a short write is cut off again."""
+        ...
+
+    def write_at(self, position: int, data: Buffer) -> None: ...
+
+    def truncate(self, size: int) -> None: ...
+
+    def sync(self) -> None:
+        """Return when the content is on stable storage (fdatasync). Safe to call from another thread."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Disk(Protocol):
+    """The files below one data folder; paths are relative to it, with ``/``."""
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        """Open for reading and writing."""
+        ...
+
+    def exists(self, path: str) -> bool: ...
+
+    def list(self, path: str) -> Sequence[str]:
+        """Names in a folder, sorted; an absent folder is empty."""
+        ...
+
+    def make_folder(self, path: str) -> None:
+        """With its parents; nothing happens where it exists."""
+        ...
+
+    def size(self, path: str) -> int: ...
+
+    def read(self, path: str) -> bytes: ...
+
+    def write_atomic(self, path: str, data: bytes, *, sync: bool = True) -> None:
+        """Replace the whole file: temporary name, fsync, rename, fsync of the folder."""
+        ...
+
+    def rename(self, old: str, new: str) -> None:
+        """Files and folders; an existing file is replaced."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """Files, or folders with all that is in them; nothing happens where it does not exist."""
+        ...
+
+    def sync_folder(self, path: str) -> None: ...
+
+
+class Clock(Protocol):
+    def now_ms(self) -> int:
+        """Milliseconds since the epoch (UTC), for record timestamps and expiry."""
+        ...
+
+
+class Random(Protocol):
+    def token(self, size: int) -> bytes:
+        """``size`` unpredictable bytes, for identities (member ids, topic ids, cluster ids)."""
+        ...

@@ -1,0 +1,68 @@
+"""Names for the integers and pairs that must not be mixed up.
+
+``Offset`` counts records in a log, ``Position`` counts bytes in a file; mixing them corrupts data silently,
+so they are distinct to the type checker.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple, NewType
+
+Offset = NewType("Offset", int)
+Position = NewType("Position", int)
+ProducerId = NewType("ProducerId", int)
+
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+NO_SEQUENCE = -1
+NO_TIMESTAMP = -1
+NO_PARTITION_LEADER_EPOCH = -1
+MAX_SEQUENCE = 2**31 - 1
+MAX_EPOCH = 32767
+"""Only ever used in markers (KIP-360); a client is given at most ``MAX_EPOCH - 1``."""
+
+TRANSACTION_STATE_TOPIC = "__transaction_state"
+CONSUMER_OFFSETS_TOPIC = "__consumer_offsets"
+INTERNAL_TOPICS = frozenset({TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC})
+
+
+class TopicPartition(NamedTuple):
+    """One partition of a topic."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class IsolationLevel(IntEnum):
+    """Which records a reader may see (KIP-98)."""
+
+    READ_UNCOMMITTED = 0
+    READ_COMMITTED = 1
+
+
+class ProducerStamp(NamedTuple):
+    """The producer identity written into a batch (KIP-98)."""
+
+    producer_id: int
+    producer_epoch: int
+
+
+NO_PRODUCER = ProducerStamp(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+
+
+def java_hash_partition(name: str, partitions: int) -> int:
+    """Partition of an internal topic that owns ``name`` (a transactional id or a group).
+
+    Java's ``String.hashCode`` over UTF-16 code units, ``Utils.abs`` (the minimum becomes 0), modulo.
+    """
+    value = 0
+    units = name.encode("utf-16-be", "surrogatepass")
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
+    if value >= 0x80000000:
+        value -= 0x100000000
+    return (0 if value == -0x80000000 else abs(value)) % partitions

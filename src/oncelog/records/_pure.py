@@ -1,0 +1,312 @@
+"""The record codec in Python: the twin of ``_native.pyx``, used where that was not compiled.
+
+Both give the same results and refuse the same bytes in the same words; a property test holds them together. Called
+through :mod:`oncelog.records.native` only. The layout of a record is that of Kafka's ``DefaultRecord`` (KIP-98):
+varints are zigzag, of at most 5 or 10 bytes, and bits beyond 32 or 64 are dropped as Java drops them.
+"""
+
+from __future__ import annotations
+
+from oncelog.records.crc import Buffer
+from oncelog.records.errors import CorruptBatch
+from oncelog.records.record import Header, Headers, Record
+from oncelog.types import MAX_SEQUENCE, NO_TIMESTAMP
+
+_MIN_INT64 = -(2**63)
+_MAX_INT64 = 2**63 - 1
+
+NO_KEY = 1
+BAD_TIMESTAMP = 2
+
+PAST_END = "its length runs past the end of the batch"
+VARINT_TOO_LONG = "a number is longer than its type allows"
+TRUNCATED = "it ends inside a field"
+NEGATIVE_HEADERS = "its number of headers is negative"
+TOO_MANY_HEADERS = "it has no room for its number of headers"
+NEGATIVE_HEADER_KEY = "the length of a header's key is negative"
+LENGTH_MISMATCH = "its length differs from what it holds"
+BAD_OFFSET = "its offset is not after the one before it and inside the batch"
+
+
+class _Malformed(Exception):
+    """Why a record cannot be read; never leaves this module."""
+
+
+def _varint(data: bytes, position: int, end: int) -> tuple[int, int]:
+    """A 32-bit varint and the position after it; reads nothing from ``end`` on."""
+    value = shift = 0
+    while shift < 35:
+        if position >= end:
+            raise _Malformed(TRUNCATED)
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            value &= 0xFFFFFFFF
+            return value >> 1 ^ -(value & 1), position
+        shift += 7
+    raise _Malformed(VARINT_TOO_LONG)
+
+
+def _varlong(data: bytes, position: int, end: int) -> tuple[int, int]:
+    """A 64-bit varint and the position after it; reads nothing from ``end`` on."""
+    value = shift = 0
+    while shift < 70:
+        if position >= end:
+            raise _Malformed(TRUNCATED)
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            value &= 0xFFFFFFFFFFFFFFFF
+            return value >> 1 ^ -(value & 1), position
+        shift += 7
+    raise _Malformed(VARINT_TOO_LONG)
+
+
+def _to_int64(value: int) -> int:
+    """``value`` as Java's ``long`` arithmetic leaves it."""
+    value &= 0xFFFFFFFFFFFFFFFF
+    return value - (1 << 64) if value > _MAX_INT64 else value
+
+
+def _field(data: bytes, position: int, end: int) -> tuple[int, int]:
+    """Length of a nullable byte field (-1 for null) and the position of its first byte."""
+    length, position = _varint(data, position, end)
+    if length > end - position:
+        raise _Malformed(TRUNCATED)
+    return max(length, -1), position
+
+
+def _start(data: bytes, position: int) -> tuple[int, int, int, int]:
+    """The record at ``position``: timestamp delta, offset delta, position of the key's length, end of the record."""
+    length, position = _varint(data, position, len(data))
+    if not 0 <= length <= len(data) - position:
+        raise _Malformed(PAST_END)
+    end = position + length
+    if position >= end:
+        raise _Malformed(TRUNCATED)
+    timestamp_delta, position = _varlong(data, position + 1, end)
+    offset_delta, position = _varint(data, position, end)
+    return timestamp_delta, offset_delta, position, end
+
+
+def _header_count(data: bytes, position: int, end: int) -> tuple[int, int]:
+    count, position = _varint(data, position, end)
+    if count < 0:
+        raise _Malformed(NEGATIVE_HEADERS)
+    if count > end - position:
+        raise _Malformed(TOO_MANY_HEADERS)
+    return count, position
+
+
+def _header_key(data: bytes, position: int, end: int) -> tuple[int, int]:
+    length, position = _varint(data, position, end)
+    if length < 0:
+        raise _Malformed(NEGATIVE_HEADER_KEY)
+    if length > end - position:
+        raise _Malformed(TRUNCATED)
+    return length, position
+
+
+def _check_end(data: bytes, position: int) -> None:
+    if position != len(data):
+        raise CorruptBatch(f"{len(data) - position} bytes remain after the last record")
+
+
+def walk(
+    area: Buffer, count: int, base_timestamp: int, require_keys: bool, low: int, high: int
+) -> tuple[int, bool, list[tuple[int, int, int]]]:
+    """Check the structure of ``count`` records without building them.
+
+    :return: the largest timestamp (-1 when none is larger), whether the offset deltas are 0, 1, 2, ..., and for each
+        refused record (index, ``NO_KEY`` or ``BAD_TIMESTAMP``, timestamp): records without a key where
+        ``require_keys``, and records with a timestamp (other than -1) outside [low, high].
+    :raises CorruptBatch: the area does not hold exactly ``count`` well-formed records.
+    """
+    data = bytes(area)
+    position = 0
+    largest = NO_TIMESTAMP
+    sequential = True
+    refused: list[tuple[int, int, int]] = []
+    index = 0
+    try:
+        while index < count:
+            timestamp_delta, offset_delta, position, end = _start(data, position)
+            timestamp = _to_int64(base_timestamp + timestamp_delta)
+            key_length, position = _field(data, position, end)
+            value_length, position = _field(data, position + max(key_length, 0), end)
+            header_count, position = _header_count(data, position + max(value_length, 0), end)
+            for _ in range(header_count):
+                length, position = _header_key(data, position, end)
+                length, position = _field(data, position + length, end)
+                position += max(length, 0)
+            if position != end:
+                raise _Malformed(LENGTH_MISMATCH)
+            if offset_delta != index:
+                sequential = False
+            largest = max(largest, timestamp)
+            if require_keys and key_length < 0:
+                refused.append((index, NO_KEY, timestamp))
+            elif timestamp != NO_TIMESTAMP and not low <= timestamp <= high:
+                refused.append((index, BAD_TIMESTAMP, timestamp))
+            index += 1
+    except _Malformed as error:
+        raise CorruptBatch(f"record {index} of the batch is malformed: {error}") from None
+    _check_end(data, position)
+    return largest, sequential, refused
+
+
+def decode(
+    area: Buffer,
+    count: int,
+    base_offset: int,
+    last_offset_delta: int | None,
+    base_timestamp: int,
+    base_sequence: int,
+    append_time: int | None,
+) -> list[Record]:
+    """The records of an unpacked area.
+
+    ``append_time`` replaces every timestamp where it is given. Offset deltas may leave gaps (compaction) but must rise
+    and stay within ``last_offset_delta``; with None they are not looked at.
+
+    :raises CorruptBatch: the area does not hold exactly ``count`` well-formed records.
+    """
+    data = bytes(area)
+    position = 0
+    previous = -1
+    records: list[Record] = []
+    try:
+        while len(records) < count:
+            timestamp_delta, offset_delta, position, end = _start(data, position)
+            length, position = _field(data, position, end)
+            key = None if length < 0 else data[position : position + length]
+            length, position = _field(data, position + max(length, 0), end)
+            value = None if length < 0 else data[position : position + length]
+            header_count, position = _header_count(data, position + max(length, 0), end)
+            headers: tuple[Header, ...] = ()
+            if header_count:
+                headers, position = _headers(data, position, end, header_count)
+            if position != end:
+                raise _Malformed(LENGTH_MISMATCH)
+            if last_offset_delta is not None and not previous < offset_delta <= last_offset_delta:
+                raise _Malformed(BAD_OFFSET)
+            previous = offset_delta
+            timestamp = _to_int64(base_timestamp + timestamp_delta) if append_time is None else append_time
+            sequence = (base_sequence + offset_delta) & MAX_SEQUENCE if base_sequence >= 0 else -1
+            records.append(Record(_to_int64(base_offset + offset_delta), timestamp, key, value, headers, sequence))
+    except _Malformed as error:
+        raise CorruptBatch(f"record {len(records)} of the batch is malformed: {error}") from None
+    _check_end(data, position)
+    return records
+
+
+def _headers(data: bytes, position: int, end: int, count: int) -> tuple[tuple[Header, ...], int]:
+    headers: list[Header] = []
+    for _ in range(count):
+        length, position = _header_key(data, position, end)
+        key = data[position : position + length].decode("utf-8", "replace")
+        length, position = _field(data, position + length, end)
+        headers.append((key, None if length < 0 else data[position : position + length]))
+        position += max(length, 0)
+    return tuple(headers), position
+
+
+def _encode_varint(value: int) -> bytes:
+    value = value << 1 ^ value >> 63
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+_SMALL = [_encode_varint(value) for value in range(1024)]
+"""Encodings of the numbers that nearly every length and delta is."""
+_NULL = _encode_varint(-1)
+
+
+def _varint_bytes(value: int) -> bytes:
+    return _SMALL[value] if 0 <= value < 1024 else _encode_varint(value)
+
+
+class RecordArea:
+    """The growing record area of one batch: records one after the other, not packed.
+
+    Deltas count from the first record's timestamp, or from ``base_timestamp`` where it is given. ``base_timestamp`` and
+    ``max_timestamp`` are -1 while there is no record.
+    """
+
+    __slots__ = ("_fixed_base", "_parts", "base_timestamp", "count", "max_timestamp", "size_bytes")
+
+    def __init__(self, base_timestamp: int | None = None) -> None:
+        self._parts: list[bytes] = []
+        self._fixed_base = base_timestamp is not None
+        self.base_timestamp = NO_TIMESTAMP if base_timestamp is None else base_timestamp
+        self.max_timestamp = NO_TIMESTAMP
+        self.count = 0
+        self.size_bytes = 0
+
+    def append(self, timestamp: int, key: Buffer | None, value: Buffer | None, headers: Headers = ()) -> int:
+        """Add a record one offset after the last one; returns the size of the area in bytes."""
+        return self.append_at(self.count, timestamp, key, value, headers)
+
+    def append_at(
+        self, offset_delta: int, timestamp: int, key: Buffer | None, value: Buffer | None, headers: Headers = ()
+    ) -> int:
+        """Add a record at an offset of its own (compaction leaves gaps); returns the size of the area in bytes."""
+        if not _MIN_INT64 <= timestamp <= _MAX_INT64:
+            raise OverflowError(f"timestamp {timestamp} is not a 64-bit integer")
+        if not 0 <= offset_delta <= 0x7FFFFFFF:
+            raise OverflowError(f"offset delta {offset_delta} is negative or not a 32-bit integer")
+        base = self.base_timestamp if self.count or self._fixed_base else timestamp
+        parts = [b"\x00", _varint_bytes(_to_int64(timestamp - base)), _varint_bytes(offset_delta)]
+        for field in (key, value):
+            if field is None:
+                parts.append(_NULL)
+            else:
+                field = bytes(field) if type(field) is not bytes else field
+                parts.append(_varint_bytes(len(field)))
+                parts.append(field)
+        parts.append(_varint_bytes(len(headers)))
+        for name, content in headers:
+            encoded = name.encode()
+            parts.append(_varint_bytes(len(encoded)))
+            parts.append(encoded)
+            if content is None:
+                parts.append(_NULL)
+            else:
+                parts.append(_varint_bytes(len(content)))
+                parts.append(bytes(content))
+        body = b"".join(parts)
+        length = _varint_bytes(len(body))
+        self._parts.append(length)
+        self._parts.append(body)
+        self.base_timestamp = base
+        self.max_timestamp = max(self.max_timestamp, timestamp)
+        self.count += 1
+        self.size_bytes += len(length) + len(body)
+        return self.size_bytes
+
+    def to_bytes(self) -> bytes:
+        """The area so far."""
+        return b"".join(self._parts)
+
+
+def murmur2(data: Buffer) -> int:
+    """Java's murmur2 (``org.apache.kafka.common.utils.Utils``), as an unsigned 32-bit integer."""
+    data = bytes(data)
+    length = len(data)
+    mask = 0xFFFFFFFF
+    h = (0x9747B28C ^ length) & mask
+    whole = length & ~3
+    for position in range(0, whole, 4):
+        k = int.from_bytes(data[position : position + 4], "little") * 0x5BD1E995 & mask
+        k = (k ^ k >> 24) * 0x5BD1E995 & mask
+        h = (h * 0x5BD1E995 & mask) ^ k
+    if length != whole:
+        h = (h ^ int.from_bytes(data[whole:], "little")) * 0x5BD1E995 & mask
+    h = (h ^ h >> 13) * 0x5BD1E995 & mask
+    return h ^ h >> 15

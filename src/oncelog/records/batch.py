@@ -1,0 +1,451 @@
+"""Record batches, format v2: headers, records, building, and rewriting in place.
+
+Called by the log (headers, offsets and epochs), the broker (:mod:`oncelog.records.validation`), the coordinators
+(their own records), the producer (:class:`BatchBuilder`, :func:`stamp_producer`), the consumer
+(:func:`decode_records`) and Spark.
+
+A batch is 61 bytes of header and a record area; only the area is packed. The CRC covers everything from the attributes
+on, so base offset and leader epoch may be rewritten without a new one. Source: KIP-98, Kafka's ``DefaultRecordBatch``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from struct import Struct
+from typing import NamedTuple
+
+from oncelog.records.compression import DEFAULT_LIMIT_BYTES, Compression, compress, decompress
+from oncelog.records.crc import Buffer, crc32c
+from oncelog.records.errors import CorruptBatch
+from oncelog.records.native import RecordArea, decode
+from oncelog.records.record import Header, Headers, Record, decrement_sequence, increment_sequence
+from oncelog.types import (
+    NO_PARTITION_LEADER_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+)
+
+__all__ = [
+    "HEADER_SIZE_BYTES",
+    "LOG_OVERHEAD_BYTES",
+    "BatchBuilder",
+    "BatchHeader",
+    "Buffer",
+    "Compression",
+    "CorruptBatch",
+    "Header",
+    "Headers",
+    "Record",
+    "TimestampType",
+    "decode_records",
+    "decrement_sequence",
+    "encode_batch",
+    "encode_empty_batch",
+    "increment_sequence",
+    "iter_headers",
+    "read_header",
+    "record_area",
+    "stamp_base_offset_and_epoch",
+    "stamp_producer",
+    "stamp_timestamps",
+    "verify_crc",
+]
+
+MAGIC = 2
+HEADER_SIZE_BYTES = 61
+LOG_OVERHEAD_BYTES = 12
+"""Base offset and batch length: what comes before the bytes that the length counts."""
+
+CODEC_MASK = 0x07
+TIMESTAMP_TYPE_BIT = 0x08
+TRANSACTIONAL_BIT = 0x10
+CONTROL_BIT = 0x20
+DELETE_HORIZON_BIT = 0x40
+
+_HEADER = Struct(">qiibIhiqqqhii")
+_LENGTH_AND_MAGIC = Struct(">i4xb")
+_OFFSET = Struct(">q")
+_INT32 = Struct(">i")
+_UINT32 = Struct(">I")
+_PRODUCER = Struct(">qhi")
+_ATTRIBUTES = Struct(">h")
+_TIMESTAMP = Struct(">q")
+_LENGTH_AT, _EPOCH_AT, _MAGIC_AT, _CRC_AT, _ATTRIBUTES_AT = 8, 12, 16, 17, 21
+_MAX_TIMESTAMP_AT, _PRODUCER_AT = 35, 43
+_MAX_BATCH_BYTES = 2**31 - 1
+
+
+class TimestampType(IntEnum):
+    """Whose clock dates the records: the producer's, or the leader's at the append."""
+
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1
+
+    @classmethod
+    def from_name(cls, name: str) -> TimestampType:
+        """The type called ``CreateTime`` or ``LogAppendTime`` in the setting ``message.timestamp.type``."""
+        return {"CreateTime": cls.CREATE_TIME, "LogAppendTime": cls.LOG_APPEND_TIME}[name]
+
+
+class BatchHeader(NamedTuple):
+    """A batch's header under Kafka's names; timestamps in ms.
+
+    ``last_offset`` is the last offset the batch ever held: compaction removes records, not offsets.
+    """
+
+    base_offset: int
+    batch_length: int
+    partition_leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records_count: int
+
+    @property
+    def compression(self) -> Compression:
+        """:raises CorruptBatch: the attributes name a codec that does not exist."""
+        code = self.attributes & CODEC_MASK
+        if code > Compression.ZSTD:
+            raise CorruptBatch(f"the batch at offset {self.base_offset} names codec {code}, which does not exist")
+        return Compression(code)
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        return TimestampType.LOG_APPEND_TIME if self.attributes & TIMESTAMP_TYPE_BIT else TimestampType.CREATE_TIME
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & TRANSACTIONAL_BIT)
+
+    @property
+    def is_control(self) -> bool:
+        return bool(self.attributes & CONTROL_BIT)
+
+    @property
+    def has_delete_horizon(self) -> bool:
+        return bool(self.attributes & DELETE_HORIZON_BIT)
+
+    @property
+    def has_producer_id(self) -> bool:
+        return self.producer_id > NO_PRODUCER_ID
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """When compaction may drop the batch's tombstones or marker (KIP-534); it lies where the base timestamp was."""
+        return self.base_timestamp if self.attributes & DELETE_HORIZON_BIT else None
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def size_bytes(self) -> int:
+        return LOG_OVERHEAD_BYTES + self.batch_length
+
+    @property
+    def last_sequence(self) -> int:
+        """Sequence of the last record, wrapped; -1 where the batch has none."""
+        if self.base_sequence == NO_SEQUENCE:
+            return NO_SEQUENCE
+        return increment_sequence(self.base_sequence, self.last_offset_delta)
+
+
+# --- reading ------------------------------------------------------------------------------------------------------
+
+
+def read_header(buf: Buffer, position: int = 0) -> BatchHeader:
+    """The header of the batch at ``position``. The batch need not be whole, its header must be; the CRC is not checked.
+
+    :raises CorruptBatch: too few bytes, another magic than 2, or a length below a header's.
+    """
+    if len(buf) - position < HEADER_SIZE_BYTES:
+        raise CorruptBatch(f"a batch header needs {HEADER_SIZE_BYTES} bytes, {len(buf) - position} are left")
+    header = BatchHeader._make(_HEADER.unpack_from(buf, position))
+    if header.magic != MAGIC:
+        raise CorruptBatch(f"the batch at offset {header.base_offset} has format {header.magic}, only 2 is supported")
+    if header.batch_length < HEADER_SIZE_BYTES - LOG_OVERHEAD_BYTES:
+        raise CorruptBatch(f"the batch at offset {header.base_offset} claims a length of {header.batch_length} bytes")
+    return header
+
+
+def iter_headers(buf: Buffer, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
+    """Position and header of every whole batch from ``position`` on; a last, incomplete one is left out, as in a Fetch.
+
+    :raises CorruptBatch: as :func:`read_header`, at the batch that is wrong.
+    """
+    end = len(buf)
+    while end - position >= HEADER_SIZE_BYTES:
+        header = read_header(buf, position)
+        size_bytes = header.size_bytes
+        if size_bytes > end - position:
+            return
+        yield position, header
+        position += size_bytes
+
+
+def verify_crc(buf: Buffer, position: int = 0) -> bool:
+    """Whether the batch at ``position`` is whole and its CRC is that of its bytes."""
+    view = memoryview(buf)
+    if len(view) - position < HEADER_SIZE_BYTES:
+        return False
+    end = position + LOG_OVERHEAD_BYTES + int(_INT32.unpack_from(view, position + _LENGTH_AT)[0])
+    if not position + HEADER_SIZE_BYTES <= end <= len(view):
+        return False
+    stored = int(_UINT32.unpack_from(view, position + _CRC_AT)[0])
+    return stored == crc32c(view[position + _ATTRIBUTES_AT : end])
+
+
+def record_area(
+    buf: Buffer, position: int, header: BatchHeader, max_size_bytes: int = DEFAULT_LIMIT_BYTES
+) -> memoryview | bytes:
+    """The records of the batch at ``position``, unpacked; not copied where they were not packed.
+
+    :raises CorruptBatch: the batch is not whole, or its codec refuses the bytes.
+    """
+    end = position + header.size_bytes
+    if end > len(buf):
+        raise CorruptBatch(f"the batch at offset {header.base_offset} is cut off")
+    area = memoryview(buf)[position + HEADER_SIZE_BYTES : end]
+    codec = header.compression
+    if codec is Compression.NONE or (header.records_count == 0 and not area):
+        return area
+    return decompress(codec, area, max_size_bytes)
+
+
+def decode_records(
+    buf: Buffer, position: int = 0, *, check_crc: bool = True, max_size_bytes: int = DEFAULT_LIMIT_BYTES
+) -> list[Record]:
+    """Every record of the batch at ``position``, control records included.
+
+    LogAppendTime gives every record the batch's largest timestamp.
+
+    :raises CorruptBatch: the CRC differs, the codec refuses the bytes or they unpack to more than ``max_size_bytes``,
+        or the area is not exactly ``records_count`` well-formed records with rising offsets within the batch.
+    """
+    header = read_header(buf, position)
+    if check_crc and not verify_crc(buf, position):
+        raise CorruptBatch(f"the batch at offset {header.base_offset} is cut off or its CRC differs")
+    area = record_area(buf, position, header, max_size_bytes)
+    append_time = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_BIT else None
+    return decode(
+        area,
+        header.records_count,
+        header.base_offset,
+        header.last_offset_delta,
+        header.base_timestamp,
+        header.base_sequence,
+        append_time,
+    )
+
+
+# --- building -----------------------------------------------------------------------------------------------------
+
+
+def assemble(header: BatchHeader, area: Buffer) -> bytearray:
+    """A batch of ``header`` and ``area``; length and CRC are computed, what the header says of them is not used."""
+    size_bytes = HEADER_SIZE_BYTES + len(area)
+    if size_bytes > _MAX_BATCH_BYTES:
+        raise ValueError(f"a batch of {size_bytes} bytes is larger than the format allows; append fewer records")
+    batch = bytearray(HEADER_SIZE_BYTES)
+    _HEADER.pack_into(batch, 0, *header._replace(batch_length=size_bytes - LOG_OVERHEAD_BYTES, magic=MAGIC, crc=0))
+    batch += area
+    _set_crc(batch, 0, size_bytes)
+    return batch
+
+
+def _attributes(
+    codec: Compression, timestamp_type: TimestampType, transactional: bool, control: bool, delete_horizon: bool = False
+) -> int:
+    return (
+        codec
+        | (TIMESTAMP_TYPE_BIT if timestamp_type else 0)
+        | (TRANSACTIONAL_BIT if transactional else 0)
+        | (CONTROL_BIT if control else 0)
+        | (DELETE_HORIZON_BIT if delete_horizon else 0)
+    )
+
+
+class BatchBuilder:
+    """Gathers records of one batch, one offset after the other, and builds it.
+
+    ``append(timestamp, key, value, headers=())`` takes a timestamp in ms, bytes or None, and pairs of str and bytes or
+    None; it returns the size in bytes of the record area so far, before packing.
+    """
+
+    __slots__ = ("_area", "append")
+
+    def __init__(self) -> None:
+        self._area = RecordArea()
+        # The area's own method, not one around it: this call is the producer's hottest.
+        self.append = self._area.append
+
+    @property
+    def count(self) -> int:
+        """Records so far."""
+        return self._area.count
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the batch if it is built now without packing."""
+        return HEADER_SIZE_BYTES + self._area.size_bytes
+
+    @property
+    def max_timestamp(self) -> int:
+        """Largest timestamp so far in ms, -1 without records."""
+        return self._area.max_timestamp
+
+    def build(
+        self,
+        *,
+        compression: Compression = Compression.NONE,
+        level: int | None = None,
+        base_offset: int = 0,
+        partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
+        producer_id: int = NO_PRODUCER_ID,
+        producer_epoch: int = NO_PRODUCER_EPOCH,
+        base_sequence: int = NO_SEQUENCE,
+        transactional: bool = False,
+        control: bool = False,
+        timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+    ) -> bytearray:
+        """The batch; the builder is left as it was. The bytearray is the caller's and may be stamped.
+
+        :raises ValueError: there is no record, or the batch would be larger than the format allows.
+        """
+        area = self._area
+        if not area.count:
+            raise ValueError("a batch needs at least one record")
+        records = area.to_bytes()
+        header = BatchHeader(
+            base_offset=base_offset,
+            batch_length=0,
+            partition_leader_epoch=partition_leader_epoch,
+            magic=MAGIC,
+            crc=0,
+            attributes=_attributes(compression, timestamp_type, transactional, control),
+            last_offset_delta=area.count - 1,
+            base_timestamp=area.base_timestamp,
+            max_timestamp=area.max_timestamp,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+            records_count=area.count,
+        )
+        return assemble(header, compress(compression, records, level) if compression else records)
+
+
+def encode_batch(
+    records: Iterable[Record],
+    *,
+    base_offset: int = 0,
+    last_offset: int | None = None,
+    compression: Compression = Compression.NONE,
+    level: int | None = None,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_PRODUCER_EPOCH,
+    base_sequence: int = NO_SEQUENCE,
+    transactional: bool = False,
+    control: bool = False,
+    partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+    delete_horizon_ms: int | None = None,
+) -> bytes:
+    """A batch of records that keep their own offsets, which may leave gaps: what compaction and dumps need.
+
+    ``record.sequence`` is not used: sequences follow from ``base_sequence``. ``last_offset`` is the batch's last
+    offset where that is not the last record's.
+
+    :raises ValueError: no records, or offsets that do not rise from ``base_offset``.
+    """
+    area = RecordArea(delete_horizon_ms)
+    previous = base_offset - 1
+    for record in records:
+        if record.offset <= previous:
+            raise ValueError(f"offset {record.offset} does not follow {previous}")
+        previous = record.offset
+        area.append_at(record.offset - base_offset, record.timestamp, record.key, record.value, record.headers)
+    if not area.count:
+        raise ValueError("a batch needs at least one record")
+    if last_offset is not None and last_offset < previous:
+        raise ValueError(f"last offset {last_offset} is before the record at {previous}")
+    packed = area.to_bytes()
+    header = BatchHeader(
+        base_offset=base_offset,
+        batch_length=0,
+        partition_leader_epoch=partition_leader_epoch,
+        magic=MAGIC,
+        crc=0,
+        attributes=_attributes(compression, timestamp_type, transactional, control, delete_horizon_ms is not None),
+        last_offset_delta=(previous if last_offset is None else last_offset) - base_offset,
+        base_timestamp=area.base_timestamp,
+        max_timestamp=area.max_timestamp,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        records_count=area.count,
+    )
+    return bytes(assemble(header, compress(compression, packed, level) if compression else packed))
+
+
+def encode_empty_batch(header: BatchHeader) -> bytes:
+    """What compaction leaves of a batch whose records are all gone but whose offsets and sequences still count.
+
+    Offsets, producer fields, leader epoch, largest timestamp, and the timestamp type, transactional and control bits
+    stay; source: ``DefaultRecordBatch.writeEmptyHeader``.
+    """
+    kept = header.attributes & (TIMESTAMP_TYPE_BIT | TRANSACTIONAL_BIT | CONTROL_BIT)
+    return bytes(assemble(header._replace(attributes=kept, base_timestamp=NO_TIMESTAMP, records_count=0), b""))
+
+
+# --- rewriting in place -------------------------------------------------------------------------------------------
+
+
+def _set_crc(batch: bytearray | memoryview, position: int, end: int) -> None:
+    _UINT32.pack_into(batch, position + _CRC_AT, crc32c(memoryview(batch)[position + _ATTRIBUTES_AT : end]))
+
+
+def _end(batch: bytearray | memoryview, position: int) -> int:
+    return position + LOG_OVERHEAD_BYTES + int(_INT32.unpack_from(batch, position + _LENGTH_AT)[0])
+
+
+def stamp_producer(
+    batch: bytearray, producer_id: int, producer_epoch: int, base_sequence: int, transactional: bool
+) -> None:
+    """Write a producer's identity and the first sequence into a batch, with a new CRC."""
+    _PRODUCER.pack_into(batch, _PRODUCER_AT, producer_id, producer_epoch, base_sequence)
+    (attributes,) = _ATTRIBUTES.unpack_from(batch, _ATTRIBUTES_AT)
+    attributes = attributes | TRANSACTIONAL_BIT if transactional else attributes & ~TRANSACTIONAL_BIT
+    _ATTRIBUTES.pack_into(batch, _ATTRIBUTES_AT, attributes)
+    _set_crc(batch, 0, _end(batch, 0))
+
+
+def stamp_base_offset_and_epoch(
+    buf: bytearray | memoryview, position: int, base_offset: int, leader_epoch: int
+) -> None:
+    """Write what the leader assigns to the batch at ``position``. The CRC does not cover these fields."""
+    _OFFSET.pack_into(buf, position, base_offset)
+    _INT32.pack_into(buf, position + _EPOCH_AT, leader_epoch)
+
+
+def stamp_timestamps(
+    buf: bytearray | memoryview, position: int, timestamp_type: TimestampType, max_timestamp: int
+) -> None:
+    """Write timestamp type and largest timestamp (ms) into the batch at ``position``, with a new CRC."""
+    (attributes,) = _ATTRIBUTES.unpack_from(buf, position + _ATTRIBUTES_AT)
+    attributes = attributes | TIMESTAMP_TYPE_BIT if timestamp_type else attributes & ~TIMESTAMP_TYPE_BIT
+    _ATTRIBUTES.pack_into(buf, position + _ATTRIBUTES_AT, attributes)
+    _TIMESTAMP.pack_into(buf, position + _MAX_TIMESTAMP_AT, max_timestamp)
+    _set_crc(buf, position, _end(buf, position))

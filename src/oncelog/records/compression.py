@@ -1,0 +1,287 @@
+"""The codecs of record batches, in the framing that Kafka's Java classes write and read.
+
+Called by :mod:`oncelog.records.batch` and :mod:`oncelog.records.validation`. Output never depends on anything but
+the arguments. Unpacking never takes much more memory than the caller's limit, whatever the bytes claim: lz4 and zstd
+state how large a block may become, snappy how large it is, and gzip is unpacked piece by piece.
+
+Sources: Kafka's ``Lz4BlockOutputStream``, ``Lz4BlockInputStream`` and ``SnappyCompression``; the frame formats of
+lz4 and zstd (RFC 8878); KIP-57, KIP-110, KIP-390.
+"""
+
+from __future__ import annotations
+
+import zlib
+from enum import IntEnum
+from struct import Struct
+
+import cramjam
+
+from oncelog.records.crc import Buffer
+from oncelog.records.errors import CorruptBatch
+
+DEFAULT_LIMIT_BYTES = 256 * 1024 * 1024
+"""What one batch may unpack to where the caller has no limit of its own."""
+
+
+class Compression(IntEnum):
+    """A codec by its number in a batch's attributes; names as in the setting ``compression.type``."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+    @classmethod
+    def from_name(cls, name: str) -> Compression:
+        """The codec called ``name`` in settings; ``uncompressed`` is the topic setting's word for ``none``."""
+        if name == "uncompressed":
+            return cls.NONE
+        try:
+            return cls[name.upper()]
+        except KeyError:
+            raise ValueError(f"no codec is called {name!r}; there are none, gzip, snappy, lz4 and zstd") from None
+
+
+def compress(codec: Compression, data: Buffer, level: int | None = None) -> bytes:
+    """``data`` packed by ``codec``.
+
+    ``level`` has the meaning of ``compression.{gzip,lz4,zstd}.level``; None, and Kafka's defaults (-1, 9 and 3),
+    choose what Java chooses by default, which is lz4's fast mode, not its level 9. snappy has no levels.
+    """
+    match codec:
+        case Compression.NONE:
+            return bytes(data)
+        case Compression.GZIP:
+            packer = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+            return packer.compress(data) + packer.flush()
+        case Compression.SNAPPY:
+            return _compress_xerial(memoryview(data))
+        case Compression.LZ4:
+            return _compress_lz4(memoryview(data), level)
+        case Compression.ZSTD:
+            return bytes(cramjam.zstd.compress(data, level=3 if level is None else level))
+
+
+def decompress(codec: Compression, data: Buffer, max_size_bytes: int = DEFAULT_LIMIT_BYTES) -> bytes:
+    """What was packed into ``data``.
+
+    :raises CorruptBatch: the bytes are not what ``codec`` writes, or hold more than ``max_size_bytes``.
+    """
+    match codec:
+        case Compression.NONE:
+            return bytes(data)
+        case Compression.GZIP:
+            return _decompress_gzip(data, max_size_bytes)
+        case Compression.SNAPPY:
+            return _decompress_snappy(memoryview(data), max_size_bytes)
+        case Compression.LZ4:
+            bound = _lz4_bound(memoryview(data))
+            return _decompress_bounded(codec, data, bound, max_size_bytes)
+        case Compression.ZSTD:
+            bound = _zstd_bound(memoryview(data))
+            return _decompress_bounded(codec, data, bound, max_size_bytes)
+
+
+def _too_large(codec: str, max_size_bytes: int) -> CorruptBatch:
+    return CorruptBatch(f"{codec} data unpacks to more than the limit of {max_size_bytes} bytes")
+
+
+# --- gzip ---------------------------------------------------------------------------------------------------------
+
+
+def _decompress_gzip(data: Buffer, max_size_bytes: int) -> bytes:
+    """All members of a gzip stream; a stream may be several, one after the other (RFC 1952)."""
+    parts: list[bytes] = []
+    room = max_size_bytes
+    rest: Buffer = data
+    while True:
+        unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        try:
+            part = unpacker.decompress(rest, room + 1)
+        except zlib.error as error:
+            raise CorruptBatch(f"gzip data is corrupt: {error}") from error
+        room -= len(part)
+        if room < 0:
+            raise _too_large("gzip", max_size_bytes)
+        if not unpacker.eof:
+            raise CorruptBatch("gzip data is corrupt: it ends before its end mark")
+        parts.append(part)
+        rest = unpacker.unused_data
+        if not rest:
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+# --- snappy -------------------------------------------------------------------------------------------------------
+
+_XERIAL_MAGIC = b"\x82SNAPPY\x00"
+_XERIAL_HEADER = _XERIAL_MAGIC + b"\x00\x00\x00\x01\x00\x00\x00\x01"
+_XERIAL_BLOCK_BYTES = 32 * 1024
+_INT32 = Struct(">i")
+
+
+def _compress_xerial(data: memoryview) -> bytes:
+    """Java's framing: a header, then raw snappy blocks of up to 32 KiB of input, each after its length."""
+    parts = [_XERIAL_HEADER]
+    for start in range(0, len(data), _XERIAL_BLOCK_BYTES):
+        block = bytes(cramjam.snappy.compress_raw(data[start : start + _XERIAL_BLOCK_BYTES]))
+        parts.append(_INT32.pack(len(block)))
+        parts.append(block)
+    return b"".join(parts)
+
+
+def _decompress_snappy(data: memoryview, max_size_bytes: int) -> bytes:
+    """Java's framing, or the single raw block that librdkafka writes."""
+    if data[:8] != _XERIAL_MAGIC:
+        return _decompress_snappy_block(data, max_size_bytes, max_size_bytes)
+    position = len(_XERIAL_HEADER)
+    if len(data) < position:
+        raise CorruptBatch("snappy data is corrupt: it ends inside its header")
+    parts: list[bytes] = []
+    room = max_size_bytes
+    while position < len(data):
+        if len(data) - position < 4:
+            raise CorruptBatch("snappy data is corrupt: it ends inside a block's length")
+        (length,) = _INT32.unpack_from(data, position)
+        position += 4
+        if not 0 <= length <= len(data) - position:
+            raise CorruptBatch(f"snappy data is corrupt: a block of {length} bytes does not fit")
+        part = _decompress_snappy_block(data[position : position + length], room, max_size_bytes)
+        parts.append(part)
+        room -= len(part)
+        position += length
+    return b"".join(parts)
+
+
+def _decompress_snappy_block(block: memoryview, room: int, max_size_bytes: int) -> bytes:
+    try:
+        if cramjam.snappy.decompress_raw_len(block) > room:
+            raise _too_large("snappy", max_size_bytes)
+        return bytes(cramjam.snappy.decompress_raw(block))
+    except cramjam.DecompressionError as error:
+        raise CorruptBatch(f"snappy data is corrupt: {error}") from error
+
+
+# --- lz4 ----------------------------------------------------------------------------------------------------------
+
+_UINT32_LE = Struct("<I")
+_LZ4_MAGIC = b"\x04\x22\x4d\x18"
+_LZ4_HEADER = _LZ4_MAGIC + b"\x60\x40\x82"
+"""Version 1, independent blocks of up to 64 KiB, no checksums, no content size; the last byte is xxh32 of the two
+before.
+"""
+_LZ4_BLOCK_BYTES = 64 * 1024
+_LZ4_STORED = 0x80000000
+_LZ4_DEFAULT_LEVEL = 9
+_LZ4_HIGHEST_LEVEL = 12
+
+
+def _compress_lz4(data: memoryview, level: int | None) -> bytes:
+    """The frame that Java's ``Lz4BlockOutputStream`` writes. Java refuses blocks that depend on one another."""
+    parts = [_LZ4_HEADER]
+    for start in range(0, len(data), _LZ4_BLOCK_BYTES):
+        block = data[start : start + _LZ4_BLOCK_BYTES]
+        if level is None or level == _LZ4_DEFAULT_LEVEL:
+            packed = bytes(cramjam.lz4.compress_block(block, store_size=False))
+        else:
+            effort = min(level, _LZ4_HIGHEST_LEVEL)
+            packed = bytes(
+                cramjam.lz4.compress_block(block, mode="high_compression", compression=effort, store_size=False)
+            )
+        if len(packed) < len(block):
+            parts.append(_UINT32_LE.pack(len(packed)))
+            parts.append(packed)
+        else:
+            parts.append(_UINT32_LE.pack(len(block) | _LZ4_STORED))
+            parts.append(bytes(block))
+    parts.append(b"\x00\x00\x00\x00")
+    return b"".join(parts)
+
+
+def _lz4_bound(data: memoryview) -> int:
+    """The most that an lz4 frame can unpack to, from its block lengths alone.
+
+    Refuses what Java's ``Lz4BlockInputStream`` refuses, so that a batch stored for one reader is readable by all:
+    blocks that depend on one another, and blocks above the declared size.
+    """
+    if len(data) < 7 or data[:4] != _LZ4_MAGIC:
+        raise CorruptBatch("lz4 data is corrupt: it does not begin with a frame")
+    flags, descriptor = data[4], data[5]
+    if flags >> 6 != 1 or not flags & 0x20:
+        raise CorruptBatch("lz4 data is not readable: Kafka takes frames of version 1 with independent blocks only")
+    size_code = descriptor >> 4 & 7
+    if size_code < 4:
+        raise CorruptBatch(f"lz4 data is corrupt: unknown block size {size_code}")
+    block_max_bytes = 1 << (8 + 2 * size_code)
+    checksum_bytes = 4 if flags & 0x10 else 0
+    position = 7 + (8 if flags & 0x08 else 0)
+    bound = 0
+    while position + 4 <= len(data):
+        (length,) = _UINT32_LE.unpack_from(data, position)
+        position += 4
+        if length == 0:
+            return bound
+        stored = length & ~_LZ4_STORED
+        if stored > block_max_bytes:
+            raise CorruptBatch(f"lz4 data is corrupt: a block of {stored} bytes, the frame allows {block_max_bytes}")
+        bound += stored if length & _LZ4_STORED else block_max_bytes
+        position += stored + checksum_bytes
+    raise CorruptBatch("lz4 data is corrupt: it ends before its end mark")
+
+
+# --- zstd ---------------------------------------------------------------------------------------------------------
+
+_ZSTD_MAGIC = 0xFD2FB528
+_ZSTD_SKIPPABLE_MAGIC = 0x184D2A50
+_ZSTD_BLOCK_BYTES = 128 * 1024
+_ZSTD_DICTIONARY_ID_BYTES = (0, 1, 2, 4)
+_ZSTD_CONTENT_SIZE_BYTES = (0, 2, 4, 8)
+
+
+def _zstd_bound(data: memoryview) -> int:
+    """The most that a series of zstd frames can unpack to, from their block headers alone (RFC 8878)."""
+    position = 0
+    bound = 0
+    while position < len(data):
+        if len(data) - position < 8:
+            raise CorruptBatch("zstd data is corrupt: it ends inside a frame header")
+        (magic,) = _UINT32_LE.unpack_from(data, position)
+        if magic & ~0xF == _ZSTD_SKIPPABLE_MAGIC:
+            (length,) = _UINT32_LE.unpack_from(data, position + 4)
+            position += 8 + length
+            continue
+        if magic != _ZSTD_MAGIC:
+            raise CorruptBatch("zstd data is corrupt: it does not begin with a frame")
+        descriptor = data[position + 4]
+        single_segment = descriptor & 0x20
+        content_size_bytes = _ZSTD_CONTENT_SIZE_BYTES[descriptor >> 6] or (1 if single_segment else 0)
+        position += 5 + (0 if single_segment else 1) + _ZSTD_DICTIONARY_ID_BYTES[descriptor & 3] + content_size_bytes
+        last = False
+        while not last:
+            if position + 3 > len(data):
+                raise CorruptBatch("zstd data is corrupt: it ends inside a block header")
+            block = data[position] | data[position + 1] << 8 | data[position + 2] << 16
+            last, kind, length = bool(block & 1), block >> 1 & 3, block >> 3
+            bound += length if kind < 2 else _ZSTD_BLOCK_BYTES
+            position += 3 + (1 if kind == 1 else length)
+        position += 4 if descriptor & 4 else 0
+    return bound
+
+
+def _decompress_bounded(codec: Compression, data: Buffer, bound: int, max_size_bytes: int) -> bytes:
+    """Unpack ``data``, into a buffer of the limit's size where the bound does not already rule out a bomb."""
+    name = codec.name.lower()
+    unpacker = cramjam.lz4 if codec is Compression.LZ4 else cramjam.zstd
+    try:
+        if bound <= max_size_bytes:
+            return bytes(unpacker.decompress(data))
+    except cramjam.DecompressionError as error:
+        raise CorruptBatch(f"{name} data is corrupt: {error}") from error
+    room = bytearray(max_size_bytes)
+    try:
+        size = unpacker.decompress_into(data, room)
+    except cramjam.DecompressionError as error:
+        raise CorruptBatch(
+            f"{name} data is corrupt or unpacks to more than the limit of {max_size_bytes} bytes: {error}"
+        ) from error
+    return bytes(memoryview(room)[:size])

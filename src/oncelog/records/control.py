@@ -1,0 +1,109 @@
+"""Control records: the markers that commit or abort a transaction in a partition.
+
+Called by the partition (which writes markers), recovery and fetch (which read them), ``dump-log`` and the consumer
+(which never delivers them). Source: KIP-98, Kafka's ``ControlRecordType`` and ``EndTransactionMarker``.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from struct import Struct
+from typing import NamedTuple
+
+from oncelog.records.batch import BatchHeader, Buffer, Record, decode_records, encode_batch, read_header
+from oncelog.records.errors import CorruptBatch
+
+_KEY = Struct(">hh")
+_MARKER = Struct(">hi")
+
+
+class ControlType(IntEnum):
+    """What a control record says; types other than the first two belong to KRaft and are passed over."""
+
+    UNKNOWN = -1
+    ABORT = 0
+    COMMIT = 1
+    LEADER_CHANGE = 2
+    SNAPSHOT_HEADER = 3
+    SNAPSHOT_FOOTER = 4
+    KRAFT_VERSION = 5
+    KRAFT_VOTERS = 6
+
+
+class EndTxnMarker(NamedTuple):
+    """The outcome of a transaction; ``type`` is ``COMMIT`` or ``ABORT``."""
+
+    type: ControlType
+    coordinator_epoch: int
+
+    @property
+    def commit(self) -> bool:
+        return self.type is ControlType.COMMIT
+
+
+def encode_end_txn_marker(
+    producer_id: int,
+    producer_epoch: int,
+    coordinator_epoch: int,
+    commit: bool,
+    timestamp_ms: int,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+) -> bytes:
+    """The batch of one record that ends a producer's transaction in a partition."""
+    key = _KEY.pack(0, ControlType.COMMIT if commit else ControlType.ABORT)
+    return encode_batch(
+        [Record(base_offset, timestamp_ms, key, _MARKER.pack(0, coordinator_epoch))],
+        base_offset=base_offset,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        transactional=True,
+        control=True,
+        partition_leader_epoch=leader_epoch,
+    )
+
+
+def control_type(key: Buffer | None) -> ControlType:
+    """The type in a control record's key; a version that is not known is read as version 0.
+
+    :raises CorruptBatch: no key, one of fewer than 4 bytes, or a negative version.
+    """
+    if key is None or len(key) < _KEY.size:
+        raise CorruptBatch(f"a control record's key needs {_KEY.size} bytes, there are {len(key or b'')}")
+    version, code = _KEY.unpack_from(key)
+    if version < 0:
+        raise CorruptBatch(f"a control record's key has version {version}")
+    return ControlType(code) if ControlType.ABORT <= code <= ControlType.KRAFT_VOTERS else ControlType.UNKNOWN
+
+
+def parse_marker(record: Record) -> EndTxnMarker | None:
+    """The marker in a control record, or None where it is of another type, to be passed over.
+
+    :raises CorruptBatch: key or value is too short, or its version negative.
+    """
+    kind = control_type(record.key)
+    if kind not in (ControlType.ABORT, ControlType.COMMIT):
+        return None
+    value = record.value
+    if value is None or len(value) < _MARKER.size:
+        raise CorruptBatch(f"a transaction marker needs {_MARKER.size} bytes, there are {len(value or b'')}")
+    version, coordinator_epoch = _MARKER.unpack_from(value)
+    if version < 0:
+        raise CorruptBatch(f"a transaction marker has version {version}")
+    return EndTxnMarker(kind, coordinator_epoch)
+
+
+def parse_control(buf: Buffer, position: int = 0, header: BatchHeader | None = None) -> EndTxnMarker | None:
+    """The marker in the control batch at ``position``; None for another control type, or when compaction emptied it.
+
+    The CRC is not checked: the log checks it when it takes a batch in, and again in recovery.
+
+    :raises CorruptBatch: it is no control batch, or not well formed.
+    """
+    if header is None:
+        header = read_header(buf, position)
+    if not header.is_control:
+        raise CorruptBatch(f"the batch at offset {header.base_offset} is not a control batch")
+    if header.records_count == 0:
+        return None
+    return parse_marker(decode_records(buf, position, check_crc=False)[0])

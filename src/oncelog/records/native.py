@@ -1,0 +1,39 @@
+"""Chooses the record codec: the compiled module where it is there, else its twin in Python.
+
+``ONCELOG_PURE=1`` in the environment chooses the twin in any case. It is read here, once, at import; nothing else in
+the package looks at the environment.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from oncelog.records import _pure
+
+
+def _compiled() -> Any:
+    if os.environ.get("ONCELOG_PURE", "") not in ("", "0"):
+        return None
+    try:
+        return import_module("oncelog.records._native")
+    except ImportError:
+        return None
+
+
+compiled: Any = _compiled()
+"""The compiled module, or None; for :mod:`oncelog.records.arrow`, whose fallback is of another shape."""
+
+if TYPE_CHECKING or compiled is None:
+    RecordArea = _pure.RecordArea
+    decode = _pure.decode
+    murmur2 = _pure.murmur2
+    walk = _pure.walk
+else:
+    RecordArea = compiled.RecordArea
+    decode = compiled.decode
+    murmur2 = compiled.murmur2
+    walk = compiled.walk
+
+__all__ = ["RecordArea", "compiled", "decode", "murmur2", "walk"]

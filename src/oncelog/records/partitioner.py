@@ -1,0 +1,17 @@
+"""Which partition a key belongs to, as Kafka's Java producer decides it (``BuiltInPartitioner``).
+
+Called by the producer's partitioner and the Spark sink, so that records of one key meet in one partition whoever
+wrote them.
+"""
+
+from __future__ import annotations
+
+from oncelog.records.crc import Buffer
+from oncelog.records.native import murmur2
+
+__all__ = ["murmur2", "partition_for_key"]
+
+
+def partition_for_key(key: Buffer, partitions: int) -> int:
+    """Partition of ``key`` among ``partitions``: murmur2 without its sign bit, modulo."""
+    return (murmur2(key) & 0x7FFFFFFF) % partitions

@@ -1,0 +1,215 @@
+"""What a leader checks and rewrites in a batch that a client wants appended.
+
+Called by the broker's partition for each Produce; a pure function. Offset and leader epoch are assigned by the caller
+afterwards (:func:`oncelog.records.batch.stamp_base_offset_and_epoch`), which leaves the CRC valid. Source: Kafka's
+``ProduceRequest.validateRecords``, ``UnifiedLog.analyzeAndValidateRecords`` and ``LogValidator``, in their order.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import NamedTuple
+
+from oncelog.errors import Error
+from oncelog.records import _pure
+from oncelog.records.batch import (
+    CODEC_MASK,
+    HEADER_SIZE_BYTES,
+    LOG_OVERHEAD_BYTES,
+    MAGIC,
+    TIMESTAMP_TYPE_BIT,
+    BatchHeader,
+    assemble,
+    read_header,
+    record_area,
+    stamp_timestamps,
+    verify_crc,
+)
+from oncelog.records.batch import TimestampType as TimestampType
+from oncelog.records.compression import DEFAULT_LIMIT_BYTES, Compression, compress
+from oncelog.records.crc import Buffer
+from oncelog.records.errors import CorruptBatch
+from oncelog.records.native import RecordArea, decode, walk
+from oncelog.types import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP
+
+MAX_LONG = 2**63 - 1
+_MIN_LONG = -(2**63)
+_MAX_INT = 2**31 - 1
+_START = Struct(">qi4xb")
+_START_SIZE_BYTES = 17
+_MIN_BATCH_LENGTH = 14
+
+
+class ValidatedBatch(NamedTuple):
+    """A batch fit to be stored.
+
+    ``records`` is the whole batch: the caller's own bytes, or a rewritten copy where something had to change;
+    ``header`` is its header. ``max_timestamp`` is the true one in ms. ``max_timestamp_offset_delta`` plus the base
+    offset is what the time index stores with it (the batch's last offset); -1 where no record has a timestamp.
+    """
+
+    header: BatchHeader
+    records: Buffer
+    max_timestamp: int
+    max_timestamp_offset_delta: int
+
+
+class InvalidBatch(NamedTuple):
+    """Why a batch is refused; ``record_errors`` (index in the batch, message) goes into Produce v8 and later
+    (KIP-467).
+    """
+
+    error_code: Error
+    message: str
+    record_errors: list[tuple[int, str]]
+
+
+def validate_append(
+    batch: Buffer,
+    *,
+    now_ms: int,
+    max_message_bytes: int = 1_048_588,
+    compacted: bool = False,
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+    before_max_ms: int = MAX_LONG,
+    after_max_ms: int = 3_600_000,
+    compression_type: Compression | None = None,
+    compression_level: int | None = None,
+    max_unpacked_bytes: int = DEFAULT_LIMIT_BYTES,
+) -> ValidatedBatch | InvalidBatch:
+    """Check the records of one partition in a Produce, and rewrite what the leader must.
+
+    ``batch`` must be exactly one batch. ``compression_type`` is the topic's codec, None for ``producer``: a batch of
+    another codec is packed anew. The largest timestamp is recomputed (CreateTime) or becomes ``now_ms``
+    (LogAppendTime). Record offsets that are not 0, 1, 2, ... are numbered anew. One refused record refuses the batch.
+    """
+    refusal = _check_envelope(batch, max_message_bytes)
+    if refusal is not None:
+        return refusal
+    header = read_header(batch)
+    refusal = _check_header(header)
+    if refusal is not None:
+        return refusal
+    try:
+        area = record_area(batch, 0, header, max_unpacked_bytes)
+        create_time = timestamp_type is TimestampType.CREATE_TIME
+        low = max(now_ms - before_max_ms, _MIN_LONG) if create_time else _MIN_LONG
+        high = min(now_ms + after_max_ms, MAX_LONG) if create_time else MAX_LONG
+        largest, sequential, refused = walk(area, header.records_count, header.base_timestamp, compacted, low, high)
+    except CorruptBatch as error:
+        return InvalidBatch(Error.INVALID_RECORD, str(error), [])
+    if header.attributes & TIMESTAMP_TYPE_BIT:
+        return _append_time_set_by_client(header.records_count)
+    if refused:
+        return _refused_records(refused, low, high)
+    if not create_time:
+        largest = now_ms
+    codec = header.compression if compression_type is None else compression_type
+    rewritten: bytearray | None = None
+    if not sequential:
+        renumbered = _renumbered(area, header)
+        rewritten = _repacked(header, renumbered.base_timestamp, renumbered.to_bytes(), codec, compression_level)
+    elif codec is not header.compression:
+        rewritten = _repacked(header, header.base_timestamp, area, codec, compression_level)
+    if rewritten is not None and len(rewritten) > max_message_bytes:
+        return _too_large(len(rewritten), max_message_bytes)
+    if header.max_timestamp != largest or not create_time:
+        rewritten = bytearray(batch) if rewritten is None else rewritten
+        stamp_timestamps(rewritten, 0, timestamp_type, largest)
+    if rewritten is not None:
+        header = read_header(rewritten)
+    delta = -1 if largest == NO_TIMESTAMP else header.last_offset_delta
+    return ValidatedBatch(header, batch if rewritten is None else rewritten, largest, delta)
+
+
+def _too_large(size_bytes: int, max_message_bytes: int) -> InvalidBatch:
+    message = f"the batch has {size_bytes} bytes, max.message.bytes allows {max_message_bytes}"
+    return InvalidBatch(Error.MESSAGE_TOO_LARGE, message, [])
+
+
+def _check_envelope(batch: Buffer, max_message_bytes: int) -> InvalidBatch | None:
+    """That the bytes are exactly one batch of format 2 with base offset 0, not too large, and as the client sent it."""
+    if len(batch) < _START_SIZE_BYTES:
+        return InvalidBatch(
+            Error.INVALID_RECORD, "a Produce needs exactly one record batch per partition, got none", []
+        )
+    base_offset, length, magic = _START.unpack_from(batch)
+    if length < _MIN_BATCH_LENGTH:
+        return InvalidBatch(Error.CORRUPT_MESSAGE, f"the batch claims a length of {length} bytes", [])
+    size_bytes = LOG_OVERHEAD_BYTES + length
+    if size_bytes > len(batch):
+        return InvalidBatch(Error.INVALID_RECORD, f"the batch has {size_bytes} bytes, only {len(batch)} came", [])
+    if not 0 <= magic <= MAGIC:
+        return InvalidBatch(Error.CORRUPT_MESSAGE, f"the batch has the unknown format {magic}", [])
+    if magic != MAGIC:
+        return InvalidBatch(Error.INVALID_RECORD, f"the batch has format {magic}, only {MAGIC} is accepted", [])
+    if size_bytes < len(batch):
+        message = "a Produce needs exactly one record batch per partition, more bytes follow the first"
+        return InvalidBatch(Error.INVALID_RECORD, message, [])
+    if base_offset != 0:
+        message = f"the base offset of a client's batch must be 0, it is {base_offset}"
+        return InvalidBatch(Error.INVALID_RECORD, message, [])
+    if size_bytes > max_message_bytes:
+        return _too_large(size_bytes, max_message_bytes)
+    if size_bytes < HEADER_SIZE_BYTES or not verify_crc(batch):
+        return InvalidBatch(Error.CORRUPT_MESSAGE, "the CRC of the batch differs from that of its bytes", [])
+    return None
+
+
+def _check_header(header: BatchHeader) -> InvalidBatch | None:
+    """What a client may say in a header."""
+    code = header.attributes & CODEC_MASK
+    if code > Compression.ZSTD:
+        return InvalidBatch(Error.UNSUPPORTED_COMPRESSION_TYPE, f"no codec has the number {code}", [])
+    count = header.records_count
+    if count <= 0:
+        return InvalidBatch(Error.INVALID_RECORD, f"the batch claims {count} records; at least one is needed", [])
+    if header.last_offset_delta + 1 != count:
+        message = f"the batch claims {count} records but its last offset delta is {header.last_offset_delta}"
+        return InvalidBatch(Error.INVALID_RECORD, message, [])
+    if header.is_control:
+        return InvalidBatch(Error.INVALID_RECORD, "clients may not write control records", [])
+    if header.has_producer_id and header.base_sequence < 0:
+        message = f"producer id {header.producer_id} needs a sequence from 0 up, got {header.base_sequence}"
+        return InvalidBatch(Error.INVALID_RECORD, message, [])
+    return None
+
+
+def _append_time_set_by_client(count: int) -> InvalidBatch:
+    message = "only the leader may set the timestamp type LogAppendTime"
+    return InvalidBatch(Error.INVALID_TIMESTAMP, message, [(index, message) for index in range(count)])
+
+
+def _refused_records(refused: list[tuple[int, int, int]], low: int, high: int) -> InvalidBatch:
+    """The refusal for all bad records; the first one's kind gives the code."""
+    errors = [
+        (
+            index,
+            "a compacted topic needs a key in every record"
+            if kind == _pure.NO_KEY
+            else f"timestamp {timestamp} is outside the allowed range [{low}, {high}]",
+        )
+        for index, kind, timestamp in refused
+    ]
+    code = Error.INVALID_RECORD if refused[0][1] == _pure.NO_KEY else Error.INVALID_TIMESTAMP
+    first_index, first_message = errors[0]
+    return InvalidBatch(code, f"{len(errors)} records refused; record {first_index}: {first_message}", errors)
+
+
+def _renumbered(area: Buffer, header: BatchHeader) -> RecordArea:
+    """The records numbered 0, 1, 2, ... (some old clients number them wrongly, and Kafka mends compressed ones)."""
+    renumbered = RecordArea()
+    for record in decode(area, header.records_count, 0, None, header.base_timestamp, -1, None):
+        renumbered.append(record.timestamp, record.key, record.value, record.headers)
+    return renumbered
+
+
+def _repacked(
+    header: BatchHeader, base_timestamp: int, area: Buffer, codec: Compression, level: int | None
+) -> bytearray:
+    """The batch with other records or another codec."""
+    attributes = header.attributes & ~CODEC_MASK | codec
+    rewritten = header._replace(
+        attributes=attributes, base_timestamp=base_timestamp, partition_leader_epoch=NO_PARTITION_LEADER_EPOCH
+    )
+    return assemble(rewritten, compress(codec, area, level))

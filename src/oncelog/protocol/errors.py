@@ -1,0 +1,52 @@
+"""What can go wrong between a message and its bytes. Raised by every codec of this package."""
+
+from __future__ import annotations
+
+
+class ProtocolError(Exception):
+    """Base of the codec's errors. Not a ``ValueError``: readers catch those to add where it happened."""
+
+
+class MalformedMessage(ProtocolError):
+    """The bytes are not the message they claim to be: short, over-long, a bad length, invalid UTF-8, bytes left over.
+
+    ``offset`` is the position in the buffer handed to the decoder at which the named field (or the run of
+    fixed-size fields that starts with it) begins or breaks off.
+    """
+
+    def __init__(self, message: str, field: str, offset: int, reason: str) -> None:
+        super().__init__(f"malformed {message}: {field} at byte {offset}: {reason}")
+        self.message = message
+        self.field = field
+        self.offset = offset
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[MalformedMessage], tuple[str, str, int, str]]:
+        return (type(self), (self.message, self.field, self.offset, self.reason))
+
+
+class UnsupportedField(ProtocolError):
+    """A field was set that the requested version cannot carry and that may not be dropped silently."""
+
+    def __init__(self, message: str, field: str, versions: str) -> None:
+        super().__init__(f"{message}.{field} is set, but version {versions} has no such field")
+        self.message = message
+        self.field = field
+
+
+class UnencodableValue(ProtocolError):
+    """A field holds what its type cannot carry: out of range, too long, or null where null is not allowed."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(f"cannot encode {message}: {reason}")
+        self.message = message
+        self.reason = reason
+
+
+class UnknownVersion(ProtocolError):
+    """The message has no such version."""
+
+    def __init__(self, message: str, version: int, lowest: int, highest: int) -> None:
+        super().__init__(f"{message} has versions {lowest} to {highest}, not {version}")
+        self.message = message
+        self.version = version

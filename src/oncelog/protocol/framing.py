@@ -1,0 +1,129 @@
+"""Frames and headers: what stands around a message on a connection.
+
+A frame is an i32 size (of what follows), a header and a body. Request header v1: api key i16, api version i16,
+correlation id i32, client id (nullable string, i16 length, never compact); v2 adds a tag section and goes with
+flexible versions. Response header v0: correlation id; v1 adds a tag section. Responses to ApiVersions always carry
+v0, so that a client can read the answer to a version that the broker does not know (KIP-482, KIP-511).
+Called by the server's and the clients' connections.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from struct import error as StructError
+from typing import Final
+
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.errors import MalformedMessage, UnencodableValue
+from oncelog.protocol.generated import API_VERSIONS
+from oncelog.protocol.wire import READ_ERRORS, Buffer, malformed, overrun, skip_tags
+
+_unpack_header = Struct(">hhih").unpack_from
+_pack_header = Struct(">ihhih").pack
+_pack_response_v0 = Struct(">ii").pack
+_pack_response_v1 = Struct(">iix").pack
+_unpack_correlation = Struct(">i").unpack_from
+
+_FLEXIBLE_FROM: Final = {key: versions.flexible_from for key, versions in API_VERSIONS.items()}
+_NAME: Final = "RequestHeader"
+
+
+class RequestHeader:
+    """Who asks what. ``is_known`` is false if no message of that key and version exists here: the body is opaque."""
+
+    __slots__ = ("api_key", "api_version", "client_id", "correlation_id", "is_known")
+
+    def __init__(
+        self, api_key: int, api_version: int, correlation_id: int, client_id: str | None, is_known: bool
+    ) -> None:
+        self.api_key = api_key
+        self.api_version = api_version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+        self.is_known = is_known
+
+    def __repr__(self) -> str:
+        return (
+            f"RequestHeader(api_key={self.api_key}, api_version={self.api_version}, "
+            f"correlation_id={self.correlation_id}, client_id={self.client_id!r}, is_known={self.is_known})"
+        )
+
+
+def is_flexible(api_key: int, api_version: int) -> bool:
+    """Whether the request carries header v2. False for an API that is not known."""
+    return api_version >= _FLEXIBLE_FROM.get(api_key, 32768)
+
+
+def decode_request_header(frame: Buffer, offset: int = 0) -> tuple[RequestHeader, int]:
+    """The header of a frame (without its size), and where the body starts.
+
+    An unknown key, or a version that the key does not have, is read with header v1 and ``is_known`` false; where
+    the body starts is then uncertain. The caller answers (ApiVersions) or closes the connection.
+    """
+    pos = offset
+    at = "api_key"
+    try:
+        api_key, api_version, correlation_id, length = _unpack_header(frame, pos)
+        pos += 10
+        at = "client_id"
+        client_id = None
+        if length >= 0:
+            end = pos + length
+            if end > len(frame):
+                raise overrun(length, len(frame) - pos)
+            client_id = str(frame[pos:end], "utf-8")
+            pos = end
+        versions = API_VERSIONS.get(api_key)
+        is_known = versions is not None and versions.lowest <= api_version <= versions.highest
+        if is_known and api_version >= _FLEXIBLE_FROM[api_key]:
+            at = "tagged fields"
+            tags = frame[pos]
+            pos += 1
+            if tags:
+                pos = skip_tags(frame, pos, len(frame), tags)
+    except READ_ERRORS as error:
+        raise malformed(_NAME, at, pos, error) from None
+    return RequestHeader(api_key, api_version, correlation_id, client_id, is_known), pos
+
+
+def encode_request(api_key: int, version: int, correlation_id: int, client_id: str | None, body: Buffer) -> bytes:
+    """A whole frame, size included."""
+    name = b"" if client_id is None else client_id.encode()
+    tags = b"\0" if is_flexible(api_key, version) else b""
+    size = 10 + len(name) + len(tags) + len(body)
+    length = -1 if client_id is None else len(name)
+    try:
+        head = _pack_header(size, api_key, version, correlation_id, length)
+    except StructError as error:
+        raise UnencodableValue(_NAME, str(error)) from error
+    return b"".join((head, name, tags, body))
+
+
+def encode_response_header(api_key: int, version: int, correlation_id: int, body_size: int) -> bytes:
+    """Size and header of a response whose body has ``body_size`` bytes."""
+    if api_key != ApiKey.API_VERSIONS and is_flexible(api_key, version):
+        return _pack_response_v1(body_size + 5, correlation_id)
+    return _pack_response_v0(body_size + 4, correlation_id)
+
+
+def decode_response_header(frame: Buffer, api_key: int, version: int, offset: int = 0) -> tuple[int, int]:
+    """The correlation id of a response frame (without its size), and where the body starts."""
+    try:
+        (correlation_id,) = _unpack_correlation(frame, offset)
+        pos = offset + 4
+        if api_key != ApiKey.API_VERSIONS and is_flexible(api_key, version):
+            tags = frame[pos]
+            pos += 1
+            if tags:
+                pos = skip_tags(frame, pos, len(frame), tags)
+    except READ_ERRORS as error:
+        raise malformed("ResponseHeader", "correlation_id", offset, error) from None
+    return correlation_id, pos
+
+
+def peek_correlation_id(frame: Buffer, offset: int = 0) -> int:
+    """The correlation id of a response frame (without its size): enough to find the request it answers."""
+    if len(frame) - offset < 4:
+        raise MalformedMessage("ResponseHeader", "correlation_id", offset, "ends before the field does")
+    (correlation_id,) = _unpack_correlation(frame, offset)
+    return int(correlation_id)

@@ -1,0 +1,228 @@
+"""Base classes and primitives under every generated message.
+
+Called by the generated modules and by the hand-written codecs. Integers are big-endian; a varint is Kafka's
+unsigned one (seven bits a byte, least significant first, at most five bytes; KIP-482). Readers take
+``(data, pos, size)`` and return the value with the position after it; on bad bytes they raise one of
+``READ_ERRORS``, which the reader of the enclosing struct turns into ``MalformedMessage`` with the field's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from struct import error as StructError
+from typing import Any, ClassVar, Final, Self, TypeAlias
+
+from oncelog.protocol.errors import MalformedMessage, UnencodableValue, UnknownVersion, UnsupportedField
+
+Buffer: TypeAlias = bytes | memoryview
+Uuid: TypeAlias = bytes
+"""Sixteen bytes, most significant first."""
+Append: TypeAlias = Callable[[Buffer], None]
+Reader: TypeAlias = Callable[[Any, int, int], tuple[Any, int]]
+Writer: TypeAlias = Callable[[Append, Any], None]
+
+ZERO_UUID: Final[Uuid] = bytes(16)
+NEVER_FLEXIBLE: Final = 32767
+MAX_STRING_BYTES: Final = 32767
+READ_ERRORS: Final = (StructError, IndexError, ValueError)
+VARINT: Final = tuple(bytes((n,)) for n in range(128))
+
+EMPTY: Final[list[Any]] = []
+"""Stands for "a new empty list" as a default, because ``None`` is a value of nullable arrays. Never stored."""
+
+
+class Struct:
+    """A part of a message. Compares by value, is not hashable, is copied with changes by ``replace``."""
+
+    __slots__: ClassVar[tuple[str, ...]] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if self.__class__ is not other.__class__:
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        return f"{self.__class__.__name__}({fields})"
+
+    def replace(self, **changes: Any) -> Self:
+        """A shallow copy in which the named fields have the given values."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        unknown = changes.keys() - fields.keys()
+        if unknown:
+            raise TypeError(f"{self.__class__.__name__} has no field {min(unknown)!r}")
+        return self.__class__(**(fields | changes))
+
+
+class Message(Struct):
+    """A whole request, response or record. Its module's reader and writer for each version hang in two tables."""
+
+    __slots__ = ()
+
+    API_KEY: ClassVar[int] = -1
+    """The API's key; of a coordinator's record its type; -1 if the message has neither."""
+    MIN_VERSION: ClassVar[int]
+    MAX_VERSION: ClassVar[int]
+    FLEXIBLE_FROM: ClassVar[int]
+    """The first flexible version, 32767 if there is none."""
+    LATEST_VERSION_UNSTABLE: ClassVar[bool] = False
+    _READERS: ClassVar[Mapping[int, Reader]]
+    _WRITERS: ClassVar[Mapping[int, Writer]]
+    _HAS_RECORDS: ClassVar[bool] = False
+
+    def encode(self, version: int) -> bytes:
+        """The body in the given version.
+
+        A field that the version does not have must hold its default (``UnsupportedField``), unless Kafka marks
+        it as ignorable.
+        """
+        return b"".join(self.encode_parts(version))
+
+    def encode_parts(self, version: int) -> list[Buffer]:
+        """The body as consecutive buffers; long ``records`` and ``bytes`` are those of the message, not copied."""
+        writer = self._WRITERS.get(version)
+        if writer is None:
+            raise self._unknown(version)
+        parts: list[Buffer] = []
+        try:
+            writer(parts.append, self)
+        except (StructError, UnicodeEncodeError) as error:
+            raise UnencodableValue(self.__class__.__name__, str(error)) from error
+        return parts
+
+    @classmethod
+    def decode(cls, data: Buffer, version: int, offset: int = 0) -> Self:
+        """The message whose body is ``data[offset:]``, all of it.
+
+        Fields of type ``records`` are views into ``data``; everything else is copied.
+        """
+        message, end = cls.decode_prefix(data, version, offset)
+        if end != len(data):
+            raise MalformedMessage(cls.__name__, "end", end, f"{len(data) - end} bytes left over")
+        return message
+
+    @classmethod
+    def decode_prefix(cls, data: Buffer, version: int, offset: int = 0) -> tuple[Self, int]:
+        """The message that starts at ``offset``, and the position after it."""
+        reader = cls._READERS.get(version)
+        if reader is None:
+            raise cls._unknown(version)
+        if cls._HAS_RECORDS:
+            if not isinstance(data, memoryview):
+                data = memoryview(data)
+        elif not isinstance(data, bytes):
+            data = bytes(data)  # slices of bytes are half the price of slices of a view
+        return reader(data, offset, len(data))
+
+    @classmethod
+    def _unknown(cls, version: int) -> UnknownVersion:
+        return UnknownVersion(cls.__name__, version, cls.MIN_VERSION, cls.MAX_VERSION)
+
+
+def malformed(message: str, field: str, offset: int, error: Exception) -> MalformedMessage:
+    """``error``, one of ``READ_ERRORS``, with the place where it happened."""
+    match error:
+        case StructError() | IndexError():
+            reason = "ends before the field does"
+        case UnicodeDecodeError():
+            reason = f"invalid UTF-8 ({error.reason} at {error.start})"
+        case _:
+            reason = str(error)
+    return MalformedMessage(message, field, offset, reason)
+
+
+def overrun(need: int, left: int) -> ValueError:
+    return ValueError(f"length {need} with {left} bytes left")
+
+
+def null_value(length: int) -> ValueError:
+    return ValueError(f"null (length {length}), which the field does not allow")
+
+
+def tag_size(declared: int, used: int) -> ValueError:
+    return ValueError(f"tagged field of {declared} bytes read as {used}")
+
+
+def unsupported_field(message: str, field: str, versions: str) -> UnsupportedField:
+    return UnsupportedField(message, field, versions)
+
+
+def null_field(message: str, field: str, versions: str) -> UnencodableValue:
+    return UnencodableValue(message, f"{field} is null, which version {versions} does not allow")
+
+
+def bad_uuid(message: str, field: str, value: Buffer) -> UnencodableValue:
+    return UnencodableValue(message, f"{field} has {len(value)} bytes, a UUID has 16")
+
+
+def uvarint_tail(data: Buffer, pos: int, first: int) -> tuple[int, int]:
+    """The varint whose first byte, above 127, was ``data[pos - 1]``."""
+    value = first & 0x7F
+    shift = 7
+    while True:
+        byte = data[pos]
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+        if shift > 28:
+            raise ValueError("varint longer than five bytes")
+    if value > 0xFFFFFFFF:
+        raise ValueError("varint above 32 bits")
+    return value, pos
+
+
+def read_uvarint(data: Buffer, pos: int) -> tuple[int, int]:
+    first = data[pos]
+    return (first, pos + 1) if first < 0x80 else uvarint_tail(data, pos + 1, first)
+
+
+def string_length_tail(data: Buffer, pos: int, first: int) -> tuple[int, int]:
+    """Like ``uvarint_tail``, for the length plus one of a compact string."""
+    value, pos = uvarint_tail(data, pos, first)
+    if value > MAX_STRING_BYTES + 1:
+        raise ValueError(f"string of {value - 1} bytes, above {MAX_STRING_BYTES}")
+    return value, pos
+
+
+def uvarint(value: int) -> bytes:
+    """``value`` (0 to 2^32 - 1) as a varint."""
+    if value < 0x80:
+        return VARINT[value]
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def string_length(value: int) -> bytes:
+    """The varint for a compact string whose length plus one is ``value``."""
+    if value > MAX_STRING_BYTES + 1:
+        raise UnencodableValue("string", f"{value - 1} bytes, a string has at most {MAX_STRING_BYTES}")
+    return uvarint(value)
+
+
+def skip_tags(data: Buffer, pos: int, size: int, count: int) -> int:
+    """The position after a tag section of which ``count``, below 128 or the first byte of more, was just read."""
+    if count > 127:
+        count, pos = uvarint_tail(data, pos, count)
+    for _ in range(count):
+        _, pos = read_uvarint(data, pos)
+        length, pos = read_uvarint(data, pos)
+        pos += length
+        if pos > size:
+            raise overrun(length, size - pos + length)
+    return pos
+
+
+def write_tags(append: Append, tagged: Iterable[tuple[int, Buffer]]) -> None:
+    """A tag section; ``tagged`` is sorted by tag and not empty."""
+    fields = list(tagged)
+    append(uvarint(len(fields)))
+    for tag, value in fields:
+        append(uvarint(tag))
+        append(uvarint(len(value)))
+        append(value)

@@ -1,0 +1,47 @@
+# The tasks of the project; `make help` lists them. Each sets up `.venv` first where it must.
+SHELL := /bin/sh
+PYTHON := .venv/bin/python
+STAMP := .venv/.installed
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check test demo bench interop docs clean
+
+help: ## list the tasks
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+
+$(STAMP): pyproject.toml $(wildcard setup.py) $(shell find src -name '*.pyx' -o -name '*.pxd') tools/setup.sh
+	@tools/setup.sh install
+	@touch $@
+
+setup: $(STAMP) ## .venv with the package and all extras; Java 17+ for Spark
+	@tools/setup.sh java
+
+check: $(STAMP) ## lint, types, layers, unit tests, generated files: under a minute
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	$(PYTHON) tools/generate.py --check
+	$(PYTHON) -m pytest tests/unit -q -n $(WORKERS)
+
+test: setup ## every test, real Apache Kafka and Spark included: under 12 minutes
+	$(PYTHON) -m pytest tests -q -n $(WORKERS) --dist loadfile --durations 15
+
+demo: setup ## the main job on real data, with crashes, and the proof: about five minutes
+	.venv/bin/oncelog demo
+
+bench: setup ## throughput, latency, memory: beside Apache Kafka, Tansu and Spark's own connector
+	$(PYTHON) -m benchmarks
+
+interop: setup ## clients that need tools of their own: kafkajs, franz-go, kcat
+	tests/interop/run
+
+docs: $(STAMP) ## write the generated files and pages anew
+	$(PYTHON) tools/generate.py
+
+clean: ## remove what the tasks made, .venv included
+	rm -rf .venv build dist artifacts .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache spark-warehouse
+	find src -name '*.egg-info' -prune -exec rm -rf {} +
+	find src tests tools -name __pycache__ -prune -exec rm -rf {} +
+	find src -name '*.so' -delete

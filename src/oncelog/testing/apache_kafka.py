@@ -1,0 +1,319 @@
+"""A real Apache Kafka on this machine, for tests and benchmarks that compare with it.
+
+Used by the test fixtures and ``benchmarks``; nothing of the product imports it. The jars are downloaded once from
+Maven Central into a cache by Ivy, which comes with PySpark, so neither Maven nor a container is needed. Every
+process is ended by its own process id. Environment: ``ONCELOG_KAFKA_CACHE`` (default
+``~/.cache/oncelog/kafka-4.3.1``), ``DEFAULT_ARTIFACT_REPOSITORY`` (a mirror, as Spark reads it).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from xml.sax.saxutils import quoteattr
+
+from oncelog.errors import OncelogError
+from oncelog.spark.java import find_java
+
+KAFKA_VERSION = "4.3.1"
+CLUSTER_ID = "b25jZWxvZy10ZXN0cy0xMg"
+
+_Module = tuple[str, str, str]
+_KAFKA: tuple[_Module, ...] = (
+    ("org.apache.kafka", "kafka_2.13", KAFKA_VERSION),
+    ("org.apache.kafka", "kafka-tools", KAFKA_VERSION),
+    ("org.apache.kafka", "kafka-streams", KAFKA_VERSION),
+    ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4"),
+)
+_SPARK_CONNECTOR: tuple[_Module, ...] = (
+    ("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0"),
+    ("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.0.0"),
+    ("org.apache.kafka", "kafka-clients", "3.9.2"),
+    ("org.apache.commons", "commons-pool2", "2.13.1"),
+)
+"""The newest connector has no token provider of its own version, so the four are named one by one."""
+
+_LOG4J = """status=error
+appender.out.type=Console
+appender.out.name=OUT
+appender.out.layout.type=PatternLayout
+appender.out.layout.pattern=%d %p %c - %m%n
+rootLogger.level=WARN
+rootLogger.appenderRef.out.ref=OUT
+"""
+
+
+class KafkaFailed(OncelogError):
+    """Apache Kafka, one of its tools, or the download of its jars failed; the text ends with its output."""
+
+
+def cache_folder() -> Path:
+    given = os.environ.get("ONCELOG_KAFKA_CACHE")
+    return Path(given).expanduser() if given else Path.home() / ".cache" / "oncelog" / f"kafka-{KAFKA_VERSION}"
+
+
+def kafka_jars() -> Path:
+    """The folder with the jars of Apache Kafka and its tools; downloaded (130 MB) where it is not there."""
+    return _jars("libs", _KAFKA, transitive=True)
+
+
+def spark_connector_jars() -> list[Path]:
+    """The jars of Spark's own Kafka connector, for ``spark.jars``; downloaded where they are not there."""
+    return sorted(_jars("spark-connector", _SPARK_CONNECTOR, transitive=False).glob("*.jar"))
+
+
+def _jars(name: str, modules: Sequence[_Module], *, transitive: bool) -> Path:
+    """A folder of jars, complete or absent: processes that ask at once wait for one download."""
+    cache = cache_folder()
+    target = cache / name
+    if target.is_dir():
+        return target
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.is_dir():
+            sys.stderr.write(f"downloading {modules[0][1]} {modules[0][2]} into {target}\n")
+            partial = cache / f"{name}.partial"
+            shutil.rmtree(partial, ignore_errors=True)
+            _resolve(cache, modules, partial, transitive=transitive)
+            partial.rename(target)
+    return target
+
+
+def _resolve(cache: Path, modules: Sequence[_Module], folder: Path, *, transitive: bool) -> None:
+    conf = "default->default" if transitive else "default->master"
+    dependencies = "".join(
+        f'<dependency org="{org}" name="{name}" rev="{revision}" conf="{conf}" transitive="{str(transitive).lower()}"/>'
+        for org, name, revision in modules
+    )
+    mirror = os.environ.get("DEFAULT_ARTIFACT_REPOSITORY")
+    root = f" root={quoteattr(mirror)}" if mirror else ""
+    with tempfile.TemporaryDirectory() as scratch:
+        (Path(scratch) / "ivy.xml").write_text(
+            '<ivy-module version="2.0"><info organisation="oncelog" module="jars"/>'
+            f'<configurations><conf name="default"/></configurations><dependencies>{dependencies}</dependencies>'
+            "</ivy-module>"
+        )
+        (Path(scratch) / "settings.xml").write_text(
+            f'<ivysettings><settings defaultResolver="central"/><caches defaultCacheDir={quoteattr(f"{cache}/ivy")}/>'
+            f'<resolvers><ibiblio name="central" m2compatible="true"{root}/></resolvers></ivysettings>'
+        )
+        command = [find_java(), "-jar", str(_ivy_jar()), "-settings", "settings.xml", "-ivy", "ivy.xml"]
+        command += ["-types", "jar", "bundle", "-retrieve", f"{folder}/[artifact]-[revision].[ext]"]
+        run = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=900, check=False)
+    if run.returncode != 0 or not list(folder.glob("*.jar")):
+        raise KafkaFailed(
+            f"cannot download {modules[0][1]} from Maven Central: is there a network?\n{run.stdout[-2000:]}"
+        )
+
+
+def _ivy_jar() -> Path:
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise KafkaFailed("PySpark is needed to download Apache Kafka: pip install 'oncelog[spark]'")
+    return next((Path(spec.origin).parent / "jars").glob("ivy-*.jar"))
+
+
+class ApacheKafka:
+    """One node (KRaft, broker and controller) on free ports of 127.0.0.1, its data in a folder.
+
+    ``with ApacheKafka() as kafka: kafka.bootstrap_servers``. Without a folder the data lives in a temporary one,
+    removed by :meth:`close`. A node that was stopped or killed starts again on the same address and data.
+
+    :param properties: broker properties laid over those that suit a single node.
+    :param heap: largest heap of the process, as the JVM writes it.
+    """
+
+    def __init__(
+        self, folder: Path | None = None, properties: Mapping[str, str] | None = None, *, heap: str = "512m"
+    ) -> None:
+        self._temporary = folder is None
+        self.folder = Path(tempfile.mkdtemp(prefix="oncelog-kafka-")) if folder is None else folder
+        self.data_folder = self.folder / "data"
+        self.log_path = self.folder / "kafka.log"
+        self._heap = heap
+        self._properties = dict(properties or {})
+        self._port, self._controller_port = _free_ports(2)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def pid(self) -> int:
+        if self._process is None:
+            raise KafkaFailed("Apache Kafka is not running: call start()")
+        return self._process.pid
+
+    def start(self, properties: Mapping[str, str] | None = None, *, timeout_s: float = 60) -> ApacheKafka:
+        """Start the node and return when it answers a Metadata request naming itself.
+
+        :param properties: laid over those given before, and kept for later starts.
+        """
+        if self._process is not None:
+            raise KafkaFailed("Apache Kafka is already running: stop() it first")
+        self._properties.update(properties or {})
+        self.folder.mkdir(parents=True, exist_ok=True)
+        config = self.folder / "server.properties"
+        config.write_text("".join(f"{name}={value}\n" for name, value in self._all_properties().items()))
+        if not (self.data_folder / "meta.properties").exists():
+            self.run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(config))
+        with self.log_path.open("ab") as log:
+            command = [*_java_command(), "-Xms256m", f"-Xmx{self._heap}", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"]
+            self._process = subprocess.Popen(
+                [*command, "kafka.Kafka", str(config)],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self._await_ready(self._process, timeout_s)
+        return self
+
+    def _all_properties(self) -> dict[str, str]:
+        return {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
+            "controller.listener.names": "CONTROLLER",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self._port},CONTROLLER://127.0.0.1:{self._controller_port}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self._port}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "log.dirs": str(self.data_folder),
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "share.coordinator.state.topic.replication.factor": "1",
+            "share.coordinator.state.topic.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+        } | self._properties
+
+    def _await_ready(self, process: subprocess.Popen[bytes], timeout_s: float) -> None:
+        deadline = time.monotonic() + timeout_s
+        while not _answers(self._port):
+            if process.poll() is not None:
+                self._process = None
+                raise KafkaFailed(f"Apache Kafka ended with {process.returncode} at its start:\n{self.log_tail()}")
+            if time.monotonic() > deadline:
+                self.kill()
+                raise KafkaFailed(f"Apache Kafka did not answer within {timeout_s} s:\n{self.log_tail()}")
+            time.sleep(0.05)
+
+    def log_tail(self, size: int = 2000) -> str:
+        return self.log_path.read_text(errors="replace")[-size:] if self.log_path.exists() else ""
+
+    def stop(self, *, timeout_s: float = 60) -> None:
+        """End the node cleanly (SIGTERM); nothing happens where it does not run."""
+        self._end(signal.SIGTERM, timeout_s)
+
+    def kill(self) -> None:
+        """End the node at once (SIGKILL); nothing happens where it does not run."""
+        self._end(signal.SIGKILL, 60)
+
+    def _end(self, how: signal.Signals, timeout_s: float) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.send_signal(how)
+        try:
+            process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def restart(self, properties: Mapping[str, str] | None = None) -> None:
+        """Stop cleanly and start on the same address and data."""
+        self.stop()
+        self.start(properties)
+
+    def run_tool(self, class_name: str, *arguments: str, stdin: str = "", timeout_s: float = 120) -> str:
+        """Run one of Kafka's command line tools by its class; what it printed, both streams.
+
+        Raises KafkaFailed when it exits non-zero.
+        """
+        return run_tool(class_name, *arguments, stdin=stdin, timeout_s=timeout_s)
+
+    def close(self) -> None:
+        """Stop, and remove the folder where it is a temporary one."""
+        self.stop()
+        if self._temporary:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self) -> ApacheKafka:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def run_tool(class_name: str, *arguments: str, stdin: str = "", timeout_s: float = 120) -> str:
+    """Run a class of Apache Kafka's jars, such as ``org.apache.kafka.tools.DumpLogSegments``; no node needed."""
+    run = subprocess.run(
+        [*_java_command(), "-Xmx256m", class_name, *arguments],
+        input=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    if run.returncode != 0:
+        raise KafkaFailed(f"{class_name} exited with {run.returncode}:\n{run.stdout[-4000:]}")
+    return run.stdout
+
+
+def _java_command() -> list[str]:
+    jars = kafka_jars()
+    log4j = cache_folder() / "log4j2.properties"
+    if not log4j.exists():
+        with _replaced(log4j) as path:
+            path.write_text(_LOG4J)
+    return [find_java(), f"-Dlog4j2.configurationFile={log4j}", "-cp", f"{jars}/*"]
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[Path]:
+    """A path to write to; afterwards it takes the place of ``path`` in one step."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    yield partial
+    partial.replace(path)
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    try:
+        return [s.getsockname()[1] for s in sockets]
+    finally:
+        for s in sockets:
+            s.close()
+
+
+_METADATA_REQUEST = struct.pack(">hhih", 3, 1, 1, -1) + struct.pack(">i", 0)
+"""Metadata v1 for no topic, header v1 with a null client id."""
+
+
+def _answers(port: int) -> bool:
+    """Whether the node serves clients: its Metadata answer names at least one broker."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
+            connection.sendall(struct.pack(">i", len(_METADATA_REQUEST)) + _METADATA_REQUEST)
+            answer = connection.recv(12)
+    except OSError:
+        return False
+    return len(answer) == 12 and struct.unpack(">iii", answer)[2] > 0

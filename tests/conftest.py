@@ -1,0 +1,64 @@
+"""Brokers for every test: ours and a real Apache Kafka.
+
+A test that takes ``broker`` runs on both. Nothing here is skipped for want of Java or a network: such a test
+fails and says why; ``-m "not kafka"`` leaves those with Apache Kafka out.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from oncelog.testing import apache_kafka as kafka_node
+
+
+class RunningBroker(Protocol):
+    """What tests need of a broker, whoever wrote it."""
+
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if {"apache_kafka", "kafka_jars"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("kafka")
+
+
+@pytest.fixture(scope="session")
+def kafka_jars() -> Path:
+    """The folder with Apache Kafka's jars."""
+    return kafka_node.kafka_jars()
+
+
+@pytest.fixture(scope="session")
+def apache_kafka() -> Iterator[kafka_node.ApacheKafka]:
+    """A real Apache Kafka shared by the tests of this process; a test that stops one starts its own."""
+    with kafka_node.ApacheKafka() as kafka:
+        yield kafka
+
+
+@pytest.fixture(scope="session")
+def oncelog_broker() -> Iterator[RunningBroker]:
+    """Our broker, in memory, shared by the tests of this process."""
+    from oncelog import Broker
+
+    with Broker() as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session", params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
+def broker(request: pytest.FixtureRequest) -> RunningBroker:
+    """Each broker in turn: what holds on ours must hold on Apache Kafka."""
+    chosen: RunningBroker = request.getfixturevalue("oncelog_broker" if request.param == "oncelog" else "apache_kafka")
+    return chosen
+
+
+@pytest.fixture
+def unique_name() -> str:
+    """A name for a topic, group or transactional id that no other test uses."""
+    return f"t-{uuid.uuid4().hex[:12]}"

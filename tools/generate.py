@@ -1,0 +1,23 @@
+"""Write the files that are made from other files, or with ``--check`` say which are out of date.
+
+Each generator is a module run with ``--check`` or without; it exits non-zero and names the file when that is
+not what it would write. ``make docs`` and ``make check`` call this.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+GENERATORS = ("oncelog.protocol.generator",)
+
+
+def main() -> int:
+    failed = [name for name in GENERATORS if subprocess.run([sys.executable, "-m", name, *sys.argv[1:]]).returncode]
+    if failed:
+        sys.stderr.write(f"generated files are not current: run `make docs` ({', '.join(failed)})\n")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

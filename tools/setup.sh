@@ -1,0 +1,56 @@
+#!/bin/sh
+# setup.sh install   .venv with the package, editable, and all that development needs
+# setup.sh java      Java 17 or later for Spark and Apache Kafka; installs Debian's where it may
+set -eu
+cd "$(dirname "$0")/.."
+
+suits() { # is $1 a Python that can hold the environment?
+    "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
+}
+
+find_python() {
+    for name in ${PYTHON_FOR_SETUP:-} python3 python3.13 python3.12 python3.11 python3.14 python; do
+        if command -v "$name" >/dev/null 2>&1 && suits "$name"; then
+            echo "$name"
+            return
+        fi
+    done
+    echo "make setup: no Python 3.11 or later with the module venv was found; install one" \
+        "(Debian: apt-get install python3 python3-venv; macOS: brew install python@3.13)" \
+        "or name it: PYTHON_FOR_SETUP=/path/to/python make setup" >&2
+    exit 1
+}
+
+install() {
+    if ! { [ -x .venv/bin/python ] && suits .venv/bin/python; }; then
+        python=$(find_python)
+        echo "make setup: .venv with $("$python" --version)"
+        rm -rf .venv
+        "$python" -m venv .venv
+    fi
+    echo "make setup: installing oncelog with its extras into .venv (some 500 MB the first time)"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+}
+
+java() {
+    if .venv/bin/python -m oncelog.spark.java --quiet; then
+        return
+    fi
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+        echo "make setup: no Java 17 or later here; installing Debian's openjdk-17-jre-headless (or the default one)"
+        export DEBIAN_FRONTEND=noninteractive
+        apt-get update -qq
+        apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless >/dev/null 2>&1 ||
+            apt-get install -y -qq --no-install-recommends default-jre-headless >/dev/null
+    fi
+    .venv/bin/python -m oncelog.spark.java
+}
+
+case ${1:-} in
+install) install ;;
+java) java ;;
+*)
+    sed -n 2,3p "$0"
+    exit 2
+    ;;
+esac

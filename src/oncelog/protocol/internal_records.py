@@ -1,0 +1,120 @@
+"""Keys and values of the coordinators' own topics, ``__transaction_state`` and ``__consumer_offsets``.
+
+A key starts with an i16 that names the record's type, a value with an i16 that is the value's version; the rest is a
+message of ``generated``. A null value is a tombstone. Called by the coordinators, ``dump-log`` and tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from struct import Struct
+from typing import Final, NamedTuple
+
+from oncelog.protocol.errors import MalformedMessage
+from oncelog.protocol.generated.transaction_log_key import TransactionLogKey
+from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
+from oncelog.protocol.wire import Buffer, Message
+
+_I16: Final = Struct(">h")
+
+_GROUP_RECORDS: Final[Mapping[int, tuple[str, str]]] = {
+    0: ("offset_commit", "OffsetCommit"),
+    1: ("offset_commit", "OffsetCommit"),
+    2: ("group_metadata", "GroupMetadata"),
+    3: ("consumer_group_metadata", "ConsumerGroupMetadata"),
+    4: ("consumer_group_partition_metadata", "ConsumerGroupPartitionMetadata"),
+    5: ("consumer_group_member_metadata", "ConsumerGroupMemberMetadata"),
+    6: ("consumer_group_target_assignment_metadata", "ConsumerGroupTargetAssignmentMetadata"),
+    7: ("consumer_group_target_assignment_member", "ConsumerGroupTargetAssignmentMember"),
+    8: ("consumer_group_current_member_assignment", "ConsumerGroupCurrentMemberAssignment"),
+    10: ("share_group_member_metadata", "ShareGroupMemberMetadata"),
+    11: ("share_group_metadata", "ShareGroupMetadata"),
+    12: ("share_group_target_assignment_metadata", "ShareGroupTargetAssignmentMetadata"),
+    13: ("share_group_target_assignment_member", "ShareGroupTargetAssignmentMember"),
+    14: ("share_group_current_member_assignment", "ShareGroupCurrentMemberAssignment"),
+    15: ("share_group_state_partition_metadata", "ShareGroupStatePartitionMetadata"),
+    16: ("consumer_group_regular_expression", "ConsumerGroupRegularExpression"),
+    17: ("streams_group_metadata", "StreamsGroupMetadata"),
+    19: ("streams_group_member_metadata", "StreamsGroupMemberMetadata"),
+    20: ("streams_group_target_assignment_metadata", "StreamsGroupTargetAssignmentMetadata"),
+    21: ("streams_group_target_assignment_member", "StreamsGroupTargetAssignmentMember"),
+    22: ("streams_group_current_member_assignment", "StreamsGroupCurrentMemberAssignment"),
+    23: ("streams_group_topology", "StreamsGroupTopology"),
+}
+"""Record type to module stem and class stem. Type 0, the oldest form of an offset commit, has the fields of type 1."""
+
+
+class Unknown(NamedTuple):
+    """A record of a type that is not known here. Loading ignores it, as Kafka does."""
+
+    record_type: int
+
+
+class GroupRecord(NamedTuple):
+    """A record of ``__consumer_offsets``; ``value`` is ``None`` for a tombstone."""
+
+    key: Message
+    value: Message | None
+
+
+def encode_transaction_key(transactional_id: str) -> bytes:
+    return _I16.pack(0) + TransactionLogKey(transactional_id).encode(0)
+
+
+def encode_transaction_value(value: TransactionLogValue, version: int) -> bytes:
+    """Version 0 is transaction version 0's; 1 is flexible and holds the fields of KIP-890 as tags."""
+    return _I16.pack(version) + value.encode(version)
+
+
+def decode_transaction_key(data: Buffer) -> TransactionLogKey | Unknown:
+    record_type = _prefix(data, "TransactionLogKey")
+    if record_type != 0:
+        return Unknown(record_type)
+    return TransactionLogKey.decode(data, 0, 2)
+
+
+def decode_transaction_value(data: Buffer) -> TransactionLogValue:
+    """``UnknownVersion`` if it was written in a version that is not known here: the log must not be half read."""
+    return TransactionLogValue.decode(data, _prefix(data, "TransactionLogValue"), 2)
+
+
+def encode_group_key(key: Message) -> bytes:
+    """The key with its type, which its class knows."""
+    return _I16.pack(key.API_KEY) + key.encode(0)
+
+
+def encode_group_value(value: Message, version: int) -> bytes:
+    return _I16.pack(version) + value.encode(version)
+
+
+def decode_group_record(key: Buffer, value: Buffer | None) -> GroupRecord | Unknown:
+    """Key and value by the key's type; ``UnknownVersion`` if the value's version is not known here."""
+    record_type = _prefix(key, "GroupRecordKey")
+    types = _group_types(record_type)
+    if types is None:
+        return Unknown(record_type)
+    key_type, value_type = types
+    decoded_key = key_type.decode(key, 0, 2)
+    if value is None:
+        return GroupRecord(decoded_key, None)
+    return GroupRecord(decoded_key, value_type.decode(value, _prefix(value, value_type.__name__), 2))
+
+
+def _prefix(data: Buffer, message: str) -> int:
+    if len(data) < 2:
+        raise MalformedMessage(message, "version", 0, "ends before the field does")
+    (prefix,) = _I16.unpack_from(data)
+    return int(prefix)
+
+
+@cache
+def _group_types(record_type: int) -> tuple[type[Message], type[Message]] | None:
+    names = _GROUP_RECORDS.get(record_type)
+    if names is None:
+        return None
+    stem, title = names
+    key = import_module(f"oncelog.protocol.generated.{stem}_key")
+    value = import_module(f"oncelog.protocol.generated.{stem}_value")
+    return getattr(key, title + "Key"), getattr(value, title + "Value")

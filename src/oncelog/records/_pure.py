@@ -267,7 +267,7 @@ class RecordArea:
             if field is None:
                 parts.append(_NULL)
             else:
-                field = bytes(field) if type(field) is not bytes else field
+                field = field if type(field) is bytes else bytes(memoryview(field))
                 parts.append(_varint_bytes(len(field)))
                 parts.append(field)
         parts.append(_varint_bytes(len(headers)))
@@ -278,8 +278,9 @@ class RecordArea:
             if content is None:
                 parts.append(_NULL)
             else:
+                content = content if type(content) is bytes else bytes(memoryview(content))
                 parts.append(_varint_bytes(len(content)))
-                parts.append(bytes(content))
+                parts.append(content)
         body = b"".join(parts)
         length = _varint_bytes(len(body))
         self._parts.append(length)
@@ -293,6 +294,20 @@ class RecordArea:
     def to_bytes(self) -> bytes:
         """The area so far."""
         return b"".join(self._parts)
+
+
+def record_size(
+    offset_delta: int, timestamp_delta: int, key: bytes | None, value: bytes | None, headers: Headers
+) -> int:
+    """Bytes that :meth:`RecordArea.append_at` would add."""
+    body = 1 + len(_varint_bytes(_to_int64(timestamp_delta))) + len(_varint_bytes(offset_delta))
+    fields = [key, value]
+    for name, content in headers:
+        fields += (name.encode(), content)
+    for field in fields:
+        body += 1 if field is None else len(_varint_bytes(len(field))) + len(field)
+    body += len(_varint_bytes(len(headers)))
+    return len(_varint_bytes(body)) + body
 
 
 def murmur2(data: Buffer) -> int:

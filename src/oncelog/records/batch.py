@@ -96,19 +96,19 @@ class BatchHeader(NamedTuple):
     ``last_offset`` is the last offset the batch ever held: compaction removes records, not offsets.
     """
 
-    base_offset: int
-    batch_length: int
-    partition_leader_epoch: int
-    magic: int
-    crc: int
-    attributes: int
-    last_offset_delta: int
-    base_timestamp: int
-    max_timestamp: int
-    producer_id: int
-    producer_epoch: int
-    base_sequence: int
-    records_count: int
+    base_offset: int = 0
+    batch_length: int = 0
+    partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH
+    magic: int = MAGIC
+    crc: int = 0
+    attributes: int = 0
+    last_offset_delta: int = 0
+    base_timestamp: int = NO_TIMESTAMP
+    max_timestamp: int = NO_TIMESTAMP
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_PRODUCER_EPOCH
+    base_sequence: int = NO_SEQUENCE
+    records_count: int = 0
 
     @property
     def compression(self) -> Compression:
@@ -254,21 +254,25 @@ def decode_records(
 # --- building -----------------------------------------------------------------------------------------------------
 
 
-def assemble(header: BatchHeader, area: Buffer) -> bytearray:
-    """A batch of ``header`` and ``area``; length and CRC are computed, what the header says of them is not used."""
+def header_bytes(header: BatchHeader, area: Buffer) -> bytearray:
+    """The header of a batch with record area ``area``; length, magic and CRC are computed, not taken from ``header``."""
     size_bytes = HEADER_SIZE_BYTES + len(area)
     if size_bytes > _MAX_BATCH_BYTES:
         raise ValueError(f"a batch of {size_bytes} bytes is larger than the format allows; append fewer records")
-    batch = bytearray(HEADER_SIZE_BYTES)
-    _HEADER.pack_into(batch, 0, *header._replace(batch_length=size_bytes - LOG_OVERHEAD_BYTES, magic=MAGIC, crc=0))
-    batch += area
-    _set_crc(batch, 0, size_bytes)
-    return batch
+    head = bytearray(HEADER_SIZE_BYTES)
+    _HEADER.pack_into(head, 0, *header._replace(batch_length=size_bytes - LOG_OVERHEAD_BYTES, magic=MAGIC, crc=0))
+    _UINT32.pack_into(head, _CRC_AT, crc32c(area, crc32c(head[_ATTRIBUTES_AT:])))
+    return head
 
 
-def _attributes(
-    codec: Compression, timestamp_type: TimestampType, transactional: bool, control: bool, delete_horizon: bool = False
+def attributes_of(
+    codec: Compression,
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+    transactional: bool = False,
+    control: bool = False,
+    delete_horizon: bool = False,
 ) -> int:
+    """The attributes field of a header."""
     return (
         codec
         | (TIMESTAMP_TYPE_BIT if timestamp_type else 0)
@@ -331,11 +335,8 @@ class BatchBuilder:
         records = area.to_bytes()
         header = BatchHeader(
             base_offset=base_offset,
-            batch_length=0,
             partition_leader_epoch=partition_leader_epoch,
-            magic=MAGIC,
-            crc=0,
-            attributes=_attributes(compression, timestamp_type, transactional, control),
+            attributes=attributes_of(compression, timestamp_type, transactional, control),
             last_offset_delta=area.count - 1,
             base_timestamp=area.base_timestamp,
             max_timestamp=area.max_timestamp,
@@ -344,7 +345,10 @@ class BatchBuilder:
             base_sequence=base_sequence,
             records_count=area.count,
         )
-        return assemble(header, compress(compression, records, level) if compression else records)
+        packed = compress(compression, records, level) if compression else records
+        batch = header_bytes(header, packed)
+        batch += packed
+        return batch
 
 
 def encode_batch(
@@ -381,14 +385,11 @@ def encode_batch(
         raise ValueError("a batch needs at least one record")
     if last_offset is not None and last_offset < previous:
         raise ValueError(f"last offset {last_offset} is before the record at {previous}")
-    packed = area.to_bytes()
+    records_bytes = area.to_bytes()
     header = BatchHeader(
         base_offset=base_offset,
-        batch_length=0,
         partition_leader_epoch=partition_leader_epoch,
-        magic=MAGIC,
-        crc=0,
-        attributes=_attributes(compression, timestamp_type, transactional, control, delete_horizon_ms is not None),
+        attributes=attributes_of(compression, timestamp_type, transactional, control, delete_horizon_ms is not None),
         last_offset_delta=(previous if last_offset is None else last_offset) - base_offset,
         base_timestamp=area.base_timestamp,
         max_timestamp=area.max_timestamp,
@@ -397,7 +398,8 @@ def encode_batch(
         base_sequence=base_sequence,
         records_count=area.count,
     )
-    return bytes(assemble(header, compress(compression, packed, level) if compression else packed))
+    packed = compress(compression, records_bytes, level) if compression else records_bytes
+    return b"".join((header_bytes(header, packed), packed))
 
 
 def encode_empty_batch(header: BatchHeader) -> bytes:
@@ -407,7 +409,7 @@ def encode_empty_batch(header: BatchHeader) -> bytes:
     stay; source: ``DefaultRecordBatch.writeEmptyHeader``.
     """
     kept = header.attributes & (TIMESTAMP_TYPE_BIT | TRANSACTIONAL_BIT | CONTROL_BIT)
-    return bytes(assemble(header._replace(attributes=kept, base_timestamp=NO_TIMESTAMP, records_count=0), b""))
+    return bytes(header_bytes(header._replace(attributes=kept, base_timestamp=NO_TIMESTAMP, records_count=0), b""))
 
 
 # --- rewriting in place -------------------------------------------------------------------------------------------

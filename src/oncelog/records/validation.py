@@ -19,7 +19,7 @@ from oncelog.records.batch import (
     MAGIC,
     TIMESTAMP_TYPE_BIT,
     BatchHeader,
-    assemble,
+    header_bytes,
     read_header,
     record_area,
     stamp_timestamps,
@@ -212,4 +212,7 @@ def _repacked(
     rewritten = header._replace(
         attributes=attributes, base_timestamp=base_timestamp, partition_leader_epoch=NO_PARTITION_LEADER_EPOCH
     )
-    return assemble(rewritten, compress(codec, area, level))
+    packed = compress(codec, area, level)
+    batch = header_bytes(rewritten, packed)
+    batch += packed
+    return batch

@@ -1,0 +1,1024 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""The record codec compiled: the twin of ``_pure.py``, and the two ways between record areas and Arrow's buffers.
+
+Called through :mod:`oncelog.records.native` (the twin's functions) and by :mod:`oncelog.records.arrow` (``decode_columns``,
+``RowEncoder``, ``murmur2_rows``). Works on objects with a buffer only and links to nothing but Python.
+
+Safety: every byte read lies between a buffer's start and an end pointer that is checked first; a value that decides
+about memory is read once. Capacities are checked before a write. The results of both twins are compared on random,
+changed and hostile bytes in tests.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from oncelog.records import _pure
+from oncelog.records.errors import CorruptBatch
+from oncelog.records.record import Record
+
+cdef extern from "Python.h":
+    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
+
+cdef enum:
+    PAST_END = 1
+    VARINT_TOO_LONG = 2
+    TRUNCATED = 3
+    NEGATIVE_HEADERS = 4
+    TOO_MANY_HEADERS = 5
+    NEGATIVE_HEADER_KEY = 6
+    LENGTH_MISMATCH = 7
+    BAD_OFFSET = 8
+    NO_ROOM = 9
+
+cdef list REASONS = [
+    "",
+    _pure.PAST_END,
+    _pure.VARINT_TOO_LONG,
+    _pure.TRUNCATED,
+    _pure.NEGATIVE_HEADERS,
+    _pure.TOO_MANY_HEADERS,
+    _pure.NEGATIVE_HEADER_KEY,
+    _pure.LENGTH_MISMATCH,
+    _pure.BAD_OFFSET,
+    "the output has no room for it",
+]
+cdef int NO_KEY = _pure.NO_KEY
+cdef int BAD_TIMESTAMP = _pure.BAD_TIMESTAMP
+cdef object new_tuple = tuple.__new__
+
+
+cdef object malformed(int64_t index, int reason):
+    return CorruptBatch(f"record {index} of the batch is malformed: {REASONS[reason]}")
+
+
+cdef object remaining(int64_t count):
+    return CorruptBatch(f"{count} bytes remain after the last record")
+
+
+# --- reading records ----------------------------------------------------------------------------------------------
+
+
+cdef struct Parsed:
+    int64_t timestamp_delta
+    int32_t offset_delta
+    const uint8_t* key
+    int32_t key_length
+    const uint8_t* value
+    int32_t value_length
+    int32_t header_count
+    const uint8_t* headers
+    const uint8_t* end
+
+
+cdef struct ParsedHeader:
+    const uint8_t* key
+    int32_t key_length
+    const uint8_t* value
+    int32_t value_length
+
+
+cdef inline int read_varint(const uint8_t** cursor, const uint8_t* end, int32_t* out) noexcept nogil:
+    cdef const uint8_t* p = cursor[0]
+    cdef uint32_t value = 0
+    cdef uint32_t byte
+    cdef int shift = 0
+    while shift < 35:
+        if p >= end:
+            return TRUNCATED
+        byte = p[0]
+        p += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            out[0] = <int32_t> ((value >> 1) ^ (0 - (value & 1)))
+            cursor[0] = p
+            return 0
+        shift += 7
+    return VARINT_TOO_LONG
+
+
+cdef inline int read_varlong(const uint8_t** cursor, const uint8_t* end, int64_t* out) noexcept nogil:
+    cdef const uint8_t* p = cursor[0]
+    cdef uint64_t value = 0
+    cdef uint64_t byte
+    cdef int shift = 0
+    while shift < 70:
+        if p >= end:
+            return TRUNCATED
+        byte = p[0]
+        p += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            out[0] = <int64_t> ((value >> 1) ^ (0 - (value & 1)))
+            cursor[0] = p
+            return 0
+        shift += 7
+    return VARINT_TOO_LONG
+
+
+cdef inline int read_field(
+    const uint8_t** cursor, const uint8_t* end, const uint8_t** start, int32_t* length
+) noexcept nogil:
+    """A nullable byte field; any negative length is null. Leaves the cursor after it."""
+    cdef int reason = read_varint(cursor, end, length)
+    if reason:
+        return reason
+    if length[0] > end - cursor[0]:
+        return TRUNCATED
+    start[0] = cursor[0]
+    if length[0] < 0:
+        length[0] = -1
+    else:
+        cursor[0] += length[0]
+    return 0
+
+
+cdef inline int read_header(const uint8_t** cursor, const uint8_t* end, ParsedHeader* header) noexcept nogil:
+    cdef int reason = read_varint(cursor, end, &header.key_length)
+    if reason:
+        return reason
+    if header.key_length < 0:
+        return NEGATIVE_HEADER_KEY
+    if header.key_length > end - cursor[0]:
+        return TRUNCATED
+    header.key = cursor[0]
+    cursor[0] += header.key_length
+    return read_field(cursor, end, &header.value, &header.value_length)
+
+
+cdef inline int read_record(const uint8_t** cursor, const uint8_t* end, Parsed* record) noexcept nogil:
+    """Everything of a record up to its headers, which ``cursor`` is left at; ``record.end`` is where they must end."""
+    cdef int32_t length
+    cdef int reason = read_varint(cursor, end, &length)
+    if reason:
+        return reason
+    if length < 0 or length > end - cursor[0]:
+        return PAST_END
+    if length == 0:
+        return TRUNCATED
+    end = cursor[0] + length
+    record.end = end
+    cursor[0] += 1
+    reason = read_varlong(cursor, end, &record.timestamp_delta)
+    if reason:
+        return reason
+    reason = read_varint(cursor, end, &record.offset_delta)
+    if reason:
+        return reason
+    reason = read_field(cursor, end, &record.key, &record.key_length)
+    if reason:
+        return reason
+    reason = read_field(cursor, end, &record.value, &record.value_length)
+    if reason:
+        return reason
+    reason = read_varint(cursor, end, &record.header_count)
+    if reason:
+        return reason
+    if record.header_count < 0:
+        return NEGATIVE_HEADERS
+    if record.header_count > end - cursor[0]:
+        return TOO_MANY_HEADERS
+    record.headers = cursor[0]
+    return 0
+
+
+cdef inline int skip_headers(const uint8_t** cursor, Parsed* record) noexcept nogil:
+    cdef ParsedHeader header
+    cdef int32_t i
+    cdef int reason
+    for i in range(record.header_count):
+        reason = read_header(cursor, record.end, &header)
+        if reason:
+            return reason
+    if cursor[0] != record.end:
+        return LENGTH_MISMATCH
+    return 0
+
+
+cdef inline int64_t add(int64_t a, int64_t b) noexcept nogil:
+    """Java's ``long`` addition: it wraps."""
+    return <int64_t> (<uint64_t> a + <uint64_t> b)
+
+
+cdef inline int64_t subtract(int64_t a, int64_t b) noexcept nogil:
+    """Java's ``long`` subtraction: it wraps."""
+    return <int64_t> (<uint64_t> a - <uint64_t> b)
+
+
+def walk(area, int64_t count, int64_t base_timestamp, bint require_keys, int64_t low, int64_t high):
+    """See ``_pure.walk``."""
+    cdef Py_buffer view
+    cdef const uint8_t* cursor
+    cdef const uint8_t* end
+    cdef Parsed record
+    cdef int64_t index = 0
+    cdef int64_t timestamp
+    cdef int64_t largest = -1
+    cdef bint sequential = True
+    cdef int reason
+    cdef list refused = []
+    PyObject_GetBuffer(area, &view, PyBUF_SIMPLE)
+    try:
+        cursor = <const uint8_t*> view.buf
+        end = cursor + view.len
+        while index < count:
+            reason = read_record(&cursor, end, &record)
+            if not reason:
+                reason = skip_headers(&cursor, &record)
+            if reason:
+                raise malformed(index, reason)
+            timestamp = add(base_timestamp, record.timestamp_delta)
+            if record.offset_delta != index:
+                sequential = False
+            if timestamp > largest:
+                largest = timestamp
+            if require_keys and record.key_length < 0:
+                refused.append((index, NO_KEY, timestamp))
+            elif timestamp != -1 and (timestamp < low or timestamp > high):
+                refused.append((index, BAD_TIMESTAMP, timestamp))
+            index += 1
+        if cursor != end:
+            raise remaining(end - cursor)
+    finally:
+        PyBuffer_Release(&view)
+    return largest, sequential, refused
+
+
+cdef object as_bytes(const uint8_t* start, int32_t length):
+    if length < 0:
+        return None
+    return PyBytes_FromStringAndSize(<const char*> start, length)
+
+
+cdef tuple build_headers(const uint8_t** cursor, Parsed* record, int* reason):
+    cdef ParsedHeader header
+    cdef int32_t i
+    cdef list headers = []
+    for i in range(record.header_count):
+        reason[0] = read_header(cursor, record.end, &header)
+        if reason[0]:
+            return ()
+        key = PyBytes_FromStringAndSize(<const char*> header.key, header.key_length).decode("utf-8", "replace")
+        headers.append((key, as_bytes(header.value, header.value_length)))
+    return tuple(headers)
+
+
+def decode(
+    area,
+    int64_t count,
+    int64_t base_offset,
+    last_offset_delta,
+    int64_t base_timestamp,
+    int64_t base_sequence,
+    append_time,
+):
+    """See ``_pure.decode``."""
+    cdef Py_buffer view
+    cdef const uint8_t* cursor
+    cdef const uint8_t* end
+    cdef Parsed record
+    cdef int64_t index = 0
+    cdef int64_t previous = -1
+    cdef bint checked = last_offset_delta is not None
+    cdef int64_t highest = last_offset_delta if checked else 0
+    cdef bint dated = append_time is not None
+    cdef int64_t date = append_time if dated else 0
+    cdef int64_t sequence
+    cdef int reason
+    cdef list records = []
+    cdef tuple headers
+    PyObject_GetBuffer(area, &view, PyBUF_SIMPLE)
+    try:
+        cursor = <const uint8_t*> view.buf
+        end = cursor + view.len
+        while index < count:
+            reason = read_record(&cursor, end, &record)
+            headers = ()
+            if not reason and record.header_count:
+                headers = build_headers(&cursor, &record, &reason)
+            if not reason:
+                if cursor != record.end:
+                    reason = LENGTH_MISMATCH
+                elif checked and not previous < record.offset_delta <= highest:
+                    reason = BAD_OFFSET
+            if reason:
+                raise malformed(index, reason)
+            previous = record.offset_delta
+            sequence = (base_sequence + record.offset_delta) & 0x7FFFFFFF if base_sequence >= 0 else -1
+            fields = (
+                add(base_offset, record.offset_delta),
+                date if dated else add(base_timestamp, record.timestamp_delta),
+                as_bytes(record.key, record.key_length),
+                as_bytes(record.value, record.value_length),
+                headers,
+                sequence,
+            )
+            records.append(new_tuple(Record, fields))
+            index += 1
+        if cursor != end:
+            raise remaining(end - cursor)
+    finally:
+        PyBuffer_Release(&view)
+    return records
+
+
+# --- writing records ----------------------------------------------------------------------------------------------
+
+
+cdef inline int varint_size(int64_t value) noexcept nogil:
+    cdef uint64_t rest = ((<uint64_t> value) << 1) ^ (<uint64_t> (value >> 63))
+    cdef int size = 1
+    while rest > 0x7F:
+        rest >>= 7
+        size += 1
+    return size
+
+
+cdef inline uint8_t* write_varint(uint8_t* out, int64_t value) noexcept nogil:
+    cdef uint64_t rest = ((<uint64_t> value) << 1) ^ (<uint64_t> (value >> 63))
+    while rest > 0x7F:
+        out[0] = <uint8_t> (rest & 0x7F | 0x80)
+        out += 1
+        rest >>= 7
+    out[0] = <uint8_t> rest
+    return out + 1
+
+
+cdef inline int64_t field_size(int64_t length) noexcept nogil:
+    """Bytes of a field of ``length`` bytes (-1 for null) with its length before it."""
+    return varint_size(length) + (length if length > 0 else 0)
+
+
+cdef inline uint8_t* write_field(uint8_t* out, const uint8_t* data, int64_t length) noexcept nogil:
+    out = write_varint(out, length)
+    if length > 0:
+        memcpy(out, data, length)
+        out += length
+    return out
+
+
+cdef class Output:
+    """Bytes that grow at the end."""
+
+    cdef uint8_t* start
+    cdef int64_t size
+    cdef int64_t capacity
+
+    def __cinit__(self):
+        self.start = NULL
+        self.size = 0
+        self.capacity = 0
+
+    def __dealloc__(self):
+        PyMem_Free(self.start)
+
+    cdef uint8_t* reserve(self, int64_t more) except NULL:
+        """The place for ``more`` bytes after the last one."""
+        cdef int64_t needed = self.size + more
+        cdef uint8_t* moved
+        if needed > self.capacity:
+            needed = max(needed, 2 * self.capacity, 1024)
+            moved = <uint8_t*> PyMem_Realloc(self.start, needed)
+            if moved == NULL:
+                raise MemoryError()
+            self.start = moved
+            self.capacity = needed
+        return self.start + self.size
+
+    cdef bytes to_bytes(self):
+        return PyBytes_FromStringAndSize(<const char*> self.start, self.size)
+
+
+cdef list exact_headers(headers):
+    """Headers as pairs of exact types, so that none can change between measuring and writing."""
+    cdef list exact = []
+    for name, content in headers:
+        if content is not None and type(content) is not bytes:
+            content = bytes(memoryview(content))
+        exact.append((name.encode(), content))
+    return exact
+
+
+cdef class RecordArea:
+    """See ``_pure.RecordArea``."""
+
+    cdef Output out
+    cdef bint fixed_base
+    cdef readonly int64_t base_timestamp
+    cdef readonly int64_t max_timestamp
+    cdef readonly int64_t count
+
+    def __init__(self, base_timestamp=None):
+        self.out = Output()
+        self.fixed_base = base_timestamp is not None
+        self.base_timestamp = base_timestamp if self.fixed_base else -1
+        self.max_timestamp = -1
+        self.count = 0
+
+    @property
+    def size_bytes(self):
+        return self.out.size
+
+    def append(self, int64_t timestamp, key, value, headers=()):
+        """See ``_pure.RecordArea.append``."""
+        return self.add(self.count, timestamp, key, value, headers)
+
+    def append_at(self, int64_t offset_delta, int64_t timestamp, key, value, headers=()):
+        """See ``_pure.RecordArea.append_at``."""
+        return self.add(offset_delta, timestamp, key, value, headers)
+
+    def to_bytes(self):
+        """See ``_pure.RecordArea.to_bytes``."""
+        return self.out.to_bytes()
+
+    cdef int64_t add(self, int64_t offset_delta, int64_t timestamp, key, value, headers) except -1:
+        cdef int64_t base = self.base_timestamp if self.count or self.fixed_base else timestamp
+        cdef int64_t timestamp_delta = subtract(timestamp, base)
+        cdef int64_t key_length = -1
+        cdef int64_t value_length = -1
+        cdef const uint8_t* key_start = NULL
+        cdef const uint8_t* value_start = NULL
+        cdef int64_t body
+        cdef uint8_t* place
+        cdef uint8_t* p
+        cdef list exact = None
+        if offset_delta < 0 or offset_delta > 0x7FFFFFFF:
+            raise OverflowError(f"offset delta {offset_delta} is negative or not a 32-bit integer")
+        if key is not None:
+            if type(key) is not bytes:
+                key = bytes(memoryview(key))
+            key_length = len(<bytes> key)
+            key_start = <const uint8_t*> PyBytes_AsString(key)
+        if value is not None:
+            if type(value) is not bytes:
+                value = bytes(memoryview(value))
+            value_length = len(<bytes> value)
+            value_start = <const uint8_t*> PyBytes_AsString(value)
+        body = 1 + varint_size(timestamp_delta) + varint_size(offset_delta)
+        body += field_size(key_length) + field_size(value_length)
+        if headers:
+            exact = exact_headers(headers)
+            body += varint_size(len(exact))
+            for name, content in exact:
+                body += field_size(len(<bytes> name)) + field_size(-1 if content is None else len(<bytes> content))
+        else:
+            body += 1
+        place = self.out.reserve(varint_size(body) + body)
+        p = write_varint(place, body)
+        p[0] = 0
+        p = write_varint(p + 1, timestamp_delta)
+        p = write_varint(p, offset_delta)
+        p = write_field(p, key_start, key_length)
+        p = write_field(p, value_start, value_length)
+        if exact is None:
+            p[0] = 0
+            p += 1
+        else:
+            p = write_varint(p, len(exact))
+            for name, content in exact:
+                p = write_field(p, <const uint8_t*> PyBytes_AsString(name), len(<bytes> name))
+                if content is None:
+                    p = write_varint(p, -1)
+                else:
+                    p = write_field(p, <const uint8_t*> PyBytes_AsString(content), len(<bytes> content))
+        self.out.size += p - place
+        self.base_timestamp = base
+        if timestamp > self.max_timestamp:
+            self.max_timestamp = timestamp
+        self.count += 1
+        return self.out.size
+
+
+# --- murmur2 ------------------------------------------------------------------------------------------------------
+
+
+cdef uint32_t hash_bytes(const uint8_t* data, int64_t length) noexcept nogil:
+    cdef uint32_t m = 0x5BD1E995
+    cdef uint32_t h = 0x9747B28CU ^ <uint32_t> length
+    cdef uint32_t k
+    cdef int64_t left = length
+    while left >= 4:
+        k = data[0] | <uint32_t> data[1] << 8 | <uint32_t> data[2] << 16 | <uint32_t> data[3] << 24
+        k *= m
+        k ^= k >> 24
+        k *= m
+        h *= m
+        h ^= k
+        data += 4
+        left -= 4
+    if left >= 3:
+        h ^= <uint32_t> data[2] << 16
+    if left >= 2:
+        h ^= <uint32_t> data[1] << 8
+    if left >= 1:
+        h ^= data[0]
+        h *= m
+    h ^= h >> 13
+    h *= m
+    h ^= h >> 15
+    return h
+
+
+def murmur2(data):
+    """See ``_pure.murmur2``."""
+    cdef Py_buffer view
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        return hash_bytes(<const uint8_t*> view.buf, view.len)
+    finally:
+        PyBuffer_Release(&view)
+
+
+# --- Arrow columns ------------------------------------------------------------------------------------------------
+
+
+cdef class Column:
+    """A binary or string array of Arrow to read from: offsets (32 or 64 bits), data, optional validity bitmap.
+
+    ``first`` and ``rows`` select a slice, as an Arrow array with an offset does.
+    """
+
+    cdef Py_buffer offsets
+    cdef Py_buffer data
+    cdef Py_buffer validity
+    cdef bint has_offsets, has_data, has_validity, wide
+    cdef int64_t first
+    cdef readonly int64_t rows
+
+    def __cinit__(self):
+        self.has_offsets = self.has_data = self.has_validity = False
+
+    def __init__(self, offsets, data, validity, bint wide, int64_t first, int64_t rows):
+        if self.has_offsets:
+            raise ValueError("a column is set once")
+        if first < 0 or rows < 0 or first > INT64_MAX // 16 - rows:
+            raise ValueError("a column's slice is out of range")
+        self.wide = wide
+        self.first = first
+        self.rows = rows
+        PyObject_GetBuffer(offsets, &self.offsets, PyBUF_SIMPLE)
+        self.has_offsets = True
+        if rows and self.offsets.len < (first + rows + 1) * (8 if wide else 4):
+            raise ValueError("a column's offsets are shorter than its rows")
+        if data is not None:
+            PyObject_GetBuffer(data, &self.data, PyBUF_SIMPLE)
+            self.has_data = True
+        if validity is not None:
+            PyObject_GetBuffer(validity, &self.validity, PyBUF_SIMPLE)
+            self.has_validity = True
+            if self.validity.len < (first + rows + 7) // 8:
+                raise ValueError("a column's validity is shorter than its rows")
+
+    def __dealloc__(self):
+        if self.has_offsets:
+            PyBuffer_Release(&self.offsets)
+        if self.has_data:
+            PyBuffer_Release(&self.data)
+        if self.has_validity:
+            PyBuffer_Release(&self.validity)
+
+    cdef int span(self, int64_t row, int64_t* start, int64_t* length) except -1:
+        """Start and length of a row (length -1 for null). For a list column, of its items."""
+        cdef int64_t at = self.first + row
+        cdef int64_t begin, end
+        if row < 0 or row >= self.rows:
+            raise ValueError(f"row {row} is not among the column's {self.rows}")
+        if self.has_validity and not (<const uint8_t*> self.validity.buf)[at >> 3] >> (at & 7) & 1:
+            start[0] = 0
+            length[0] = -1
+            return 0
+        if self.wide:
+            begin = (<const int64_t*> self.offsets.buf)[at]
+            end = (<const int64_t*> self.offsets.buf)[at + 1]
+        else:
+            begin = (<const int32_t*> self.offsets.buf)[at]
+            end = (<const int32_t*> self.offsets.buf)[at + 1]
+        if begin < 0 or end < begin:
+            raise ValueError(f"the offsets of row {row} are out of order")
+        start[0] = begin
+        length[0] = end - begin
+        return 0
+
+    cdef int get(self, int64_t row, const uint8_t** start, int64_t* length) except -1:
+        """The bytes of a row; length -1 for null."""
+        cdef int64_t begin
+        self.span(row, &begin, length)
+        if length[0] > 0x7FFFFFFF:
+            raise ValueError(f"row {row} has {length[0]} bytes, more than a record may hold")
+        if length[0] > 0:
+            if not self.has_data or begin + length[0] > self.data.len:
+                raise ValueError(f"row {row} lies outside its column's data")
+            start[0] = <const uint8_t*> self.data.buf + begin
+        return 0
+
+
+def murmur2_rows(Column column, out):
+    """Write the hash of every row, without its sign bit, as int32 into ``out``; null counts as empty."""
+    cdef Py_buffer view
+    cdef const uint8_t* start = NULL
+    cdef int64_t length
+    cdef int64_t row
+    PyObject_GetBuffer(out, &view, PyBUF_WRITABLE)
+    try:
+        if view.len < column.rows * 4:
+            raise ValueError("the output is shorter than the column")
+        for row in range(column.rows):
+            column.get(row, &start, &length)
+            (<int32_t*> view.buf)[row] = hash_bytes(start, max(length, 0)) & 0x7FFFFFFF
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef class RowEncoder:
+    """Record areas out of the rows of Arrow columns.
+
+    ``key`` may be None. ``timestamps`` are int64 ms, one for each row. ``headers`` is None or a column of lists and the columns
+    of their items' keys and values. ``order`` lists the rows (int64) in the order they are to be written in.
+    """
+
+    cdef Column key, value, header_lists, header_keys, header_values
+    cdef Py_buffer timestamps, order
+    cdef bint has_timestamps, has_order
+    cdef Output out
+
+    def __cinit__(self):
+        self.has_timestamps = self.has_order = False
+
+    def __init__(self, Column key, Column value not None, timestamps, order, headers=None):
+        if self.has_timestamps:
+            raise ValueError("an encoder is set once")
+        self.key = key
+        self.value = value
+        if headers is not None:
+            self.header_lists, self.header_keys, self.header_values = headers
+            if self.header_lists is None or self.header_keys is None or self.header_values is None:
+                raise ValueError("headers need three columns")
+        PyObject_GetBuffer(timestamps, &self.timestamps, PyBUF_SIMPLE)
+        self.has_timestamps = True
+        PyObject_GetBuffer(order, &self.order, PyBUF_SIMPLE)
+        self.has_order = True
+        if self.timestamps.len < value.rows * 8:
+            raise ValueError("there are fewer timestamps than rows")
+        self.out = Output()
+
+    def __dealloc__(self):
+        if self.has_timestamps:
+            PyBuffer_Release(&self.timestamps)
+        if self.has_order:
+            PyBuffer_Release(&self.order)
+
+    def encode(self, int64_t start, int64_t stop, int64_t limit_bytes):
+        """Rows ``order[start:stop]``, as many as fit into ``limit_bytes`` but at least one.
+
+        :return: (area, index after the last row taken, first timestamp, largest timestamp)
+        """
+        cdef int64_t at = start
+        cdef int64_t base = 0
+        cdef int64_t largest = -1
+        cdef int64_t timestamp
+        cdef int64_t row
+        if start < 0 or stop <= start or stop > self.order.len // 8:
+            raise ValueError("the rows to encode are out of range")
+        self.out.size = 0
+        while at < stop:
+            row = (<const int64_t*> self.order.buf)[at]
+            if row < 0 or row >= self.value.rows:
+                raise ValueError(f"row {row} is not among the {self.value.rows}")
+            timestamp = (<const int64_t*> self.timestamps.buf)[row]
+            if at == start:
+                base = timestamp
+            if not self.add(row, at - start, subtract(timestamp, base), limit_bytes, at == start):
+                break
+            if timestamp > largest:
+                largest = timestamp
+            at += 1
+        return self.out.to_bytes(), at, base, largest
+
+    cdef int add(
+        self, int64_t row, int64_t offset_delta, int64_t timestamp_delta, int64_t limit_bytes, bint first
+    ) except -1:
+        """Write one record; 0 where it no longer fits."""
+        cdef const uint8_t* key = NULL
+        cdef const uint8_t* value = NULL
+        cdef int64_t key_length = -1
+        cdef int64_t value_length = -1
+        cdef int64_t item = 0
+        cdef int64_t items = 0
+        cdef int64_t body
+        cdef int64_t total
+        cdef uint8_t* place
+        cdef uint8_t* p
+        if self.key is not None:
+            self.key.get(row, &key, &key_length)
+        self.value.get(row, &value, &value_length)
+        if self.header_lists is not None:
+            self.header_lists.span(row, &item, &items)
+            items = max(items, 0)
+        body = 1 + varint_size(timestamp_delta) + varint_size(offset_delta)
+        body += field_size(key_length) + field_size(value_length) + varint_size(items)
+        if items:
+            body += self.headers_size(item, items)
+        total = varint_size(body) + body
+        if body > 0x7FFFFFFF:
+            raise ValueError(f"row {row} needs {body} bytes, more than a record may hold")
+        if not first and self.out.size + total > limit_bytes:
+            return 0
+        place = self.out.reserve(total)
+        p = write_varint(place, body)
+        p[0] = 0
+        p = write_varint(p + 1, timestamp_delta)
+        p = write_varint(p, offset_delta)
+        p = write_field(p, key, key_length)
+        p = write_field(p, value, value_length)
+        p = write_varint(p, items)
+        if items:
+            p = self.write_headers(p, item, items)
+        self.out.size += p - place
+        return 1
+
+    cdef int64_t headers_size(self, int64_t item, int64_t items) except -1:
+        cdef const uint8_t* data = NULL
+        cdef int64_t length
+        cdef int64_t size = 0
+        cdef int64_t i
+        for i in range(item, item + items):
+            self.header_keys.get(i, &data, &length)
+            if length < 0:
+                raise ValueError("a header needs a key")
+            size += field_size(length)
+            self.header_values.get(i, &data, &length)
+            size += field_size(length)
+        return size
+
+    cdef uint8_t* write_headers(self, uint8_t* p, int64_t item, int64_t items) except NULL:
+        cdef const uint8_t* data = NULL
+        cdef int64_t length
+        cdef int64_t i
+        for i in range(item, item + items):
+            self.header_keys.get(i, &data, &length)
+            p = write_field(p, data, length)
+            self.header_values.get(i, &data, &length)
+            p = write_field(p, data, length)
+        return p
+
+
+cdef class BytesOutput:
+    """Offsets, data and validity of a binary column that is being filled, in buffers of the caller."""
+
+    cdef Py_buffer offsets, data, validity
+    cdef int acquired
+    cdef bint wide
+    cdef int64_t rows, capacity
+    cdef readonly int64_t size
+
+    def __cinit__(self):
+        self.acquired = 0
+
+    def __init__(self, offsets, data, validity, bint wide):
+        if self.acquired:
+            raise ValueError("an output is set once")
+        PyObject_GetBuffer(offsets, &self.offsets, PyBUF_WRITABLE)
+        self.acquired = 1
+        PyObject_GetBuffer(data, &self.data, PyBUF_WRITABLE)
+        self.acquired = 2
+        PyObject_GetBuffer(validity, &self.validity, PyBUF_WRITABLE)
+        self.acquired = 3
+        self.wide = wide
+        self.rows = 0
+        self.size = 0
+        self.capacity = min(self.offsets.len // (8 if wide else 4) - 1, self.validity.len * 8)
+        if self.capacity < 0:
+            raise ValueError("a column's offsets need room for at least one")
+        self.close_row()
+
+    def __dealloc__(self):
+        if self.acquired > 0:
+            PyBuffer_Release(&self.offsets)
+        if self.acquired > 1:
+            PyBuffer_Release(&self.data)
+        if self.acquired > 2:
+            PyBuffer_Release(&self.validity)
+
+    cdef inline void close_row(self) noexcept nogil:
+        if self.wide:
+            (<int64_t*> self.offsets.buf)[self.rows] = self.size
+        else:
+            (<int32_t*> self.offsets.buf)[self.rows] = <int32_t> self.size
+
+    cdef inline int put(self, const uint8_t* start, int32_t length) noexcept nogil:
+        """Add a row; ``NO_ROOM`` where a buffer is full."""
+        if self.rows >= self.capacity:
+            return NO_ROOM
+        if length >= 0:
+            if length > self.data.len - self.size:
+                return NO_ROOM
+            memcpy(<uint8_t*> self.data.buf + self.size, start, length)
+            self.size += length
+            (<uint8_t*> self.validity.buf)[self.rows >> 3] |= <uint8_t> (1 << (self.rows & 7))
+        self.rows += 1
+        self.close_row()
+        return 0
+
+
+cdef class HeadersOutput:
+    """The lists, keys and values of a headers column that is being filled; a record without headers is null."""
+
+    cdef BytesOutput keys, values
+    cdef Py_buffer offsets, validity
+    cdef int acquired
+    cdef int64_t rows, capacity
+
+    def __cinit__(self):
+        self.acquired = 0
+
+    def __init__(self, offsets, validity, BytesOutput keys not None, BytesOutput values not None):
+        if self.acquired:
+            raise ValueError("an output is set once")
+        PyObject_GetBuffer(offsets, &self.offsets, PyBUF_WRITABLE)
+        self.acquired = 1
+        PyObject_GetBuffer(validity, &self.validity, PyBUF_WRITABLE)
+        self.acquired = 2
+        self.keys = keys
+        self.values = values
+        self.rows = 0
+        self.capacity = min(self.offsets.len // 4 - 1, self.validity.len * 8)
+        if self.capacity < 0:
+            raise ValueError("a column's offsets need room for at least one")
+        (<int32_t*> self.offsets.buf)[0] = 0
+
+    def __dealloc__(self):
+        if self.acquired > 0:
+            PyBuffer_Release(&self.offsets)
+        if self.acquired > 1:
+            PyBuffer_Release(&self.validity)
+
+    @property
+    def count(self):
+        return self.keys.rows
+
+    cdef int put(self, const uint8_t** cursor, Parsed* record) noexcept nogil:
+        cdef ParsedHeader header
+        cdef int32_t i
+        cdef int reason
+        if self.rows >= self.capacity:
+            return NO_ROOM
+        for i in range(record.header_count):
+            reason = read_header(cursor, record.end, &header)
+            if not reason:
+                reason = self.keys.put(header.key, header.key_length)
+            if not reason:
+                reason = self.values.put(header.value, header.value_length)
+            if reason:
+                return reason
+        if record.header_count:
+            (<uint8_t*> self.validity.buf)[self.rows >> 3] |= <uint8_t> (1 << (self.rows & 7))
+        self.rows += 1
+        (<int32_t*> self.offsets.buf)[self.rows] = <int32_t> self.keys.rows
+        return 0
+
+
+cdef class ColumnsDecoder:
+    """Fills Arrow buffers with the records of one record area after the other.
+
+    ``offsets`` and ``timestamps`` are int64 buffers; timestamps become us, at the bounds of int64 where they would not
+    fit. Records outside [``start_offset``, ``end_offset``) are checked but left out.
+    """
+
+    cdef BytesOutput keys, values
+    cdef HeadersOutput headers
+    cdef Py_buffer offsets, timestamps
+    cdef int acquired
+    cdef readonly int64_t rows
+    cdef int64_t capacity, start_offset, end_offset
+
+    def __cinit__(self):
+        self.acquired = 0
+
+    def __init__(
+        self,
+        BytesOutput keys not None,
+        BytesOutput values not None,
+        offsets,
+        timestamps,
+        HeadersOutput headers,
+        int64_t start_offset,
+        int64_t end_offset,
+    ):
+        if self.acquired:
+            raise ValueError("a decoder is set once")
+        PyObject_GetBuffer(offsets, &self.offsets, PyBUF_WRITABLE)
+        self.acquired = 1
+        PyObject_GetBuffer(timestamps, &self.timestamps, PyBUF_WRITABLE)
+        self.acquired = 2
+        self.keys = keys
+        self.values = values
+        self.headers = headers
+        self.rows = 0
+        self.capacity = min(self.offsets.len // 8, self.timestamps.len // 8)
+        self.start_offset = start_offset
+        self.end_offset = end_offset
+
+    def __dealloc__(self):
+        if self.acquired > 0:
+            PyBuffer_Release(&self.offsets)
+        if self.acquired > 1:
+            PyBuffer_Release(&self.timestamps)
+
+    def add(
+        self,
+        area,
+        int64_t count,
+        int64_t base_offset,
+        int64_t last_offset_delta,
+        int64_t base_timestamp,
+        append_time,
+    ):
+        """Take in the records of an unpacked area, or raise ``CorruptBatch``; other threads may run meanwhile."""
+        cdef Py_buffer view
+        cdef bint dated = append_time is not None
+        cdef int64_t date = append_time if dated else 0
+        cdef int64_t index = 0
+        cdef int64_t left = 0
+        cdef int reason
+        PyObject_GetBuffer(area, &view, PyBUF_SIMPLE)
+        try:
+            with nogil:
+                reason = self.fill(
+                    <const uint8_t*> view.buf,
+                    <const uint8_t*> view.buf + view.len,
+                    count,
+                    base_offset,
+                    last_offset_delta,
+                    base_timestamp,
+                    dated,
+                    date,
+                    &index,
+                    &left,
+                )
+            if reason:
+                raise malformed(index, reason)
+            if left:
+                raise remaining(left)
+        finally:
+            PyBuffer_Release(&view)
+
+    cdef int fill(
+        self,
+        const uint8_t* cursor,
+        const uint8_t* end,
+        int64_t count,
+        int64_t base_offset,
+        int64_t last_offset_delta,
+        int64_t base_timestamp,
+        bint dated,
+        int64_t date,
+        int64_t* index,
+        int64_t* left,
+    ) noexcept nogil:
+        cdef Parsed record
+        cdef int64_t previous = -1
+        cdef int64_t offset, timestamp
+        cdef int reason
+        while index[0] < count:
+            reason = read_record(&cursor, end, &record)
+            if reason:
+                return reason
+            if not previous < record.offset_delta <= last_offset_delta:
+                return BAD_OFFSET
+            previous = record.offset_delta
+            offset = add(base_offset, record.offset_delta)
+            if offset < self.start_offset or offset >= self.end_offset:
+                reason = skip_headers(&cursor, &record)
+                if reason:
+                    return reason
+                index[0] += 1
+                continue
+            if self.rows >= self.capacity:
+                return NO_ROOM
+            if self.headers is not None:
+                reason = self.headers.put(&cursor, &record)
+                if not reason and cursor != record.end:
+                    reason = LENGTH_MISMATCH
+            else:
+                reason = skip_headers(&cursor, &record)
+            if not reason:
+                reason = self.keys.put(record.key, record.key_length)
+            if not reason:
+                reason = self.values.put(record.value, record.value_length)
+            if reason:
+                return reason
+            timestamp = date if dated else add(base_timestamp, record.timestamp_delta)
+            if timestamp > INT64_MAX // 1000:
+                timestamp = INT64_MAX
+            elif timestamp < -(INT64_MAX // 1000):
+                timestamp = INT64_MIN
+            else:
+                timestamp *= 1000
+            (<int64_t*> self.offsets.buf)[self.rows] = offset
+            (<int64_t*> self.timestamps.buf)[self.rows] = timestamp
+            self.rows += 1
+            index[0] += 1
+        left[0] = end - cursor
+        return 0

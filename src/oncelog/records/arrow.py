@@ -1,0 +1,457 @@
+"""Record batches to Arrow and Arrow to record batches, without a Python object for each record.
+
+Called by the Spark source and sink and by the clients' Arrow methods; nothing in the broker imports it, as pyarrow
+and numpy are extras. The compiled module does the work; without it the same results come from the record codec's
+twin, more slowly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from oncelog.records._pure import record_size
+from oncelog.records.batch import (
+    TIMESTAMP_TYPE_BIT,
+    BatchHeader,
+    Buffer,
+    Compression,
+    CorruptBatch,
+    Record,
+    attributes_of,
+    header_bytes,
+    iter_headers,
+    record_area,
+    verify_crc,
+)
+from oncelog.records.compression import DEFAULT_LIMIT_BYTES, compress
+from oncelog.records.native import RecordArea, compiled, decode, murmur2
+
+HEADERS_TYPE = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
+_MAX_INT32 = 2**31 - 1
+_MAX_INT64 = 2**63 - 1
+_MIN_RECORD_BYTES = 7
+_MAX_MS = _MAX_INT64 // 1000
+
+Int64s = npt.NDArray[np.int64]
+Int32s = npt.NDArray[np.int32]
+Bytes = npt.NDArray[np.uint8]
+
+
+class StoredBatch(NamedTuple):
+    """A batch inside bytes that were fetched or read from a segment."""
+
+    data: Buffer
+    position: int
+    header: BatchHeader
+
+
+def stored_batches(data: Buffer) -> Iterator[StoredBatch]:
+    """Every whole batch in ``data``, for a filter such as ``read_committed`` to choose from."""
+    for position, header in iter_headers(data):
+        yield StoredBatch(data, position, header)
+
+
+def schema(*, headers: bool = False, large: bool = False) -> pa.Schema:
+    """What :func:`decode_to_arrow` yields: names and types of Spark's Kafka source, without topic and partition."""
+    binary = pa.large_binary() if large else pa.binary()
+    fields = [
+        pa.field("key", binary),
+        pa.field("value", binary),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("timestamp", pa.timestamp("us", tz="UTC"), nullable=False),
+        pa.field("timestampType", pa.int32(), nullable=False),
+    ]
+    if headers:
+        fields.append(pa.field("headers", HEADERS_TYPE))
+    return pa.schema(fields)
+
+
+# --- record batches to Arrow --------------------------------------------------------------------------------------
+
+
+class _Area(NamedTuple):
+    """An unpacked record area with what its header says of it."""
+
+    records: memoryview | bytes
+    header: BatchHeader
+
+    @property
+    def append_time(self) -> int | None:
+        return self.header.max_timestamp if self.header.attributes & TIMESTAMP_TYPE_BIT else None
+
+
+def decode_to_arrow(
+    batches: Iterable[StoredBatch],
+    *,
+    start_offset: int = 0,
+    end_offset: int = _MAX_INT64,
+    headers: bool = False,
+    large: bool = False,
+    check_crc: bool = True,
+    max_size_bytes: int = DEFAULT_LIMIT_BYTES,
+) -> pa.RecordBatch:
+    """The records of ``batches`` with offsets in [``start_offset``, ``end_offset``), in their order.
+
+    The caller leaves out what a reader may not see; control batches are left out here. Timestamps (ms in Kafka) are
+    in us, held at the ends of int64. With ``headers`` there is a column of lists, null for a record without any, as in
+    Spark's source. ``large`` uses 64-bit offsets for key and value.
+
+    :raises CorruptBatch: as :func:`oncelog.records.batch.decode_records`, for any of the batches.
+    :raises ValueError: more than 2 GiB of records without ``large``.
+    """
+    areas = [
+        _unpack(batch, check_crc, max_size_bytes)
+        for batch in batches
+        if batch.header.records_count and not batch.header.is_control
+    ]
+    total = sum(len(area.records) for area in areas)
+    if total > _MAX_INT32 and not (large and not headers):
+        raise ValueError(f"{total} bytes of records are too many for one Arrow batch; pass fewer record batches")
+    if compiled is None:
+        return _decode_with_twin(areas, start_offset, end_offset, headers, large)
+    return _decode_compiled(areas, total, start_offset, end_offset, headers, large)
+
+
+def _unpack(batch: StoredBatch, check_crc: bool, max_size_bytes: int) -> _Area:
+    header = batch.header
+    if check_crc and not verify_crc(batch.data, batch.position):
+        raise CorruptBatch(f"the batch at offset {header.base_offset} is cut off or its CRC differs")
+    records = record_area(batch.data, batch.position, header, max_size_bytes)
+    if not 0 <= header.records_count <= len(records) // _MIN_RECORD_BYTES:
+        raise CorruptBatch(
+            f"the batch at offset {header.base_offset} claims {header.records_count} records in {len(records)} bytes"
+        )
+    return _Area(records, header)
+
+
+def _decode_compiled(
+    areas: list[_Area], total: int, start_offset: int, end_offset: int, headers: bool, large: bool
+) -> pa.RecordBatch:
+    capacity = sum(area.header.records_count for area in areas)
+    keys = _Filling(capacity, total, large)
+    values = _Filling(capacity, total, large)
+    offsets: Int64s = np.empty(capacity, np.int64)
+    timestamps: Int64s = np.empty(capacity, np.int64)
+    types: Int32s = np.empty(capacity, np.int32)
+    header_lists = _FillingHeaders(capacity, total) if headers else None
+    decoder = compiled.ColumnsDecoder(
+        keys.output,
+        values.output,
+        offsets,
+        timestamps,
+        header_lists.output if header_lists else None,
+        start_offset,
+        end_offset,
+    )
+    for area in areas:
+        header = area.header
+        first = decoder.rows
+        decoder.add(
+            area.records,
+            header.records_count,
+            header.base_offset,
+            header.last_offset_delta,
+            header.base_timestamp,
+            area.append_time,
+        )
+        types[first : decoder.rows] = header.timestamp_type
+    rows: int = decoder.rows
+    binary = pa.large_binary() if large else pa.binary()
+    columns = [
+        keys.array(rows, binary),
+        values.array(rows, binary),
+        pa.array(offsets[:rows]),
+        pa.Array.from_buffers(pa.timestamp("us", tz="UTC"), rows, [None, pa.py_buffer(timestamps[:rows])]),
+        pa.array(types[:rows]),
+    ]
+    if header_lists:
+        lists = header_lists.array(rows)
+        if lists is None:
+            return _decode_with_twin(areas, start_offset, end_offset, headers, large)
+        columns.append(lists)
+    return pa.RecordBatch.from_arrays(columns, schema=schema(headers=headers, large=large))
+
+
+class _Filling:
+    """Room for a binary column of at most ``rows`` rows and ``size_bytes`` of data. Pages not written cost nothing."""
+
+    def __init__(self, rows: int, size_bytes: int, wide: bool) -> None:
+        self.offsets: npt.NDArray[Any] = np.empty(rows + 1, np.int64 if wide else np.int32)
+        self.data: Bytes = np.empty(size_bytes, np.uint8)
+        self.validity: Bytes = np.zeros((rows + 7) // 8, np.uint8)
+        self.output = compiled.BytesOutput(self.offsets, self.data, self.validity, wide)
+
+    def array(self, rows: int, kind: pa.DataType) -> pa.Array:
+        buffers = (self.validity[: (rows + 7) // 8], self.offsets[: rows + 1], self.data[: self.output.size])
+        return pa.Array.from_buffers(kind, rows, [pa.py_buffer(buffer) for buffer in buffers])
+
+
+class _FillingHeaders:
+    """Room for a headers column; a header takes at least two bytes of a record."""
+
+    def __init__(self, rows: int, size_bytes: int) -> None:
+        self.keys = _Filling(size_bytes // 2, size_bytes, wide=False)
+        self.values = _Filling(size_bytes // 2, size_bytes, wide=False)
+        self.offsets: Int32s = np.empty(rows + 1, np.int32)
+        self.validity: Bytes = np.zeros((rows + 7) // 8, np.uint8)
+        self.output = compiled.HeadersOutput(self.offsets, self.validity, self.keys.output, self.values.output)
+
+    def array(self, rows: int) -> pa.Array | None:
+        """The column, or None when a key is not UTF-8 and has to be mended."""
+        count: int = self.output.count
+        keys = self.keys.array(count, pa.string())
+        try:
+            keys.validate(full=True)
+        except pa.ArrowInvalid:
+            return None
+        items = pa.StructArray.from_arrays([keys, self.values.array(count, pa.binary())], ["key", "value"])
+        validity, offsets = pa.py_buffer(self.validity[: (rows + 7) // 8]), pa.py_buffer(self.offsets[: rows + 1])
+        return pa.Array.from_buffers(HEADERS_TYPE, rows, [validity, offsets], children=[items])
+
+
+def _decode_with_twin(
+    areas: list[_Area], start_offset: int, end_offset: int, headers: bool, large: bool
+) -> pa.RecordBatch:
+    records: list[Record] = []
+    types: list[int] = []
+    for area in areas:
+        header = area.header
+        decoded = decode(
+            area.records,
+            header.records_count,
+            header.base_offset,
+            header.last_offset_delta,
+            header.base_timestamp,
+            -1,
+            area.append_time,
+        )
+        chosen = [record for record in decoded if start_offset <= record.offset < end_offset]
+        records += chosen
+        types += [header.timestamp_type.value] * len(chosen)
+    binary = pa.large_binary() if large else pa.binary()
+    microseconds = [_microseconds(record.timestamp) for record in records]
+    columns = [
+        pa.array([record.key for record in records], binary),
+        pa.array([record.value for record in records], binary),
+        pa.array([record.offset for record in records], pa.int64()),
+        pa.array(microseconds, pa.int64()).cast(pa.timestamp("us", tz="UTC")),
+        pa.array(types, pa.int32()),
+    ]
+    if headers:
+        lists = [
+            [{"key": name, "value": content} for name, content in record.headers] if record.headers else None
+            for record in records
+        ]
+        columns.append(pa.array(lists, HEADERS_TYPE))
+    return pa.RecordBatch.from_arrays(columns, schema=schema(headers=headers, large=large))
+
+
+def _microseconds(timestamp_ms: int) -> int:
+    if timestamp_ms > _MAX_MS:
+        return _MAX_INT64
+    return -_MAX_INT64 - 1 if timestamp_ms < -_MAX_MS else timestamp_ms * 1000
+
+
+# --- Arrow to record batches --------------------------------------------------------------------------------------
+
+
+class EncodedBatch(NamedTuple):
+    """A record batch for one destination, not yet stamped with a producer (base offset 0, producer id -1)."""
+
+    destination: int
+    records_count: int
+    max_timestamp: int
+    data: bytes
+
+
+def partitions_of_keys(keys: pa.Array, partitions: int) -> Int32s:
+    """The partition that Java's producer gives each key; -1 for a null key, which is the caller's to place."""
+    keys = _binary(keys)
+    hashes: Int32s = np.empty(len(keys), np.int32)
+    if compiled is None:
+        hashes[:] = [murmur2(key or b"") & 0x7FFFFFFF for key in keys.to_pylist()]
+    else:
+        compiled.murmur2_rows(_column(keys), hashes)
+    hashes %= partitions
+    if keys.null_count:
+        hashes[np.asarray(keys.is_null())] = -1
+    return hashes
+
+
+def encode_from_arrow(
+    value: pa.Array,
+    destinations: npt.NDArray[np.integer[Any]],
+    *,
+    key: pa.Array | None = None,
+    timestamp: pa.Array | None = None,
+    default_timestamp_ms: int,
+    headers: pa.Array | None = None,
+    compression: Compression = Compression.NONE,
+    level: int | None = None,
+    batch_size_bytes: int = 512 * 1024,
+) -> list[EncodedBatch]:
+    """The rows as record batches: by destination from the lowest up, and within one in the order of the rows.
+
+    ``destinations`` holds a number from 0 up for each row: a partition, or any index the caller has for topic and
+    partition. ``key`` and ``value`` are binary or string arrays; ``timestamp`` a timestamp array (rows that are
+    null, or all where it is None, get ``default_timestamp_ms``); ``headers`` a list array of structs of key and
+    value. A batch takes at most ``batch_size_bytes`` of records before packing, but at least one record.
+
+    :raises ValueError: arrays of different lengths, a header without a key, or a row too large for a record.
+    """
+    rows = len(value)
+    for name, column in (("key", key), ("timestamp", timestamp), ("headers", headers), ("destinations", destinations)):
+        if column is not None and len(column) != rows:
+            raise ValueError(f"{name} has {len(column)} rows, value has {rows}")
+    if not rows:
+        return []
+    if int(destinations.min()) < 0:
+        raise ValueError("every row needs a destination from 0 up")
+    order, bounds, numbers = _by_destination(destinations)
+    timestamps = _milliseconds(timestamp, rows, default_timestamp_ms)
+    columns = _Columns(None if key is None else _binary(key), _binary(value), headers)
+    source = _CompiledSource(columns, timestamps, order) if compiled else _TwinSource(columns, timestamps, order)
+    encoded: list[EncodedBatch] = []
+    for number, start, stop in zip(numbers, bounds[:-1], bounds[1:], strict=True):
+        at = start
+        while at < stop:
+            area, after, base, largest = source.encode(at, stop, batch_size_bytes)
+            header = BatchHeader(
+                attributes=attributes_of(compression),
+                last_offset_delta=after - at - 1,
+                base_timestamp=base,
+                max_timestamp=largest,
+                records_count=after - at,
+            )
+            packed = compress(compression, area, level) if compression else area
+            data = b"".join((header_bytes(header, packed), packed))
+            encoded.append(EncodedBatch(number, after - at, largest, data))
+            at = after
+    return encoded
+
+
+class _Columns(NamedTuple):
+    key: pa.Array | None
+    value: pa.Array
+    headers: pa.Array | None
+
+
+class _CompiledSource:
+    def __init__(self, columns: _Columns, timestamps: Int64s, order: Int64s) -> None:
+        key = None if columns.key is None else _column(columns.key)
+        headers = None if columns.headers is None else _header_columns(columns.headers)
+        self._encoder = compiled.RowEncoder(key, _column(columns.value), timestamps, order, headers)
+
+    def encode(self, start: int, stop: int, limit_bytes: int) -> tuple[bytes, int, int, int]:
+        area: tuple[bytes, int, int, int] = self._encoder.encode(start, stop, limit_bytes)
+        return area
+
+
+class _TwinSource:
+    """``RowEncoder`` in Python."""
+
+    def __init__(self, columns: _Columns, timestamps: Int64s, order: Int64s) -> None:
+        self._values: list[bytes | None] = columns.value.to_pylist()
+        self._keys: list[bytes | None]
+        self._keys = [None] * len(self._values) if columns.key is None else columns.key.to_pylist()
+        self._headers: list[Any] = [None] * len(self._values)
+        if columns.headers is not None:
+            _header_columns(columns.headers)
+            self._headers = columns.headers.to_pylist()
+        self._timestamps: list[int] = timestamps.tolist()
+        self._order: list[int] = order.tolist()
+
+    def encode(self, start: int, stop: int, limit_bytes: int) -> tuple[bytes, int, int, int]:
+        area = RecordArea()
+        at = start
+        while at < stop:
+            row = self._order[at]
+            timestamp, key, value = self._timestamps[row], self._keys[row], self._values[row]
+            headers = [(item["key"], item["value"]) for item in self._headers[row] or ()]
+            base = area.base_timestamp if area.count else timestamp
+            size_bytes = record_size(area.count, timestamp - base, key, value, headers)
+            if area.count and area.size_bytes + size_bytes > limit_bytes:
+                break
+            area.append(timestamp, key, value, headers)
+            at += 1
+        return area.to_bytes(), at, area.base_timestamp, area.max_timestamp
+
+
+def _by_destination(destinations: npt.NDArray[np.integer[Any]]) -> tuple[Int64s, list[int], list[int]]:
+    """Rows in order of destination (stable), the bounds of each destination's rows, and the destinations' numbers."""
+    # numpy sorts 16-bit integers by radix, many times faster than larger ones.
+    narrow = destinations.astype(np.int16) if int(destinations.max()) < 2**15 else destinations
+    order: Int64s = np.argsort(narrow, kind="stable").astype(np.int64, copy=False)
+    ordered = narrow[order]
+    starts = np.flatnonzero(np.diff(ordered)) + 1
+    bounds: list[int] = [0, *starts.tolist(), len(order)]
+    numbers: list[int] = [int(ordered[start]) for start in bounds[:-1]]
+    return order, bounds, numbers
+
+
+_PER_MS = {"s": (1000, 1), "ms": (1, 1), "us": (1, 1000), "ns": (1, 1_000_000)}
+
+
+def _milliseconds(timestamp: pa.Array | None, rows: int, default_ms: int) -> Int64s:
+    """Timestamps in ms, rounded down."""
+    if timestamp is None:
+        return np.full(rows, default_ms, np.int64)
+    if not pa.types.is_timestamp(timestamp.type):
+        raise ValueError(f"the timestamp column has type {timestamp.type}, a timestamp is needed")
+    times, parts = _PER_MS[timestamp.type.unit]
+    raw = timestamp.cast(pa.int64())
+    filled: Int64s = np.asarray(raw.fill_null(0)) * times // parts
+    if raw.null_count:
+        filled = np.where(np.asarray(raw.is_null()), default_ms, filled)
+    return np.ascontiguousarray(filled, np.int64)
+
+
+def _binary(array: pa.Array) -> pa.Array:
+    """``array`` with 32- or 64-bit offsets and bytes: strings are seen as their UTF-8, other layouts are copied."""
+    kind = array.type
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return array
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        binary = pa.large_binary() if pa.types.is_large_string(kind) else pa.binary()
+        return array.view(binary)
+    if pa.types.is_dictionary(kind):
+        return _binary(array.dictionary_decode())
+    if pa.types.is_null(kind) or kind in (pa.binary_view(), pa.string_view()) or pa.types.is_fixed_size_binary(kind):
+        return array.cast(pa.binary())
+    raise ValueError(f"keys and values must be binary or string, not {kind}")
+
+
+def _column(array: pa.Array) -> Any:
+    validity, offsets, data = array.buffers()
+    wide = pa.types.is_large_binary(array.type) or pa.types.is_large_string(array.type)
+    return compiled.Column(b"" if offsets is None else offsets, data, validity, wide, array.offset, len(array))
+
+
+def _header_columns(headers: pa.Array) -> tuple[Any, Any, Any] | None:
+    """The list column and its items' keys and values.
+
+    :raises ValueError: the column is not a list of structs of key and value, or an item or a key is null.
+    """
+    kind = headers.type
+    wide = pa.types.is_large_list(kind)
+    if (
+        not (wide or pa.types.is_list(kind))
+        or not pa.types.is_struct(kind.value_type)
+        or kind.value_type.num_fields != 2
+    ):
+        raise ValueError(f"headers must be lists of structs of key and value, not {kind}")
+    items = headers.values
+    keys, values = _binary(items.field(0)), _binary(items.field(1))
+    used: Sequence[pa.Array] = (headers.flatten(), headers.flatten().field(0))
+    if any(array.null_count for array in used):
+        raise ValueError("a header needs a key")
+    if compiled is None:
+        return None
+    validity, offsets = headers.buffers()[:2]
+    lists = compiled.Column(offsets, None, validity, wide, headers.offset, len(headers))
+    return lists, _column(keys), _column(values)

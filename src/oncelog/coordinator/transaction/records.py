@@ -1,0 +1,98 @@
+"""Records of ``__transaction_state``: a key for each transactional id, a value for each change, as Kafka writes them.
+
+Called by ``shard`` and by tools that show the topic. Version 0 is written while transaction.version is 0, version 1
+(flexible, with the fields of KIP-890 as tags) from 1 on; both are read. ``Txn.last_producer_epoch`` is not kept.
+Source: Kafka's ``TransactionLog``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from oncelog.coordinator.transaction.states import TransactionState, Txn
+from oncelog.errors import CorruptLogError
+from oncelog.protocol.generated.transaction_log_value import PartitionsSchema, TransactionLogValue
+from oncelog.protocol.internal_records import (
+    Unknown,
+    decode_transaction_key,
+    decode_transaction_value,
+    encode_transaction_key,
+    encode_transaction_value,
+)
+from oncelog.types import TopicPartition
+
+NEVER_LOGGED = frozenset({TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE})
+
+
+def value_version(transaction_version: int) -> int:
+    """Of the record values that a broker with this transaction.version writes."""
+    return 1 if transaction_version >= 1 else 0
+
+
+def encode_key(transactional_id: str) -> bytes:
+    return encode_transaction_key(transactional_id)
+
+
+def decode_key(data: bytes) -> str | None:
+    """The transactional id, or None for a kind of record that is not known here and is ignored."""
+    key = decode_transaction_key(data)
+    return None if isinstance(key, Unknown) else key.transactional_id
+
+
+def encode_value(txn: Txn, version: int) -> bytes:
+    """The value in version 0 or 1. The partitions are null in state Empty and sorted in all others."""
+    value = TransactionLogValue(
+        producer_id=txn.producer_id,
+        producer_epoch=txn.producer_epoch,
+        transaction_timeout_ms=txn.timeout_ms,
+        transaction_status=txn.state,
+        transaction_partitions=None if txn.state is TransactionState.EMPTY else _by_topic(txn.partitions),
+        transaction_last_update_timestamp_ms=txn.last_update_ms,
+        transaction_start_timestamp_ms=txn.start_ms,
+    )
+    if version >= 1:
+        value.previous_producer_id = txn.previous_producer_id
+        value.next_producer_id = txn.next_producer_id
+        value.client_transaction_version = txn.client_transaction_version
+    return encode_transaction_value(value, version)
+
+
+def decode_value(transactional_id: str, data: bytes) -> Txn:
+    """The value of either version; CorruptLogError for a state that is never logged or not known."""
+    value = decode_transaction_value(data)
+    try:
+        state = TransactionState(value.transaction_status)
+    except ValueError:
+        state = TransactionState.DEAD
+    if state in NEVER_LOGGED:
+        raise CorruptLogError(
+            f"transactional.id {transactional_id!r} is in state {value.transaction_status} in its log record;"
+            " 0 to 5 are known"
+        )
+    return Txn(
+        transactional_id=transactional_id,
+        producer_id=value.producer_id,
+        producer_epoch=value.producer_epoch,
+        timeout_ms=value.transaction_timeout_ms,
+        state=state,
+        partitions=frozenset(
+            TopicPartition(entry.topic, partition)
+            for entry in value.transaction_partitions or ()
+            for partition in entry.partition_ids
+        ),
+        start_ms=value.transaction_start_timestamp_ms,
+        last_update_ms=value.transaction_last_update_timestamp_ms,
+        previous_producer_id=value.previous_producer_id,
+        next_producer_id=value.next_producer_id,
+        client_transaction_version=value.client_transaction_version,
+    )
+
+
+def _by_topic(partitions: Iterable[TopicPartition]) -> list[PartitionsSchema]:
+    topics: dict[str, PartitionsSchema] = {}
+    for topic, partition in sorted(partitions):
+        entry = topics.get(topic)
+        if entry is None:
+            entry = topics[topic] = PartitionsSchema(topic)
+        entry.partition_ids.append(partition)
+    return list(topics.values())

@@ -1,0 +1,536 @@
+"""What every event means in every state: the whole transaction protocol, without I/O.
+
+``decide`` looks up one rule in ``RULES`` and changes nothing. Whoever asks "when is 51, 90, 48, 49 or 120 answered?"
+finds it in the tables at the end of this file, or drawn in ``docs/reference/transaction-states.md``.
+
+Called by ``shard`` alone, which writes the value, applies it, answers, and carries on with the markers.
+Invariants: a rule never sees a stranger's or a zombie's event unless its row says so (``owned``); a value always
+follows the state before it in ``states.MAY_FOLLOW``; CONCURRENT_TRANSACTIONS without a value means "ask again once
+the markers are written".
+
+Order of the checks as in Kafka 4.3: InitProducerId, AddPartitions and EndTxn 5 look for a pending end of the
+transaction first (51), then at the producer id (49, InitProducerId 90), then at the epoch (90); EndTxn 0-4 and
+verification look at id and epoch first. Source: Kafka's ``TransactionCoordinator`` and ``TransactionMetadata``;
+KIP-98, KIP-360, KIP-588, KIP-890.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Generic, TypeVar
+
+from oncelog.coordinator.transaction.states import EXPIRABLE, LAST_CLIENT_EPOCH, TransactionState, Txn
+from oncelog.errors import Error, InvariantError
+from oncelog.types import (
+    MAX_EPOCH,
+    NO_PRODUCER,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    ProducerStamp,
+    TopicPartition,
+)
+
+EPOCH_BUMP_VERSION: Final = 2
+"""From this transaction.version on, every end of a transaction bumps the epoch (KIP-890 part 2)."""
+
+S = TransactionState
+
+
+@dataclass(frozen=True, slots=True)
+class InitProducerId:
+    """A producer starts, or goes on after an error with the stamp it had (``expected``, KIP-360).
+
+    ``transaction_version`` is the broker's level; ``fresh_producer_id`` is filled in once a rule has asked for it.
+    """
+
+    transactional_id: str
+    timeout_ms: int
+    expected: ProducerStamp = NO_PRODUCER
+    transaction_version: int = EPOCH_BUMP_VERSION
+    fresh_producer_id: int = NO_PRODUCER_ID
+
+
+@dataclass(frozen=True, slots=True)
+class AddPartitions:
+    """A client, or a partition's leader for it, adds partitions; the version is the one that the client uses."""
+
+    stamp: ProducerStamp
+    partitions: frozenset[TopicPartition]
+    transaction_version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyPartitions:
+    """A partition's leader asks whether partitions are in the transaction (KIP-890 part 1)."""
+
+    stamp: ProducerStamp
+    partitions: frozenset[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class EndTxn:
+    """EndTxn versions 0-4: the epoch stays."""
+
+    stamp: ProducerStamp
+    commit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EndTxnAndBump:
+    """EndTxn version 5 (KIP-890 part 2): the answer carries the stamp of the next transaction."""
+
+    stamp: ProducerStamp
+    commit: bool
+    fresh_producer_id: int = NO_PRODUCER_ID
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """The sweep for transactions past their timeout came by."""
+
+    transaction_version: int = EPOCH_BUMP_VERSION
+    fresh_producer_id: int = NO_PRODUCER_ID
+
+
+@dataclass(frozen=True, slots=True)
+class MarkersWritten:
+    """Every partition of the transaction has its marker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expire:
+    """The sweep for idle ids came by."""
+
+    idle_ms: int
+
+
+Event = InitProducerId | AddPartitions | VerifyPartitions | EndTxn | EndTxnAndBump | Timeout | MarkersWritten | Expire
+E = TypeVar("E")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do, in this order: write ``value`` (or the tombstone), then answer ``error``, ``stamp``, ``absent``.
+
+    No value and no tombstone: only answer. ``needs_producer_id``: nothing is decided; ask again with
+    ``fresh_producer_id`` set. A value in a state of ``states.PREPARED`` has its markers sent once it is committed.
+    """
+
+    error: Error = Error.NONE
+    value: Txn | None = None
+    forget: bool = False
+    stamp: ProducerStamp = NO_PRODUCER
+    absent: tuple[TopicPartition, ...] = ()
+    needs_producer_id: bool = False
+
+
+NOTHING: Final = Decision()
+_NEEDS_PRODUCER_ID: Final = Decision(needs_producer_id=True)
+UNKNOWN: Final = Txn("", NO_PRODUCER_ID, NO_PRODUCER_EPOCH, 0, S.DEAD)
+"""Stands for an id that the coordinator does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule(Generic[E]):
+    """One cell of the tables; ``text`` is what the documentation shows."""
+
+    text: str
+    run: Callable[[Txn, E, int], Decision]
+
+
+Table = Mapping[TransactionState, Rule[E]]
+
+
+def decide(txn: Txn | None, event: Event, now_ms: int) -> Decision:
+    """Say what ``event`` means for ``txn`` (None: the id is not known); change nothing."""
+    known = UNKNOWN if txn is None else txn
+    return RULES[type(event)][known.state].run(known, event, now_ms)
+
+
+# --- building blocks of rules -----------------------------------------------------------------------------
+
+
+def refuse(error: Error) -> Rule[Any]:
+    decision = Decision(error)
+    return Rule(f"{error.name} ({error.value})", lambda txn, event, now_ms: decision)
+
+
+def _impossible(txn: Txn, event: object, now_ms: int) -> Decision:
+    raise InvariantError(f"{type(event).__name__} in state {txn.state.label} of {txn.transactional_id!r} cannot be")
+
+
+IMPOSSIBLE: Final[Rule[Any]] = Rule("cannot be", _impossible)
+IGNORE: Final[Rule[Any]] = Rule("nothing", lambda txn, event, now_ms: NOTHING)
+
+_MAPPING: Final = Decision(Error.INVALID_PRODUCER_ID_MAPPING)
+_FENCED: Final = Decision(Error.PRODUCER_FENCED)
+
+Stamped = TypeVar("Stamped", AddPartitions, VerifyPartitions, EndTxn)
+
+
+def owned(rule: Rule[Stamped]) -> Rule[Stamped]:
+    """The rule for the producer that owns the id; another producer id is 49, another epoch is 90."""
+
+    def run(txn: Txn, event: Stamped, now_ms: int) -> Decision:
+        if event.stamp.producer_id != txn.producer_id:
+            return _MAPPING
+        if event.stamp.producer_epoch != txn.producer_epoch:
+            return _FENCED
+        return rule.run(txn, event, now_ms)
+
+    return Rule(f"owner: {rule.text}", run)
+
+
+def first_or_retry(first: Rule[EndTxnAndBump], retry: Rule[EndTxnAndBump]) -> Rule[EndTxnAndBump]:
+    """With bumped epochs the stamp tells a new EndTxn from a repeated one: the repeated one has the epoch before.
+
+    When the end used up the producer id's epochs, the repeated one shows the producer id and the last epoch before.
+    """
+
+    def run(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
+        producer_id, epoch = event.stamp
+        rotated = producer_id == txn.previous_producer_id and epoch == LAST_CLIENT_EPOCH and txn.producer_epoch == 0
+        if producer_id != txn.producer_id and not rotated:
+            return _MAPPING
+        if rotated or epoch + 1 == txn.producer_epoch:
+            return retry.run(txn, event, now_ms)
+        if epoch == txn.producer_epoch:
+            return first.run(txn, event, now_ms)
+        return _FENCED
+
+    return Rule(f"owner: {first.text}; repeated: {retry.text}", run)
+
+
+def expected_producer(rule: Rule[InitProducerId]) -> Rule[InitProducerId]:
+    """KIP-360: a producer that names itself must be the current one, or the one before a rotation."""
+
+    def run(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
+        producer_id, epoch = event.expected
+        before_rotation = producer_id == txn.previous_producer_id and epoch >= LAST_CLIENT_EPOCH
+        if event.expected != NO_PRODUCER and producer_id != txn.producer_id and not before_rotation:
+            return _FENCED
+        return rule.run(txn, event, now_ms)
+
+    return Rule(f"same producer or none given: {rule.text}", run)
+
+
+def _follow(
+    txn: Txn,
+    state: TransactionState,
+    now_ms: int,
+    *,
+    epoch: int,
+    last_epoch: int,
+    version: int,
+    partitions: frozenset[TopicPartition],
+    start_ms: int,
+    producer_id: int | None = None,
+    next_producer_id: int = NO_PRODUCER_ID,
+    timeout_ms: int | None = None,
+) -> Txn:
+    """The value after ``txn``; every value remembers the producer id of the one before."""
+    return replace(
+        txn,
+        state=state,
+        producer_id=txn.producer_id if producer_id is None else producer_id,
+        producer_epoch=epoch,
+        last_producer_epoch=last_epoch,
+        previous_producer_id=txn.producer_id,
+        next_producer_id=next_producer_id,
+        client_transaction_version=version,
+        partitions=partitions,
+        start_ms=start_ms,
+        last_update_ms=now_ms,
+        timeout_ms=txn.timeout_ms if timeout_ms is None else timeout_ms,
+    )
+
+
+# --- InitProducerId ---------------------------------------------------------------------------------------
+
+
+def _create(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
+    fresh = event.fresh_producer_id
+    if fresh == NO_PRODUCER_ID:
+        return _NEEDS_PRODUCER_ID
+    value = Txn(event.transactional_id, fresh, 0, event.timeout_ms, last_update_ms=now_ms, previous_producer_id=fresh)
+    return Decision(value=value, stamp=value.stamp)
+
+
+def _renew(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
+    """A new epoch, a new producer id where the epochs are used up, or the same answer to a retry (KIP-360)."""
+    given = event.expected != NO_PRODUCER
+    expected_epoch = event.expected.producer_epoch
+    producer_id, epoch = txn.producer_id, txn.producer_epoch
+    if given and expected_epoch not in (epoch, txn.last_producer_epoch):
+        return _FENCED
+    if given and expected_epoch != epoch:
+        last_epoch = txn.last_producer_epoch
+    else:
+        last_epoch = epoch if given else NO_PRODUCER_EPOCH
+        if txn.epochs_exhausted:
+            if event.fresh_producer_id == NO_PRODUCER_ID:
+                return _NEEDS_PRODUCER_ID
+            producer_id, epoch = event.fresh_producer_id, 0
+        else:
+            epoch += 1
+    value = _follow(
+        txn,
+        S.EMPTY,
+        now_ms,
+        producer_id=producer_id,
+        epoch=epoch,
+        last_epoch=last_epoch,
+        version=txn.client_transaction_version,
+        partitions=frozenset(),
+        start_ms=NO_TIMESTAMP,
+        timeout_ms=event.timeout_ms,
+    )
+    return Decision(value=value, stamp=value.stamp)
+
+
+def _fence(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
+    """Abort what is open; the client asks again after that.
+
+    A write that fails bumps nothing, so repeated attempts do not add up (Kafka's ``hasFailedEpochFence``).
+    """
+    aborted = _abort_open(txn, event.transaction_version, event.fresh_producer_id, now_ms)
+    return replace(aborted, error=Error.CONCURRENT_TRANSACTIONS) if aborted.value is not None else aborted
+
+
+def _abort_open(txn: Txn, version: int, fresh_producer_id: int, now_ms: int) -> Decision:
+    """Abort by the coordinator itself, with an epoch that fences the producer."""
+    if version >= EPOCH_BUMP_VERSION:
+        return _end_and_bump(txn, False, fresh_producer_id, txn.start_ms, now_ms)
+    value = _follow(
+        txn,
+        S.PREPARE_ABORT,
+        now_ms,
+        epoch=min(txn.producer_epoch + 1, MAX_EPOCH),
+        last_epoch=NO_PRODUCER_EPOCH,
+        version=0,
+        partitions=txn.partitions,
+        start_ms=txn.start_ms,
+    )
+    return Decision(value=value)
+
+
+INIT_PRODUCER_ID: Final[Table[InitProducerId]] = {
+    S.DEAD: Rule("create with a new producer id, epoch 0", _create),
+    S.EMPTY: expected_producer(Rule("next epoch; PRODUCER_FENCED (90) for a stale one", _renew)),
+    S.COMPLETE_COMMIT: expected_producer(Rule("next epoch; PRODUCER_FENCED (90) for a stale one", _renew)),
+    S.COMPLETE_ABORT: expected_producer(Rule("next epoch; PRODUCER_FENCED (90) for a stale one", _renew)),
+    S.ONGOING: expected_producer(Rule("fence, abort, CONCURRENT_TRANSACTIONS (51)", _fence)),
+    S.PREPARE_COMMIT: refuse(Error.CONCURRENT_TRANSACTIONS),
+    S.PREPARE_ABORT: refuse(Error.CONCURRENT_TRANSACTIONS),
+    S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
+}
+
+
+# --- AddPartitionsToTxn, AddOffsetsToTxn ------------------------------------------------------------------
+
+
+def _add(txn: Txn, event: AddPartitions, now_ms: int) -> Decision:
+    ongoing = txn.state is S.ONGOING
+    if ongoing and event.partitions <= txn.partitions:
+        return NOTHING
+    value = _follow(
+        txn,
+        S.ONGOING,
+        now_ms,
+        epoch=txn.producer_epoch,
+        last_epoch=txn.last_producer_epoch,
+        version=event.transaction_version,
+        partitions=txn.partitions | event.partitions,
+        start_ms=txn.start_ms if ongoing else now_ms,
+    )
+    return Decision(value=value)
+
+
+ADD_PARTITIONS: Final[Table[AddPartitions]] = {
+    S.DEAD: refuse(Error.INVALID_PRODUCER_ID_MAPPING),
+    S.EMPTY: owned(Rule("begin the transaction", _add)),
+    S.COMPLETE_COMMIT: owned(Rule("begin the transaction", _add)),
+    S.COMPLETE_ABORT: owned(Rule("begin the transaction", _add)),
+    S.ONGOING: owned(Rule("add; nothing is written for partitions that are in it", _add)),
+    S.PREPARE_COMMIT: refuse(Error.CONCURRENT_TRANSACTIONS),
+    S.PREPARE_ABORT: refuse(Error.CONCURRENT_TRANSACTIONS),
+    S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
+}
+
+
+def _verify(txn: Txn, event: VerifyPartitions, now_ms: int) -> Decision:
+    return Decision(absent=tuple(sorted(event.partitions - txn.partitions)))
+
+
+_VERIFY: Final = owned(Rule("TRANSACTION_ABORTABLE (120) for each partition that is not in it", _verify))
+
+VERIFY_PARTITIONS: Final[Table[VerifyPartitions]] = {
+    S.DEAD: refuse(Error.INVALID_PRODUCER_ID_MAPPING),
+    S.EMPTY: _VERIFY,
+    S.COMPLETE_COMMIT: _VERIFY,
+    S.COMPLETE_ABORT: _VERIFY,
+    S.ONGOING: _VERIFY,
+    S.PREPARE_COMMIT: owned(refuse(Error.CONCURRENT_TRANSACTIONS)),
+    S.PREPARE_ABORT: owned(refuse(Error.CONCURRENT_TRANSACTIONS)),
+    S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
+}
+
+
+# --- EndTxn -----------------------------------------------------------------------------------------------
+
+
+def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
+    value = _follow(
+        txn,
+        S.PREPARE_COMMIT if event.commit else S.PREPARE_ABORT,
+        now_ms,
+        epoch=txn.producer_epoch,
+        last_epoch=txn.last_producer_epoch,
+        version=0,
+        partitions=txn.partitions,
+        start_ms=txn.start_ms,
+    )
+    return Decision(value=value, stamp=value.stamp)
+
+
+def _same(commit: bool, answer: Error) -> Rule[EndTxn]:
+    """``answer`` for the outcome that was decided, INVALID_TXN_STATE for the other one."""
+
+    def run(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
+        return Decision(answer, stamp=txn.stamp) if event.commit == commit else Decision(Error.INVALID_TXN_STATE)
+
+    outcome = "commit" if commit else "abort"
+    return owned(Rule(f"{outcome}: {answer.name} ({answer.value}); else INVALID_TXN_STATE (48)", run))
+
+
+END_TXN: Final[Table[EndTxn]] = {
+    S.DEAD: refuse(Error.INVALID_PRODUCER_ID_MAPPING),
+    S.EMPTY: owned(refuse(Error.INVALID_TXN_STATE)),
+    S.ONGOING: owned(Rule("prepare; answer; markers", _end)),
+    S.PREPARE_COMMIT: _same(True, Error.CONCURRENT_TRANSACTIONS),
+    S.PREPARE_ABORT: _same(False, Error.CONCURRENT_TRANSACTIONS),
+    S.COMPLETE_COMMIT: _same(True, Error.NONE),
+    S.COMPLETE_ABORT: _same(False, Error.NONE),
+    S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
+}
+
+
+def _end_and_bump(txn: Txn, commit: bool, fresh_producer_id: int, start_ms: int, now_ms: int) -> Decision:
+    """Prepare with the next epoch, which fences late writes of this transaction.
+
+    Where that is the last epoch, the next transaction gets a new producer id, and it stays for the marker alone.
+    """
+    if txn.epochs_exhausted and fresh_producer_id == NO_PRODUCER_ID:
+        return _NEEDS_PRODUCER_ID
+    value = _follow(
+        txn,
+        S.PREPARE_COMMIT if commit else S.PREPARE_ABORT,
+        now_ms,
+        epoch=min(txn.producer_epoch + 1, MAX_EPOCH),
+        last_epoch=txn.producer_epoch,
+        next_producer_id=fresh_producer_id if txn.epochs_exhausted else NO_PRODUCER_ID,
+        version=EPOCH_BUMP_VERSION,
+        partitions=txn.partitions,
+        start_ms=start_ms,
+    )
+    return Decision(value=value, stamp=complete(value, now_ms).stamp)
+
+
+def _end_open(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
+    return _end_and_bump(txn, event.commit, event.fresh_producer_id, txn.start_ms, now_ms)
+
+
+def _abort_nothing(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
+    """A client that cannot know whether a partition was added aborts anyway; there is nothing to commit."""
+    if event.commit:
+        return Decision(Error.INVALID_TXN_STATE)
+    return _end_and_bump(txn, False, event.fresh_producer_id, now_ms, now_ms)
+
+
+def _answer_again(commit: bool) -> Rule[EndTxnAndBump]:
+    def run(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
+        return Decision(stamp=txn.stamp) if event.commit == commit else Decision(Error.INVALID_TXN_STATE)
+
+    return Rule(f"{'commit' if commit else 'abort'}: NONE (0); else INVALID_TXN_STATE (48)", run)
+
+
+_ABORT_NOTHING: Final = Rule("abort: prepare, no markers; commit: INVALID_TXN_STATE (48)", _abort_nothing)
+
+END_TXN_AND_BUMP: Final[Table[EndTxnAndBump]] = {
+    S.DEAD: refuse(Error.INVALID_PRODUCER_ID_MAPPING),
+    S.EMPTY: first_or_retry(_ABORT_NOTHING, refuse(Error.PRODUCER_FENCED)),
+    S.ONGOING: first_or_retry(Rule("prepare; answer; markers", _end_open), refuse(Error.PRODUCER_FENCED)),
+    S.PREPARE_COMMIT: refuse(Error.CONCURRENT_TRANSACTIONS),
+    S.PREPARE_ABORT: refuse(Error.CONCURRENT_TRANSACTIONS),
+    S.COMPLETE_COMMIT: first_or_retry(_ABORT_NOTHING, _answer_again(True)),
+    S.COMPLETE_ABORT: first_or_retry(_ABORT_NOTHING, _answer_again(False)),
+    S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
+}
+
+
+# --- the coordinator's own events -------------------------------------------------------------------------
+
+
+def _time_out(txn: Txn, event: Timeout, now_ms: int) -> Decision:
+    if txn.start_ms + txn.timeout_ms >= now_ms:
+        return NOTHING
+    return _abort_open(txn, event.transaction_version, event.fresh_producer_id, now_ms)
+
+
+TIMEOUT: Final[Table[Timeout]] = {
+    **dict.fromkeys(S, IGNORE),
+    S.ONGOING: Rule("past start + timeout: fence and abort", _time_out),
+    S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
+}
+
+
+def complete(txn: Txn, now_ms: int) -> Txn:
+    """The value after a prepared one, once all markers are written."""
+    rotate = txn.next_producer_id != NO_PRODUCER_ID
+    return _follow(
+        txn,
+        S.COMPLETE_COMMIT if txn.state is S.PREPARE_COMMIT else S.COMPLETE_ABORT,
+        now_ms,
+        producer_id=txn.next_producer_id if rotate else txn.producer_id,
+        epoch=0 if rotate else txn.producer_epoch,
+        last_epoch=txn.last_producer_epoch,
+        version=txn.client_transaction_version,
+        partitions=frozenset(),
+        start_ms=txn.start_ms,
+    )
+
+
+_COMPLETE: Final[Rule[MarkersWritten]] = Rule(
+    "complete", lambda txn, event, now_ms: Decision(value=complete(txn, now_ms))
+)
+
+MARKERS_WRITTEN: Final[Table[MarkersWritten]] = {
+    **dict.fromkeys(S, IMPOSSIBLE),
+    S.PREPARE_COMMIT: _COMPLETE,
+    S.PREPARE_ABORT: _COMPLETE,
+}
+
+
+def _expire(txn: Txn, event: Expire, now_ms: int) -> Decision:
+    return Decision(forget=True) if txn.last_update_ms <= now_ms - event.idle_ms else NOTHING
+
+
+_EXPIRE: Final = Rule("idle for long enough: remove", _expire)
+
+EXPIRE: Final[Table[Expire]] = {
+    **{state: _EXPIRE if state in EXPIRABLE else IGNORE for state in S},
+    S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
+}
+
+RULES: Final[Mapping[type[Event], Table[Any]]] = {
+    InitProducerId: INIT_PRODUCER_ID,
+    AddPartitions: ADD_PARTITIONS,
+    VerifyPartitions: VERIFY_PARTITIONS,
+    EndTxn: END_TXN,
+    EndTxnAndBump: END_TXN_AND_BUMP,
+    Timeout: TIMEOUT,
+    MarkersWritten: MARKERS_WRITTEN,
+    Expire: EXPIRE,
+}

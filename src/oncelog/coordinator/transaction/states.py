@@ -1,0 +1,109 @@
+"""The states of a transactional id and everything the coordinator knows about it.
+
+Called by the rules, the record codec and the coordinator. A :class:`Txn` never changes: a rule makes the next one,
+the log keeps it, and it is applied by replacing the old one.
+Source: Kafka's ``TransactionState`` and ``TransactionMetadata`` (KIP-98, KIP-360, KIP-890).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from oncelog.types import (
+    MAX_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    ProducerStamp,
+    TopicPartition,
+)
+
+
+class TransactionState(IntEnum):
+    """Kafka's ids, as the log holds them."""
+
+    EMPTY = 0
+    ONGOING = 1
+    PREPARE_COMMIT = 2
+    PREPARE_ABORT = 3
+    COMPLETE_COMMIT = 4
+    COMPLETE_ABORT = 5
+    DEAD = 6
+    """Not known, or expired and removed. Never logged: the tombstone says it."""
+    PREPARE_EPOCH_FENCE = 7
+    """Kafka's moment between bumping the epoch and deciding the abort; here both are one record."""
+
+    @property
+    def label(self) -> str:
+        """Kafka's name, as DescribeTransactions and ListTransactions show it."""
+        return _LABELS[self]
+
+    @classmethod
+    def from_label(cls, label: str) -> TransactionState | None:
+        return _BY_LABEL.get(label)
+
+
+_LABELS: Final[Mapping[TransactionState, str]] = {
+    state: state.name.title().replace("_", "") for state in TransactionState
+}
+_BY_LABEL: Final[Mapping[str, TransactionState]] = {label: state for state, label in _LABELS.items()}
+
+_S = TransactionState
+MAY_FOLLOW: Final[Mapping[TransactionState, frozenset[TransactionState]]] = {
+    _S.EMPTY: frozenset({_S.DEAD, _S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT}),
+    _S.ONGOING: frozenset({_S.ONGOING, _S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT}),
+    _S.PREPARE_COMMIT: frozenset({_S.ONGOING}),
+    _S.PREPARE_ABORT: frozenset(
+        # from EMPTY and COMPLETE_*: an abort of nothing, which only bumps the epoch (KIP-890)
+        {_S.ONGOING, _S.PREPARE_EPOCH_FENCE, _S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT}
+    ),
+    _S.COMPLETE_COMMIT: frozenset({_S.PREPARE_COMMIT}),
+    _S.COMPLETE_ABORT: frozenset({_S.PREPARE_ABORT}),
+    _S.DEAD: frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT}),
+    _S.PREPARE_EPOCH_FENCE: frozenset({_S.ONGOING}),
+}
+"""Each state with the states it may come after; an id's first record is EMPTY, so that follows DEAD."""
+
+PREPARED: Final = frozenset({_S.PREPARE_COMMIT, _S.PREPARE_ABORT})
+"""The outcome is decided and logged, its markers are not all written."""
+EXPIRABLE: Final = frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT})
+
+LAST_CLIENT_EPOCH: Final = MAX_EPOCH - 1
+"""The highest epoch a client is given, so that the coordinator can always bump once more for a marker (KIP-360)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Txn:
+    """A transactional id with its producer and its current or last transaction.
+
+    ``previous_producer_id`` is the producer id before the last record (Kafka writes it with every record, so it
+    mostly equals ``producer_id``). ``next_producer_id`` is set while a transaction ends that used up the
+    epochs of ``producer_id``. ``last_producer_epoch`` is the epoch before the last bump that a retry may still name;
+    the log does not keep it. ``start_ms`` is -1 before the first transaction.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    timeout_ms: int
+    state: TransactionState = TransactionState.EMPTY
+    partitions: frozenset[TopicPartition] = frozenset()
+    start_ms: int = NO_TIMESTAMP
+    last_update_ms: int = NO_TIMESTAMP
+    previous_producer_id: int = NO_PRODUCER_ID
+    next_producer_id: int = NO_PRODUCER_ID
+    last_producer_epoch: int = NO_PRODUCER_EPOCH
+    client_transaction_version: int = 0
+
+    @property
+    def stamp(self) -> ProducerStamp:
+        """The producer as it is now: whoever shows another one is a stranger or a zombie."""
+        return ProducerStamp(self.producer_id, self.producer_epoch)
+
+    @property
+    def epochs_exhausted(self) -> bool:
+        """The next producer needs a new producer id."""
+        return self.producer_epoch >= LAST_CLIENT_EPOCH

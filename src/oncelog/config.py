@@ -1,26 +1,38 @@
 """Typed settings under Kafka's property names.
 
 Each settings class is a frozen dataclass whose field metadata holds property, range or choices and one line of
-documentation; :func:`parse` builds one from strings (a properties file, ``--set``, AlterConfigs) and refuses
-what Kafka refuses. The reference page is generated from the same metadata. Durations are in milliseconds
-and sizes in bytes, as the property's own name says.
+documentation; :func:`parse` builds one from strings (a properties file, ``--set``, AlterConfigs) and refuses what Kafka
+refuses, in Kafka's words. Broker properties of Kafka that have no field here are checked and shown from
+``kafka_properties``. The reference page is generated from the same metadata. Durations are in milliseconds and sizes in
+bytes, as the property's own name says.
 """
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Hashable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+import re
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from oncelog.errors import ConfigError
+from oncelog.kafka_properties import MAX_INT, MAX_LONG, MAX_SHORT, Allowed, Kind, broker_properties, parse_text, render
+
+__all__ = [
+    "MAX_INT",
+    "MAX_LONG",
+    "BrokerConfig",
+    "TopicConfig",
+    "nearest",
+    "parse",
+    "parse_value",
+    "properties",
+    "render",
+    "setting",
+]
 
 C = TypeVar("C")
-
-MAX_INT = 2**31 - 1
-MAX_LONG = 2**63 - 1
 
 
 def setting(
@@ -30,26 +42,53 @@ def setting(
     *,
     low: float = -math.inf,
     high: float = math.inf,
+    also: tuple[int, ...] = (),
     choices: tuple[str, ...] = (),
+    kind: Kind | None = None,
     effect: bool = True,
 ) -> Any:
     """A field of a settings class.
 
     :param name: Kafka's property name.
     :param low: least value allowed, for numbers.
+    :param also: values allowed outside of the range.
     :param choices: allowed words; for a list property, the words it may hold.
+    :param kind: where it does not follow from the default and the range.
     :param effect: False for a property that is checked and shown but changes nothing in this implementation.
     """
-    metadata = {"property": name, "doc": doc, "low": low, "high": high, "choices": choices, "effect": effect}
     if isinstance(default, list):
-        return field(default=tuple(default), metadata=metadata)
+        default = tuple(default)
+    metadata = {
+        "property": name,
+        "doc": doc,
+        "low": low,
+        "high": high,
+        "also": also,
+        "choices": choices,
+        "kind": kind or _kind_of(default, high),
+        "effect": effect,
+    }
     return field(default=default, metadata=metadata)
+
+
+def _kind_of(default: Any, high: float) -> Kind:
+    match default:
+        case bool():
+            return Kind.BOOLEAN
+        case int():
+            return Kind.SHORT if high <= MAX_SHORT else Kind.INT if high <= MAX_INT else Kind.LONG
+        case float():
+            return Kind.DOUBLE
+        case tuple():
+            return Kind.LIST
+        case _:
+            return Kind.STRING
 
 
 @cache
 def properties(cls: Hashable) -> Mapping[str, Field[Any]]:
     """The fields of a settings class by property name, in the order of declaration."""
-    return {f.metadata["property"]: f for f in fields(cls)}  # type: ignore[arg-type]
+    return {f.metadata["property"]: f for f in fields(cls) if "property" in f.metadata}  # type: ignore[arg-type]
 
 
 def default_of(f: Field[Any]) -> Any:
@@ -58,52 +97,28 @@ def default_of(f: Field[Any]) -> Any:
     return f.default
 
 
-def nearest(name: str, known: Mapping[str, Any] | list[str]) -> str:
+def nearest(name: str, known: Iterable[str]) -> str:
     """``; did you mean X?`` for the nearest known name, or nothing."""
+    import difflib  # 5 ms that only a mistake costs
+
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {close[0]}?" if close else ""
 
 
 def parse_value(f: Field[Any], text: str) -> Any:
     """The typed value of one property, checked; raises ConfigError naming property, value and what is allowed."""
-    meta, default = f.metadata, f.default
-    name = meta["property"]
-    value: Any = text.strip()
-    if isinstance(default, bool):
-        lowered = value.lower()
-        if lowered not in ("true", "false"):
-            raise ConfigError(f"Invalid value {text!r} for configuration {name}: allowed are true and false")
-        return lowered == "true"
-    if isinstance(default, (int, float)):
-        try:
-            value = int(value) if isinstance(default, int) else float(value)
-        except ValueError:
-            kind = "a whole number" if isinstance(default, int) else "a number"
-            raise ConfigError(f"Invalid value {text!r} for configuration {name}: it takes {kind}") from None
-        if not meta["low"] <= value <= meta["high"]:
-            raise ConfigError(
-                f"Invalid value {value} for configuration {name}: allowed are {_range_words(meta['low'], meta['high'])}"
-            )
-        return value
-    if isinstance(default, tuple):
-        words = tuple(word.strip() for word in value.split(",") if word.strip())
-        bad = [word for word in words if meta["choices"] and word not in meta["choices"]]
-        if bad:
-            raise ConfigError(
-                f"Invalid value {bad[0]!r} for configuration {name}: allowed are {', '.join(meta['choices'])}"
-            )
-        return words
-    if meta["choices"] and value not in meta["choices"]:
-        raise ConfigError(f"Invalid value {text!r} for configuration {name}: allowed are {', '.join(meta['choices'])}")
-    return value
+    meta = f.metadata
+    return parse_text(
+        meta["property"],
+        meta["kind"],
+        text,
+        Allowed(_whole(meta["low"]), _whole(meta["high"]), meta["also"], meta["choices"]),
+    )
 
 
-def _range_words(low: float, high: float) -> str:
-    if math.isinf(high) or high in (MAX_INT, MAX_LONG):
-        return f"values of at least {low:g}" if low != int(low) else f"values of at least {int(low)}"
-    if math.isinf(low):
-        return f"values of at most {high:g}"
-    return f"values from {low:g} to {high:g}"
+def _whole(bound: float) -> float:
+    """Bounds in Kafka's words have no fraction where they need none."""
+    return bound if math.isinf(bound) or bound != int(bound) else int(bound)
 
 
 def parse(cls: type[C], values: Mapping[str, str], base: C | None = None) -> C:
@@ -111,23 +126,16 @@ def parse(cls: type[C], values: Mapping[str, str], base: C | None = None) -> C:
 
     Raises ConfigError for an unknown name (with the nearest known one) or a value that is not allowed.
     """
+    if cls is BrokerConfig:
+        return cast(C, parse_broker(values, cast("BrokerConfig | None", base)))
     known = properties(cls)  # type: ignore[arg-type]
     kwargs = {f.name: getattr(base, f.name) for f in known.values()} if base is not None else {}
     for name, text in values.items():
         f = known.get(name)
         if f is None:
-            raise ConfigError(f"Unknown configuration {name!r}{nearest(name, dict(known))}")
+            raise ConfigError(f"Unknown configuration {name!r}{nearest(name, known)}")
         kwargs[f.name] = parse_value(f, text)
     return cls(**kwargs)
-
-
-def render(value: Any) -> str:
-    """A value as Kafka writes it in DescribeConfigs and properties files."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        return ",".join(value)
-    return str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +143,7 @@ class TopicConfig:
     """Settings of one topic (Kafka's ``TopicConfig`` and ``LogConfig``), defaults of Kafka 4.3."""
 
     cleanup_policy: tuple[str, ...] = setting(
-        "cleanup.policy", ["delete"], "How old records leave: delete, compact, or both.", choices=("delete", "compact")
+        "cleanup.policy", ["delete"], "How old records leave: delete, compact, or both.", choices=("compact", "delete")
     )
     compression_type: str = setting(
         "compression.type",
@@ -143,9 +151,13 @@ class TopicConfig:
         "Codec of stored batches; producer keeps what the producer chose.",
         choices=("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
     )
-    compression_gzip_level: int = setting("compression.gzip.level", -1, "Level for gzip.", low=-1, high=9)
-    compression_lz4_level: int = setting("compression.lz4.level", 9, "Level for lz4.", low=1, high=17)
-    compression_zstd_level: int = setting("compression.zstd.level", 3, "Level for zstd.", low=-131072, high=22)
+    compression_gzip_level: int = setting(
+        "compression.gzip.level", -1, "Level for gzip; -1 is its default.", low=1, high=9, also=(-1,), kind=Kind.INT
+    )
+    compression_lz4_level: int = setting("compression.lz4.level", 9, "Level for lz4.", low=1, high=17, kind=Kind.INT)
+    compression_zstd_level: int = setting(
+        "compression.zstd.level", 3, "Level for zstd.", low=-131072, high=22, kind=Kind.INT
+    )
     delete_retention_ms: int = setting(
         "delete.retention.ms", 86_400_000, "How long tombstones and markers outlive compaction.", low=0, high=MAX_LONG
     )
@@ -154,8 +166,27 @@ class TopicConfig:
     )
     flush_messages: int = setting("flush.messages", MAX_LONG, "Sync after this many records.", low=1, high=MAX_LONG)
     flush_ms: int = setting("flush.ms", MAX_LONG, "Sync records not older than this.", low=0, high=MAX_LONG)
+    follower_replication_throttled_replicas: tuple[str, ...] = setting(
+        "follower.replication.throttled.replicas", [], "Replicas whose followers are throttled.", effect=False
+    )
     index_interval_bytes: int = setting(
         "index.interval.bytes", 4096, "Bytes of records between two index entries.", low=0, high=MAX_INT
+    )
+    internal_segment_bytes: int | None = setting(
+        "internal.segment.bytes",
+        None,
+        "Overrides segment.bytes below its least value, for tests.",
+        high=MAX_INT,
+        kind=Kind.INT,
+    )
+    leader_replication_throttled_replicas: tuple[str, ...] = setting(
+        "leader.replication.throttled.replicas", [], "Replicas whose leaders are throttled.", effect=False
+    )
+    local_retention_bytes: int = setting(
+        "local.retention.bytes", -2, "Local part of retention.bytes under tiered storage.", low=-2, effect=False
+    )
+    local_retention_ms: int = setting(
+        "local.retention.ms", -2, "Local part of retention.ms under tiered storage.", low=-2, effect=False
     )
     max_compaction_lag_ms: int = setting(
         "max.compaction.lag.ms", MAX_LONG, "A record is compacted at the latest after this.", low=1, high=MAX_LONG
@@ -190,6 +221,15 @@ class TopicConfig:
         "min.insync.replicas", 1, "Replicas in sync that acks=all needs.", low=1, high=MAX_INT
     )
     preallocate: bool = setting("preallocate", False, "Reserve a segment's bytes when it is made.", effect=False)
+    remote_log_copy_disable: bool = setting(
+        "remote.log.copy.disable", False, "No new segments to tiered storage.", effect=False
+    )
+    remote_log_delete_on_disable: bool = setting(
+        "remote.log.delete.on.disable", False, "Empty tiered storage when it is disabled.", effect=False
+    )
+    remote_storage_enable: bool = setting(
+        "remote.storage.enable", False, "Tiered storage, which this broker does not have.", effect=False
+    )
     retention_bytes: int = setting("retention.bytes", -1, "Bytes a partition keeps; -1 has no bound.")
     retention_ms: int = setting(
         "retention.ms", 604_800_000, "How long records are kept; -1 is forever.", low=-1, high=MAX_LONG
@@ -205,6 +245,10 @@ class TopicConfig:
     unclean_leader_election_enable: bool = setting(
         "unclean.leader.election.enable", False, "Let a replica that is behind become leader.", effect=False
     )
+
+    def __post_init__(self) -> None:
+        if self.internal_segment_bytes is not None:
+            object.__setattr__(self, "segment_bytes", self.internal_segment_bytes)
 
     @property
     def compacted(self) -> bool:
@@ -385,3 +429,142 @@ class BrokerConfig:
     max_incremental_fetch_session_cache_slots: int = setting(
         "max.incremental.fetch.session.cache.slots", 1000, "Incremental fetch sessions kept.", low=0, high=MAX_INT
     )
+
+    transaction_two_phase_commit_enable: bool = setting(
+        "transaction.two.phase.commit.enable", False, "Allow transactions that outlive their timeout (KIP-939)."
+    )
+
+    topic_defaults: TopicConfig = field(default=TopicConfig())
+    """What ``log.*`` and the other broker properties say for topics without an override of their own."""
+    static: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Property to text as the broker was started, what has no field included."""
+    dynamic: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """What AlterConfigs laid over it."""
+
+    def text(self, name: str) -> str | None:
+        """The effective text of any broker property of Kafka, in force or not; None where it has no value."""
+        f = properties(BrokerConfig).get(name)
+        if f is not None:
+            value = getattr(self, f.name)
+            known = broker_properties().get(name)
+            unset = value in ("", ()) and (known is None or known.default is None)
+            return None if unset else render(value)
+        known = broker_properties()[name]
+        given = self.dynamic.get(name, self.static.get(name))
+        return known.default if given is None else render(known.parse(given))
+
+    def with_dynamic(self, dynamic: Mapping[str, str]) -> BrokerConfig:
+        """This configuration, with which the broker was started, under what AlterConfigs set since; checked."""
+        return replace(parse_broker(dynamic, self), static=self.static, dynamic=dict(dynamic))
+
+
+_HOUR_MS, _MINUTE_MS = 3_600_000, 60_000
+
+TOPIC_SYNONYMS: Mapping[str, tuple[tuple[str, int], ...]] = {
+    "cleanup.policy": (("log.cleanup.policy", 1),),
+    "compression.gzip.level": (("compression.gzip.level", 1),),
+    "compression.lz4.level": (("compression.lz4.level", 1),),
+    "compression.type": (("compression.type", 1),),
+    "compression.zstd.level": (("compression.zstd.level", 1),),
+    "delete.retention.ms": (("log.cleaner.delete.retention.ms", 1),),
+    "file.delete.delay.ms": (("log.segment.delete.delay.ms", 1),),
+    "flush.messages": (("log.flush.interval.messages", 1),),
+    "flush.ms": (("log.flush.interval.ms", 1), ("log.flush.scheduler.interval.ms", 1)),
+    "index.interval.bytes": (("log.index.interval.bytes", 1),),
+    "local.retention.bytes": (("log.local.retention.bytes", 1),),
+    "local.retention.ms": (("log.local.retention.ms", 1),),
+    "max.compaction.lag.ms": (("log.cleaner.max.compaction.lag.ms", 1),),
+    "max.message.bytes": (("message.max.bytes", 1),),
+    "message.timestamp.after.max.ms": (("log.message.timestamp.after.max.ms", 1),),
+    "message.timestamp.before.max.ms": (("log.message.timestamp.before.max.ms", 1),),
+    "message.timestamp.type": (("log.message.timestamp.type", 1),),
+    "min.cleanable.dirty.ratio": (("log.cleaner.min.cleanable.ratio", 1),),
+    "min.compaction.lag.ms": (("log.cleaner.min.compaction.lag.ms", 1),),
+    "min.insync.replicas": (("min.insync.replicas", 1),),
+    "preallocate": (("log.preallocate", 1),),
+    "retention.bytes": (("log.retention.bytes", 1),),
+    "retention.ms": (("log.retention.ms", 1), ("log.retention.minutes", _MINUTE_MS), ("log.retention.hours", _HOUR_MS)),
+    "segment.bytes": (("log.segment.bytes", 1),),
+    "segment.index.bytes": (("log.index.size.max.bytes", 1),),
+    "segment.jitter.ms": (("log.roll.jitter.ms", 1), ("log.roll.jitter.hours", _HOUR_MS)),
+    "segment.ms": (("log.roll.ms", 1), ("log.roll.hours", _HOUR_MS)),
+    "unclean.leader.election.enable": (("unclean.leader.election.enable", 1),),
+}
+"""Broker properties that give a topic property's default, the strongest first, with the factor to the topic's unit
+(Kafka's ``ServerTopicConfigSynonyms``)."""
+
+LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]+\.(?:(?:plain|scram-sha-256|scram-sha-512|oauthbearer|gssapi)\.)?")
+
+
+def parse_broker(values: Mapping[str, str], base: BrokerConfig | None = None) -> BrokerConfig:
+    """A broker's settings from any broker properties of Kafka 4.3 and our own (``oncelog.*``).
+
+    A property without effect here is checked as Kafka checks it and kept to be shown. Raises ConfigError.
+    """
+    fields_by_property = properties(BrokerConfig)
+    kwargs: dict[str, Any] = {f.name: getattr(base, f.name) for f in fields(BrokerConfig)} if base is not None else {}
+    if "broker.id" in values and "node.id" not in values and values["broker.id"] != "-1":
+        values = {**values, "node.id": values["broker.id"]}
+    for name, text in values.items():
+        f = fields_by_property.get(name)
+        if f is not None:
+            kwargs[f.name] = parse_value(f, text)
+        else:
+            _check_other(name, text)
+    values = {**base.static, **values} if base is not None else values
+    kwargs["topic_defaults"] = _topic_defaults(values, base.topic_defaults if base is not None else TopicConfig())
+    kwargs["static"] = dict(values)
+    config = BrokerConfig(**kwargs)
+    _check_together(config)
+    return config
+
+
+def _check_other(name: str, text: str) -> None:
+    known = broker_properties()
+    found = known.get(name) or known.get(LISTENER_PREFIX.sub("", name))
+    if found is None:
+        raise ConfigError(f"Unknown configuration {name!r}{nearest(name, [*properties(BrokerConfig), *known])}")
+    if text or found.default:
+        found.parse(text)
+
+
+def _topic_defaults(values: Mapping[str, str], base: TopicConfig) -> TopicConfig:
+    changes: dict[str, Any] = {}
+    for name, synonyms in TOPIC_SYNONYMS.items():
+        for synonym, factor in synonyms:
+            text = values.get(synonym)
+            if text is None:
+                continue
+            value = broker_properties()[synonym].parse(text)
+            if name == "retention.ms" and isinstance(value, int):
+                if value == 0:
+                    raise ConfigError(f"{synonym} must be unlimited (-1) or, greater than or equal to 1")
+                value = -1 if value < 0 else value
+            if factor != 1 and isinstance(value, int) and value > 0:
+                value *= factor
+            changes[properties(TopicConfig)[name].name] = value
+            break
+    return replace(base, **changes) if changes else base
+
+
+def _check_together(config: BrokerConfig) -> None:
+    """What Kafka's ``KafkaConfig`` and ``GroupCoordinatorConfig`` refuse about several settings at once."""
+
+    def number(name: str) -> int:
+        return int(config.text(name) or 0)
+
+    if config.topic_defaults.segment_ms < 1:
+        raise ConfigError("log.roll.ms must be greater than or equal to 1")
+    if config.group_min_session_timeout_ms > config.group_max_session_timeout_ms:
+        raise ConfigError("group.max.session.timeout.ms must be greater than or equal to group.min.session.timeout.ms")
+    given = [name for name in (*config.static, *config.dynamic) if name.startswith(("group.consumer.", "group.share."))]
+    for kind in sorted({name.split(".")[1] for name in given}):
+        for setting_name in ("heartbeat.interval.ms", "session.timeout.ms"):
+            least, value, most = (number(f"group.{kind}.{bound}{setting_name}") for bound in ("min.", "", "max."))
+            if not least <= value <= most:
+                raise ConfigError(
+                    f"group.{kind}.{setting_name} is {value} and must lie between group.{kind}.min.{setting_name} "
+                    f"({least}) and group.{kind}.max.{setting_name} ({most})"
+                )
+        if number(f"group.{kind}.heartbeat.interval.ms") >= number(f"group.{kind}.session.timeout.ms"):
+            raise ConfigError(f"group.{kind}.heartbeat.interval.ms must be less than group.{kind}.session.timeout.ms")

@@ -1,0 +1,476 @@
+"""What the embedded broker knows beside its logs: one SQLite file in the data folder.
+
+Cluster identity, topics with their ids, partition counts and overrides, dynamic configuration, client quotas, feature
+levels, and the producer ids handed out so far. Called by the broker and its admin APIs, on their one thread.
+
+Invariants
+- A change is on stable storage before the method that makes it returns (WAL, ``synchronous=FULL``), and memory changes
+  after the file. Changes inside :meth:`MetadataStore.batch` become durable together when the batch ends.
+- Producer ids are reserved in blocks that are durable before the first id of the block is given, so none is given
+  twice, through kill -9 too (Kafka's ``ProducerIdControlManager``).
+- Each opening of the file is a new leadership of every partition: leader epochs, and with them coordinator epochs, grow
+  with every start, as a restart of a KRaft broker makes them grow.
+- The file is locked while it is open, so two brokers cannot share a data folder.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import Any
+
+from oncelog.config import TopicConfig, parse
+from oncelog.errors import Error, InvariantError, KafkaError, OncelogError, StorageError
+from oncelog.metadata.identity import new_topic_id, uuid_text
+from oncelog.ports import Random
+from oncelog.types import INTERNAL_TOPICS
+
+FILE_NAME = "metadata.sqlite"
+FORMAT_VERSION = 1
+APPLICATION_ID = 0x6F6E636C
+"""Marks the file as ours in SQLite's header ("oncl")."""
+PRODUCER_ID_BLOCK_SIZE = 1000
+"""Kafka's ``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
+
+_SCHEMA = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE topics (
+    name TEXT PRIMARY KEY, topic_id BLOB NOT NULL UNIQUE, partitions INTEGER NOT NULL, epoch_origins TEXT NOT NULL,
+    created_ms INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE configs (
+    resource_type INTEGER NOT NULL, resource_name TEXT NOT NULL, property TEXT NOT NULL, value TEXT NOT NULL,
+    PRIMARY KEY (resource_type, resource_name, property)) WITHOUT ROWID;
+CREATE TABLE client_quotas (
+    entity TEXT NOT NULL, key TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (entity, key)) WITHOUT ROWID;
+CREATE TABLE features (name TEXT PRIMARY KEY, level INTEGER NOT NULL) WITHOUT ROWID;
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {FORMAT_VERSION};
+"""
+
+
+class MetadataError(OncelogError):
+    """The metadata file cannot be used: another cluster's or node's, damaged, in use, or of a newer format."""
+
+
+class ResourceType(IntEnum):
+    """Kafka's ``ConfigResource.Type``: what a dynamic configuration belongs to."""
+
+    UNKNOWN = 0
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+QuotaEntity = tuple[tuple[str, str | None], ...]
+"""Sorted pairs of entity type (``user``, ``client-id``, ``ip``) and name; None is the default entity."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicInfo:
+    """One topic as of now; a change makes a new one.
+
+    ``epoch_origins`` holds pairs (first partition, origin), sorted; a partition's leader epoch is its origin plus the
+    number of this start. ``config`` is ``overrides`` laid over the broker's defaults.
+    """
+
+    name: str
+    topic_id: bytes
+    partitions: int
+    config: TopicConfig
+    overrides: Mapping[str, str]
+    internal: bool
+    created_ms: int = 0
+    epoch_origins: tuple[tuple[int, int], ...] = field(default=((0, 0),), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptedTopic:
+    """A topic found as partition folders that Apache Kafka wrote; see :mod:`oncelog.metadata.adoption`."""
+
+    name: str
+    topic_id: bytes
+    partitions: int
+    first_leader_epoch: int
+
+
+class MetadataStore:
+    """All metadata, read from memory and written through to the file.
+
+    :param path: the file, or ``:memory:``.
+    :param random: for the identities of a new cluster and of topics.
+    :param cluster_id: refuse a file of another cluster; empty takes the file's, or a new one for a new file.
+    :param topic_defaults: the broker's defaults for topic settings.
+    :param sync: False gives up durability through a power failure (not through kill -9), for throwaway brokers.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        node_id: int,
+        random: Random,
+        cluster_id: str = "",
+        topic_defaults: TopicConfig | None = None,
+        sync: bool = True,
+    ) -> None:
+        self.path = path
+        self.node_id = node_id
+        self._random = random
+        self._topic_defaults = topic_defaults if topic_defaults is not None else TopicConfig()
+        self._depth = 0
+        self._failed = False
+        self._producer_ids = range(0)
+        self._topics: dict[str, TopicInfo] = {}
+        self._by_id: dict[bytes, str] = {}
+        self._sorted: tuple[TopicInfo, ...] | None = None
+        self._configs: dict[tuple[ResourceType, str], dict[str, str]] = {}
+        self._quotas: dict[QuotaEntity, dict[str, float]] = {}
+        self._features: dict[str, int] = {}
+        try:
+            self._db = self._open(sync)
+        except sqlite3.Error as error:
+            raise MetadataError(f"cannot open the metadata file {path}: {error}") from error
+        try:
+            self._start(cluster_id)
+        except sqlite3.Error as error:
+            self._db.close()
+            raise _opening_error(path, error) from error
+        except OncelogError:
+            self._db.close()
+            raise
+
+    def close(self) -> None:
+        """Release the file; nothing is lost without it."""
+        self._db.close()
+
+    # -- opening ------------------------------------------------------------------------------------------------
+
+    def _open(self, sync: bool) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=0)
+        connection.execute(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
+        return connection
+
+    def _start(self, cluster_id: str) -> None:
+        execute = self._db.execute
+        execute("PRAGMA locking_mode = EXCLUSIVE")
+        version = execute("PRAGMA user_version").fetchone()[0]
+        application = execute("PRAGMA application_id").fetchone()[0]
+        tables = execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if application != APPLICATION_ID and (application or tables):
+            raise MetadataError(f"{self.path} is not a metadata file of oncelog; name another data folder")
+        if version > FORMAT_VERSION:
+            raise MetadataError(
+                f"{self.path} has metadata format {version} and this oncelog knows formats up to {FORMAT_VERSION}; "
+                f"start it with a newer oncelog"
+            )
+        execute("PRAGMA journal_mode = WAL")
+        execute("BEGIN IMMEDIATE")
+        if application != APPLICATION_ID:
+            self._create(cluster_id or uuid_text(new_topic_id(self._random)))
+        self._load_meta(cluster_id)
+        self._starts += 1
+        execute("UPDATE meta SET value = ? WHERE key = 'starts'", (str(self._starts),))
+        execute("COMMIT")
+        self._load()
+
+    def _create(self, cluster_id: str) -> None:
+        for statement in _SCHEMA.split(";\n"):
+            self._db.execute(statement)
+        rows = {"cluster_id": cluster_id, "node_id": str(self.node_id), "next_producer_id": "0", "starts": "-1"}
+        self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
+
+    def _load_meta(self, cluster_id: str) -> None:
+        meta: dict[str, str] = dict(self._db.execute("SELECT key, value FROM meta"))
+        try:
+            self.cluster_id = meta["cluster_id"]
+            node_id, self._starts = int(meta["node_id"]), int(meta["starts"])
+            self._next_producer_id = int(meta["next_producer_id"])
+        except (KeyError, ValueError) as error:
+            raise MetadataError(f"the metadata file {self.path} is damaged: table meta lacks {error}") from error
+        if node_id != self.node_id:
+            raise MetadataError(
+                f"{self.path} belongs to node {node_id} and this broker is node {self.node_id}; "
+                f"set node.id={node_id} or name another data folder"
+            )
+        if cluster_id and cluster_id != self.cluster_id:
+            raise MetadataError(
+                f"{self.path} belongs to cluster {self.cluster_id} and this broker is to join cluster {cluster_id}; "
+                f"name another data folder"
+            )
+
+    def _load(self) -> None:
+        """Memory from the file: at start, and after a batch that failed."""
+        execute = self._db.execute
+        self._configs = {}
+        for kind, resource, name, value in execute("SELECT * FROM configs"):
+            self._configs.setdefault((ResourceType(kind), resource), {})[name] = value
+        self._topics, self._by_id, self._sorted = {}, {}, None
+        for name, topic_id, partitions, origins, created_ms in execute("SELECT * FROM topics ORDER BY name"):
+            overrides = self._configs.get((ResourceType.TOPIC, name), {})
+            self._remember(
+                TopicInfo(
+                    name=name,
+                    topic_id=topic_id,
+                    partitions=partitions,
+                    config=self._effective(overrides),
+                    overrides=overrides,
+                    internal=name in INTERNAL_TOPICS,
+                    created_ms=created_ms,
+                    epoch_origins=tuple((first, origin) for first, origin in json.loads(origins)),
+                )
+            )
+        self._quotas = {}
+        for entity, key, quota in execute("SELECT * FROM client_quotas"):
+            self._quotas.setdefault(_entity_of(entity), {})[key] = quota
+        self._features = dict(execute("SELECT name, level FROM features"))
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Changes made inside become durable together at the end; an exception undoes all of them."""
+        if self._failed:
+            raise StorageError(f"the metadata file {self.path} failed earlier; restart the broker")
+        if self._depth:
+            yield
+            return
+        self._depth = 1
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("COMMIT")
+        except BaseException as error:
+            self._undo()
+            if isinstance(error, sqlite3.Error):
+                raise StorageError(f"cannot write the metadata file {self.path}: {error}") from error
+            raise
+        finally:
+            self._depth = 0
+
+    def _undo(self) -> None:
+        try:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            self._load_meta("")
+            self._load()
+        except sqlite3.Error as error:
+            self._failed = True
+            raise StorageError(f"the metadata file {self.path} failed: {error}; restart the broker") from error
+
+    def _execute(self, statement: str, *values: Any) -> None:
+        with self.batch():
+            self._db.execute(statement, values)
+
+    # -- topics -------------------------------------------------------------------------------------------------
+
+    def topic(self, name: str) -> TopicInfo | None:
+        return self._topics.get(name)
+
+    def topic_by_id(self, topic_id: bytes) -> TopicInfo | None:
+        name = self._by_id.get(topic_id)
+        return self._topics[name] if name is not None else None
+
+    def topics(self) -> Sequence[TopicInfo]:
+        """All topics, sorted by name."""
+        if self._sorted is None:
+            self._sorted = tuple(self._topics[name] for name in sorted(self._topics))
+        return self._sorted
+
+    def leader_epoch(self, name: str, partition: int) -> int:
+        """The epoch of this broker's leadership of the partition: 0 for a new one, more with every start."""
+        info = self._existing(name)
+        if not 0 <= partition < info.partitions:
+            raise InvariantError(f"{name} has {info.partitions} partitions; the leader epoch of {partition} was asked")
+        group = bisect_right(info.epoch_origins, (partition, 2**62)) - 1
+        return info.epoch_origins[group][1] + self._starts
+
+    def create_topic(
+        self, name: str, partitions: int, overrides: Mapping[str, str], now_ms: int, *, topic_id: bytes | None = None
+    ) -> TopicInfo:
+        """A new topic with a new id; the name must be free (``TOPIC_ALREADY_EXISTS``), the overrides valid."""
+        if name in self._topics:
+            raise KafkaError(Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        info = TopicInfo(
+            name=name,
+            topic_id=topic_id if topic_id is not None else new_topic_id(self._random),
+            partitions=partitions,
+            config=self._effective(overrides),
+            overrides=dict(overrides),
+            internal=name in INTERNAL_TOPICS,
+            created_ms=now_ms,
+            epoch_origins=((0, -self._starts),),
+        )
+        self._insert(info)
+        return info
+
+    def adopt_topics(self, adopted: Sequence[AdoptedTopic], now_ms: int) -> None:
+        """Take over topics found on disk, ids and leader epochs included; names must be free."""
+        with self.batch():
+            for topic in adopted:
+                info = self.create_topic(topic.name, topic.partitions, {}, now_ms, topic_id=topic.topic_id)
+                origins = ((0, topic.first_leader_epoch - self._starts),)
+                self._execute("UPDATE topics SET epoch_origins = ? WHERE name = ?", json.dumps(origins), topic.name)
+                self._remember(replace(info, epoch_origins=origins))
+
+    def delete_topic(self, name: str) -> None:
+        info = self._existing(name)
+        with self.batch():
+            self._execute("DELETE FROM topics WHERE name = ?", name)
+            self._write_configs(ResourceType.TOPIC, name, {})
+        del self._topics[name], self._by_id[info.topic_id]
+        self._sorted = None
+
+    def add_partitions(self, name: str, partitions: int) -> TopicInfo:
+        """Raise the partition count to ``partitions``; the new ones start at leader epoch 0."""
+        info = self._existing(name)
+        if partitions <= info.partitions:
+            raise InvariantError(f"{name} has {info.partitions} partitions and cannot be cut to {partitions}")
+        origins = (*info.epoch_origins, (info.partitions, -self._starts))
+        self._execute(
+            "UPDATE topics SET partitions = ?, epoch_origins = ? WHERE name = ?", partitions, json.dumps(origins), name
+        )
+        return self._remember(replace(info, partitions=partitions, epoch_origins=origins))
+
+    def set_topic_config(self, name: str, overrides: Mapping[str, str]) -> TopicInfo:
+        """Replace all overrides of a topic; they must be valid."""
+        info = self._existing(name)
+        config = self._effective(overrides)
+        with self.batch():
+            self._write_configs(ResourceType.TOPIC, name, overrides)
+        return self._remember(replace(info, config=config, overrides=dict(overrides)))
+
+    @property
+    def topic_defaults(self) -> TopicConfig:
+        return self._topic_defaults
+
+    def set_topic_defaults(self, defaults: TopicConfig) -> None:
+        """Every topic's effective configuration follows the broker's defaults from now on."""
+        if defaults != self._topic_defaults:
+            self._topic_defaults = defaults
+            for info in list(self._topics.values()):
+                self._remember(replace(info, config=self._effective(info.overrides)))
+
+    def _effective(self, overrides: Mapping[str, str]) -> TopicConfig:
+        return parse(TopicConfig, overrides, self._topic_defaults) if overrides else self._topic_defaults
+
+    def _existing(self, name: str) -> TopicInfo:
+        info = self._topics.get(name)
+        if info is None:
+            raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
+        return info
+
+    def _insert(self, info: TopicInfo) -> None:
+        with self.batch():
+            self._execute(
+                "INSERT INTO topics VALUES (?, ?, ?, ?, ?)",
+                info.name,
+                info.topic_id,
+                info.partitions,
+                json.dumps(info.epoch_origins),
+                info.created_ms,
+            )
+            self._write_configs(ResourceType.TOPIC, info.name, info.overrides)
+        self._remember(info)
+
+    def _remember(self, info: TopicInfo) -> TopicInfo:
+        self._topics[info.name] = info
+        self._by_id[info.topic_id] = info.name
+        self._sorted = None
+        return info
+
+    # -- dynamic configuration ----------------------------------------------------------------------------------
+
+    def dynamic_config(self, kind: ResourceType, resource: str) -> Mapping[str, str]:
+        """What was set for a broker (its id, or "" for every broker), a group or client metrics."""
+        return self._configs.get((kind, resource), {})
+
+    def configured(self, kind: ResourceType) -> Sequence[str]:
+        """Names of the resources of one kind that have any dynamic configuration, sorted."""
+        return sorted(resource for known, resource in self._configs if known is kind)
+
+    def set_dynamic_config(self, kind: ResourceType, resource: str, values: Mapping[str, str]) -> None:
+        """Replace all that is set for one resource; the values must be valid. Topics: :meth:`set_topic_config`."""
+        if kind is ResourceType.TOPIC:
+            raise InvariantError("topic overrides go through set_topic_config")
+        with self.batch():
+            self._write_configs(kind, resource, values)
+
+    def set_broker_config(self, resource: str, values: Mapping[str, str]) -> None:
+        """Replace the dynamic configuration of one broker (its id) or of every broker ("")."""
+        self.set_dynamic_config(ResourceType.BROKER, resource, values)
+
+    def _write_configs(self, kind: ResourceType, resource: str, values: Mapping[str, str]) -> None:
+        self._execute("DELETE FROM configs WHERE resource_type = ? AND resource_name = ?", kind, resource)
+        for name, value in values.items():
+            self._execute("INSERT INTO configs VALUES (?, ?, ?, ?)", kind, resource, name, value)
+        if values:
+            self._configs[kind, resource] = dict(values)
+        else:
+            self._configs.pop((kind, resource), None)
+
+    # -- client quotas and features -----------------------------------------------------------------------------
+
+    def client_quotas(self) -> Mapping[QuotaEntity, Mapping[str, float]]:
+        return self._quotas
+
+    def set_client_quota(self, entity: QuotaEntity, key: str, value: float | None) -> None:
+        """Set one quota of an entity, or remove it with None."""
+        text = json.dumps(entity)
+        if value is None:
+            self._execute("DELETE FROM client_quotas WHERE entity = ? AND key = ?", text, key)
+            values = self._quotas.get(entity, {})
+            values.pop(key, None)
+            if not values:
+                self._quotas.pop(entity, None)
+        else:
+            self._execute("INSERT OR REPLACE INTO client_quotas VALUES (?, ?, ?)", text, key, value)
+            self._quotas.setdefault(entity, {})[key] = value
+
+    def features(self) -> Mapping[str, int]:
+        """Feature levels that were set by UpdateFeatures, where they differ from the ones a new cluster has."""
+        return self._features
+
+    def set_feature(self, name: str, level: int) -> None:
+        self._execute("INSERT OR REPLACE INTO features VALUES (?, ?)", name, level)
+        self._features[name] = level
+
+    # -- producer ids -------------------------------------------------------------------------------------------
+
+    def allocate_producer_id_block(self) -> range:
+        """A thousand producer ids that no one else gets, through any restart (B1)."""
+        first = self._next_producer_id
+        after = first + PRODUCER_ID_BLOCK_SIZE
+        self._execute("UPDATE meta SET value = ? WHERE key = 'next_producer_id'", str(after))
+        self._next_producer_id = after
+        return range(first, after)
+
+    def allocate_producer_id(self) -> int:
+        """The next producer id of this broker's block; ids left in a block at a stop are never given."""
+        if not self._producer_ids:
+            self._producer_ids = self.allocate_producer_id_block()
+        first = self._producer_ids[0]
+        self._producer_ids = self._producer_ids[1:]
+        return first
+
+
+def _entity_of(text: str) -> QuotaEntity:
+    return tuple((kind, name) for kind, name in json.loads(text))
+
+
+def _opening_error(path: str, error: sqlite3.Error) -> MetadataError:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return MetadataError(f"{path} is in use by another broker; stop it or name another data folder")
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return MetadataError(
+            f"the metadata file {path} is damaged ({error}); restore it, or move it away to have the topics "
+            f"read again from their folders"
+        )
+    return MetadataError(f"cannot use the metadata file {path}: {error}")

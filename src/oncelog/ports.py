@@ -6,7 +6,7 @@ The shells (``server``, ``client.aio``, ``testing``) implement these; everything
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 Buffer = bytes | bytearray | memoryview
@@ -88,4 +88,12 @@ class Clock(Protocol):
 class Random(Protocol):
     def token(self, size: int) -> bytes:
         """``size`` unpredictable bytes, for identities (member ids, topic ids, cluster ids)."""
+        ...
+
+
+class Background(Protocol):
+    """Work that would hold the core up: compaction, removal of files."""
+
+    def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
+        """Do ``work`` elsewhere, then call ``done`` on the core's thread with the exception it ended with, if any."""
         ...

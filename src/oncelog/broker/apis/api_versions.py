@@ -1,0 +1,68 @@
+"""ApiVersions (key 18), versions 0-4: which APIs and versions are served, and the features in force.
+
+The answer always has response header v0, so that any client can read it. An unknown request version is answered in
+the body of version 0 with UNSUPPORTED_VERSION and the range served (KIP-511); the connection stays. From version 3 on
+the client names its software, and the answer carries the finalized features, ``transaction.version`` among them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from oncelog.broker.apis.registry import SERVED
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.api_versions_response import (
+    ApiVersion,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.API_VERSIONS
+VERSIONS = (0, 4)
+
+FEATURES = {"group.version": (0, 1), "transaction.version": (0, 2)}
+"""Supported range of each feature; all are finalized at their highest version."""
+
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    if context.api_version >= 3 and not (
+        _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
+    ):
+        return ApiVersionsResponse(error_code=Error.INVALID_REQUEST)
+    return ApiVersionsResponse(
+        error_code=Error.NONE,
+        api_keys=[
+            ApiVersion(api_key=key, min_version=served.low, max_version=served.high)
+            for key, served in sorted(SERVED.items())
+        ],
+        supported_features=[
+            # Clients of versions 0-3 take a lowest version of 0 for a fault (KAFKA-17011).
+            SupportedFeatureKey(name=name, min_version=low, max_version=high)
+            for name, (low, high) in FEATURES.items()
+            if context.api_version >= 4 or low > 0
+        ],
+        finalized_features_epoch=0,
+        finalized_features=[
+            FinalizedFeatureKey(name=name, max_version_level=high, min_version_level=high)
+            for name, (_, high) in FEATURES.items()
+        ],
+    )
+
+
+def unsupported_version() -> ApiVersionsResponse:
+    """What a client of an unknown ApiVersions version is told, in the body of version 0."""
+    served = SERVED[API]
+    return ApiVersionsResponse(
+        error_code=Error.UNSUPPORTED_VERSION,
+        api_keys=[ApiVersion(api_key=API, min_version=served.low, max_version=served.high)],
+    )

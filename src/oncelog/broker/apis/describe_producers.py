@@ -1,0 +1,60 @@
+"""DescribeProducers (key 61), version 0: the producers that a partition remembers, with their open transactions (KIP-664)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest
+from oncelog.protocol.generated.describe_producers_response import (
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.DESCRIBE_PRODUCERS
+VERSIONS = (0, 0)
+
+
+def handle(broker: Broker, context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                name=topic.name,
+                partitions=[_describe(broker, TopicPartition(topic.name, index)) for index in topic.partition_indexes],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _describe(broker: Broker, topic_partition: TopicPartition) -> PartitionResponse:
+    partition = broker.partition(topic_partition)
+    if partition is None:
+        return PartitionResponse(
+            partition_index=topic_partition.partition,
+            error_code=Error.UNKNOWN_TOPIC_OR_PARTITION,
+            error_message=f"{topic_partition} does not exist",
+        )
+    return PartitionResponse(
+        partition_index=topic_partition.partition,
+        error_code=Error.NONE,
+        active_producers=[
+            ProducerState(
+                producer_id=entry.producer_id,
+                producer_epoch=entry.producer_epoch,
+                last_sequence=entry.last_sequence,
+                last_timestamp=entry.last_timestamp,
+                coordinator_epoch=entry.coordinator_epoch,
+                current_txn_start_offset=entry.current_txn_first_offset,
+            )
+            for entry in partition.log.active_producers()
+        ],
+    )

@@ -1,0 +1,278 @@
+"""Fetch (key 1), versions 4-18: read batches as they lie in the log, within what the isolation level lets one see.
+
+Version 7 brings incremental sessions (KIP-227), 9 the leader epoch check, 11 a rack, 12 the last fetched epoch (flexible),
+13 topic ids, 16 node endpoints. The answer waits in the purgatory until ``min_bytes`` are there or ``max_wait_ms`` is over.
+Records leave as file slices: the shell sends them without copying. Sources: Kafka's ``KafkaApis.handleFetchRequest``,
+``ReplicaManager.fetchMessages`` and ``FetchManager``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from oncelog.broker.context import RequestContext
+from oncelog.broker.fetch_sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    NO_SESSION,
+    FetchPosition,
+    FetchSession,
+    PartitionKey,
+)
+from oncelog.broker.partition import Partition
+from oncelog.broker.purgatory import ParkedFetch
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.fetch_fast import set_slices
+from oncelog.protocol.generated.fetch_request import FetchRequest
+from oncelog.protocol.generated.fetch_response import (
+    AbortedTransaction,
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    PartitionData,
+)
+from oncelog.types import IsolationLevel, TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.FETCH
+VERSIONS = (4, 18)
+FIRST_WITH_TOPIC_IDS = 13
+CONSUMER = -1
+
+
+class _Answer(NamedTuple):
+    """What one partition answers, and whether that is a reason not to wait."""
+
+    key: PartitionKey
+    data: PartitionData
+    size_bytes: int
+    at_once: bool
+
+
+def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Deferred[FetchResponse]:
+    """Resolves at once when there is enough, something to report, or nothing to wait for; else later."""
+    session, positions = _positions(broker, context, request)
+    if isinstance(session, Error):
+        return Deferred.of(FetchResponse(error_code=session))
+    response: Deferred[FetchResponse] = Deferred()
+
+    def attempt(final: bool) -> bool:
+        answers = _read(broker, context, request, positions)
+        total = sum(answer.size_bytes for answer in answers)
+        if not (final or total >= request.min_bytes or any(answer.at_once for answer in answers)):
+            return False
+        response.resolve(_respond(broker, context, session, answers))
+        return True
+
+    if not attempt(request.max_wait_ms <= 0 or not positions):
+        watched = tuple(
+            partition.topic_partition for key in positions if (partition := _partition(broker, key)) is not None
+        )
+        broker.fetches.park(ParkedFetch(context.channel, watched, attempt), context.now_ms + request.max_wait_ms)
+    return response
+
+
+def _positions(
+    broker: Broker, context: RequestContext, request: FetchRequest
+) -> tuple[FetchSession | Error | None, dict[PartitionKey, FetchPosition]]:
+    """The session in use (None without) and what to read, in serving order (``FetchManager.newContext``)."""
+    by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
+    wanted: dict[PartitionKey, FetchPosition] = {}
+    for topic in request.topics:
+        for asked in topic.partitions:
+            key = _key(broker, by_id, topic.topic, topic.topic_id, asked.partition)
+            wanted[key] = FetchPosition(
+                asked.fetch_offset,
+                asked.partition_max_bytes,
+                asked.current_leader_epoch,
+                asked.last_fetched_epoch,
+                asked.log_start_offset,
+            )
+    sessions = broker.fetch_sessions
+    if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+        if request.session_id != NO_SESSION:
+            sessions.close(request.session_id)
+        if request.session_epoch == FINAL_EPOCH or context.api_version < 7:
+            return None, wanted
+        return sessions.open(wanted, by_id, context.now_ms), wanted
+    session = sessions.resume(request.session_id, request.session_epoch, by_id, context.now_ms)
+    if isinstance(session, Error):
+        return session, {}
+    forgotten = [
+        _key(broker, by_id, topic.topic, topic.topic_id, index)
+        for topic in request.forgotten_topics_data
+        for index in topic.partitions
+    ]
+    session.update(wanted, forgotten)
+    return session, dict(session.partitions)
+
+
+def _key(broker: Broker, by_id: bool, name: str, topic_id: bytes, partition: int) -> PartitionKey:
+    """Name and id of a topic, whichever the request gave; an unknown id has an empty name."""
+    if not by_id:
+        return name, b"", partition
+    info = broker.metadata.topic_by_id(topic_id)
+    return (info.name if info else "", topic_id, partition)
+
+
+def _partition(broker: Broker, key: PartitionKey) -> Partition | None:
+    name, topic_id, index = key
+    partition = broker.partition(TopicPartition(name, index))
+    if partition is not None and topic_id and partition.topic_id != topic_id:
+        return None
+    return partition
+
+
+def _read(
+    broker: Broker, context: RequestContext, request: FetchRequest, positions: dict[PartitionKey, FetchPosition]
+) -> list[_Answer]:
+    """Every partition's answer; the byte limits are spent in serving order, but for one batch that always fits."""
+    isolation = IsolationLevel(request.isolation_level)
+    left = min(request.max_bytes, broker.config.fetch_max_bytes)
+    answers = []
+    at_least_one_batch = True
+    for key, position in positions.items():
+        answer = _read_partition(broker, context, key, position, isolation, left, at_least_one_batch)
+        if answer.size_bytes:
+            at_least_one_batch = False
+            left = max(0, left - answer.size_bytes)
+        answers.append(answer)
+    return answers
+
+
+def _read_partition(
+    broker: Broker,
+    context: RequestContext,
+    key: PartitionKey,
+    position: FetchPosition,
+    isolation: IsolationLevel,
+    left: int,
+    at_least_one_batch: bool,
+) -> _Answer:
+    partition = _partition(broker, key)
+    if partition is None:
+        unknown_id = key[1] and not key[0]
+        return _error(key, Error.UNKNOWN_TOPIC_ID if unknown_id else Error.UNKNOWN_TOPIC_OR_PARTITION)
+    log = partition.log
+    if partition.failed:
+        return _error(key, Error.KAFKA_STORAGE_ERROR)
+    error = partition.check_leader_epoch(position.current_leader_epoch)
+    if error is not Error.NONE:
+        return _error(key, error, LeaderIdAndEpoch(broker.node.node_id, partition.leader_epoch))
+    data = PartitionData(
+        partition_index=key[2],
+        error_code=Error.NONE,
+        high_watermark=log.high_watermark,
+        last_stable_offset=log.last_stable_offset,
+        log_start_offset=log.log_start_offset,
+        aborted_transactions=[] if isolation is IsolationLevel.READ_COMMITTED else None,
+        preferred_read_replica=-1,
+        records=b"",
+    )
+    if position.last_fetched_epoch >= 0:
+        epoch, end_offset = log.end_offset_for_epoch(position.last_fetched_epoch)
+        if end_offset < 0:
+            return _error(key, Error.OFFSET_OUT_OF_RANGE)
+        if epoch < position.last_fetched_epoch or end_offset < position.fetch_offset:
+            data.diverging_epoch = EpochEndOffset(epoch, end_offset)
+            return _Answer(key, data, 0, at_once=True)
+    bound = partition.readable_to(isolation)
+    if not log.log_start_offset <= position.fetch_offset <= log.log_end_offset:
+        return _out_of_range(key, partition)
+    limit = min(left, position.max_bytes)
+    read = log.read(position.fetch_offset, limit, bound, at_least_one_batch=at_least_one_batch)
+    if isinstance(read, Error):
+        return _out_of_range(key, partition) if read is Error.OFFSET_OUT_OF_RANGE else _error(key, read)
+    if read.size_bytes:
+        set_slices(data, read.slices)
+        if isolation is IsolationLevel.READ_COMMITTED:
+            data.aborted_transactions = [
+                AbortedTransaction(producer_id, first_offset)
+                for producer_id, first_offset in log.aborted_transactions(
+                    position.fetch_offset, read.upper_bound_offset
+                )
+            ]
+    return _Answer(key, data, read.size_bytes, at_once=False)
+
+
+def _out_of_range(key: PartitionKey, partition: Partition) -> _Answer:
+    """OFFSET_OUT_OF_RANGE tells the log's start, so that a client can begin anew there."""
+    answer = _error(key, Error.OFFSET_OUT_OF_RANGE)
+    answer.data.log_start_offset = partition.log.log_start_offset
+    return answer
+
+
+def _error(key: PartitionKey, error: Error, current_leader: LeaderIdAndEpoch | None = None) -> _Answer:
+    data = PartitionData(
+        partition_index=key[2],
+        error_code=error,
+        high_watermark=-1,
+        last_stable_offset=-1,
+        log_start_offset=-1,
+        aborted_transactions=None,
+        preferred_read_replica=-1,
+        records=b"",
+    )
+    if current_leader is not None:
+        data.current_leader = current_leader
+    return _Answer(key, data, 0, at_once=True)
+
+
+def _respond(
+    broker: Broker, context: RequestContext, session: FetchSession | None, answers: list[_Answer]
+) -> FetchResponse:
+    """All answers, or within a session only those that say something new (``IncrementalFetchContext``)."""
+    incremental = session is not None and session.epoch > INITIAL_EPOCH + 1
+    told = [answer for answer in answers if session is None or _is_news(session, answer, incremental)]
+    response = FetchResponse(error_code=Error.NONE, session_id=session.session_id if session else NO_SESSION)
+    response.responses = _by_topic(told)
+    if session is not None:
+        for answer in told:
+            if answer.size_bytes:
+                session.serve_last(answer.key)
+    return response
+
+
+def _is_news(session: FetchSession, answer: _Answer, incremental: bool) -> bool:
+    """Whether the fetcher must be told; notes what it was told. A full answer tells everything."""
+    position = session.partitions.get(answer.key)
+    data = answer.data
+    if position is None:
+        return True
+    failed = data.error_code != Error.NONE
+    news = (
+        not incremental
+        or answer.size_bytes > 0
+        or failed
+        or position.told_error
+        or data.high_watermark != position.told_high_watermark
+        or data.last_stable_offset != position.told_last_stable_offset
+        or data.log_start_offset != position.told_log_start_offset
+        or data.diverging_epoch.epoch >= 0
+    )
+    position.told_high_watermark = data.high_watermark
+    position.told_last_stable_offset = data.last_stable_offset
+    position.told_log_start_offset = data.log_start_offset
+    position.told_error = failed
+    return news
+
+
+def _by_topic(answers: Iterable[_Answer]) -> list[FetchableTopicResponse]:
+    """Neighbours of one topic share an entry; the serving order stays."""
+    topics: list[FetchableTopicResponse] = []
+    last: tuple[str, bytes] | None = None
+    for answer in answers:
+        name, topic_id, _ = answer.key
+        if (name, topic_id) != last:
+            topics.append(FetchableTopicResponse(topic=name))
+            if topic_id:
+                topics[-1].topic_id = topic_id
+            last = (name, topic_id)
+        topics[-1].partitions.append(answer.data)
+    return topics

@@ -1,0 +1,57 @@
+"""FindCoordinator (key 10), versions 0-6: which broker coordinates a group (type 0) or a transactional id (type 1).
+
+Version 1 brings the type, 4 several keys with an answer each, 5 TRANSACTION_ABORTABLE, 6 share groups (type 2, refused
+with INVALID_REQUEST here). The internal topic is made when the first key asks for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.find_coordinator_response import Coordinator, FindCoordinatorResponse
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.FIND_COORDINATOR
+VERSIONS = (0, 6)
+FIRST_BATCHED = 4
+TOPIC_OF_TYPE = {0: CONSUMER_OFFSETS_TOPIC, 1: TRANSACTION_STATE_TOPIC}
+
+
+def handle(broker: Broker, context: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    if context.api_version >= FIRST_BATCHED:
+        return FindCoordinatorResponse(
+            coordinators=[_find(broker, context, request.key_type, key) for key in request.coordinator_keys]
+        )
+    found = _find(broker, context, request.key_type, request.key)
+    return FindCoordinatorResponse(
+        error_code=found.error_code,
+        error_message=found.error_message,
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
+    )
+
+
+def _find(broker: Broker, context: RequestContext, key_type: int, key: str) -> Coordinator:
+    topic = TOPIC_OF_TYPE.get(key_type)
+    if topic is None:
+        return _refused(
+            key, Error.INVALID_REQUEST, f"coordinator type {key_type} is unknown: 0 is group, 1 is transaction"
+        )
+    broker.ensure_internal_topic(topic, context.now_ms)
+    node = broker.node
+    # KafkaApis answers the message "NONE" beside no error; old clients show it.
+    return Coordinator(
+        key=key, node_id=node.node_id, host=node.host, port=node.port, error_code=Error.NONE, error_message=""
+    )
+
+
+def _refused(key: str, error: Error, message: str) -> Coordinator:
+    return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=message)

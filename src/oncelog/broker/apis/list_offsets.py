@@ -1,0 +1,118 @@
+"""ListOffsets (key 2), versions 1-11.
+
+Version 2 brings the isolation level, 4 the leader epoch, 7 the offset of the greatest timestamp (-3), 8 the earliest
+local offset (-4), 9 the latest tiered one (-5), 10 a timeout, 11 the earliest pending upload (-6). Nothing is tiered here, so -4 is the
+log's start, and -5 and -6 are unknown. Source: Kafka's ``ReplicaManager.fetchOffset`` and ``Partition.fetchOffsetForTimestamp``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.broker.partition import Partition
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
+from oncelog.protocol.generated.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from oncelog.types import IsolationLevel, TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.LIST_OFFSETS
+VERSIONS = (1, 11)
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+FIRST_VERSION_OF = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+CONSUMER_REPLICA = -1
+DEBUGGING_REPLICA = -2
+
+
+def handle(broker: Broker, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    seen: dict[TopicPartition, int] = {}
+    for topic in request.topics:
+        for asked in topic.partitions:
+            key = TopicPartition(topic.name, asked.partition_index)
+            seen[key] = seen.get(key, 0) + 1
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[
+                    _refused(asked, Error.INVALID_REQUEST)
+                    if seen[TopicPartition(topic.name, asked.partition_index)] > 1
+                    else _answer(broker, context, request, topic.name, asked)
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _answer(
+    broker: Broker, context: RequestContext, request: ListOffsetsRequest, topic: str, asked: ListOffsetsPartition
+) -> ListOffsetsPartitionResponse:
+    if asked.timestamp < 0 and context.api_version < FIRST_VERSION_OF.get(asked.timestamp, 0):
+        return _refused(asked, Error.UNSUPPORTED_VERSION)
+    if asked.timestamp < EARLIEST_PENDING_UPLOAD:
+        return _refused(asked, Error.UNSUPPORTED_VERSION)
+    partition = broker.partition(TopicPartition(topic, asked.partition_index))
+    if partition is None:
+        return _refused(asked, Error.UNKNOWN_TOPIC_OR_PARTITION)
+    if partition.failed:
+        return _refused(asked, Error.KAFKA_STORAGE_ERROR)
+    error = partition.check_leader_epoch(asked.current_leader_epoch)
+    if error is not Error.NONE:
+        return _refused(asked, error)
+    timestamp, offset, epoch = _look_up(partition, asked.timestamp, _bound(partition, request))
+    return ListOffsetsPartitionResponse(
+        partition_index=asked.partition_index,
+        error_code=Error.NONE,
+        timestamp=timestamp,
+        offset=offset,
+        leader_epoch=epoch,
+    )
+
+
+def _bound(partition: Partition, request: ListOffsetsRequest) -> int:
+    """First offset that the asker may not see: by isolation for consumers, none for replicas."""
+    if request.replica_id not in (CONSUMER_REPLICA, DEBUGGING_REPLICA):
+        return partition.log.log_end_offset
+    return partition.readable_to(IsolationLevel(request.isolation_level))
+
+
+def _look_up(partition: Partition, timestamp: int, bound: int) -> tuple[int, int, int]:
+    """Timestamp, offset and leader epoch; -1 each where nothing that may be seen matches."""
+    log = partition.log
+    match timestamp:
+        case _ if timestamp == LATEST:
+            return -1, bound, partition.leader_epoch
+        case _ if timestamp in (EARLIEST, EARLIEST_LOCAL):
+            epoch = log.leader_epoch_cache.epoch_for_offset(log.log_start_offset)
+            return -1, log.log_start_offset, epoch if epoch is not None else -1
+        case _ if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+            return -1, -1, -1
+        case _ if timestamp == MAX_TIMESTAMP:
+            found = log.offset_of_max_timestamp()
+        case _:
+            found = log.offset_for_timestamp(timestamp)
+    if found is None or found.offset >= bound:
+        return -1, -1, -1
+    return found.timestamp, found.offset, found.leader_epoch
+
+
+def _refused(asked: ListOffsetsPartition, error: Error) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(
+        partition_index=asked.partition_index, error_code=error, timestamp=-1, offset=-1, leader_epoch=-1
+    )

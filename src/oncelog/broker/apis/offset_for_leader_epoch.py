@@ -1,0 +1,56 @@
+"""OffsetForLeaderEpoch (key 23), versions 2-4: where a leader epoch ends, for truncation checks (KIP-101, KIP-279, KIP-320).
+
+Version 3 brings the replica id, 4 is flexible. Source: Kafka's ``Partition.lastOffsetForLeaderEpoch``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+)
+from oncelog.protocol.generated.offset_for_leader_epoch_response import (
+    EpochEndOffset,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.OFFSET_FOR_LEADER_EPOCH
+VERSIONS = (2, 4)
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: OffsetForLeaderEpochRequest
+) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic=topic.topic, partitions=[_answer(broker, topic.topic, asked) for asked in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _answer(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+    partition = broker.partition(TopicPartition(topic, asked.partition))
+    if partition is None:
+        return _refused(asked, Error.UNKNOWN_TOPIC_OR_PARTITION)
+    error = Error.KAFKA_STORAGE_ERROR if partition.failed else partition.check_leader_epoch(asked.current_leader_epoch)
+    if error is not Error.NONE:
+        return _refused(asked, error)
+    epoch, end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)
+    return EpochEndOffset(error_code=Error.NONE, partition=asked.partition, leader_epoch=epoch, end_offset=end_offset)
+
+
+def _refused(asked: OffsetForLeaderPartition, error: Error) -> EpochEndOffset:
+    return EpochEndOffset(error_code=error, partition=asked.partition, leader_epoch=-1, end_offset=-1)

@@ -1,0 +1,290 @@
+"""Produce (key 0), versions 3-13; 0-2 are advertised only (KAFKA-18659) and end the connection.
+
+Version 8 adds record errors, 9 is flexible, 11 answers TRANSACTION_ABORTABLE (KIP-890), 12 adds partitions to the
+transaction on the way (transaction.version 2), 13 names topics by id.
+Sources: Kafka's ``KafkaApis.handleProduceRequest``
+and ``ReplicaManager.handleProduceAppend``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from oncelog.broker.context import RequestContext
+from oncelog.broker.partition import Partition
+from oncelog.deferred import Deferred, gather
+from oncelog.errors import Error
+from oncelog.log.partition_log import AppendResult
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from oncelog.protocol.generated.produce_response import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from oncelog.records.batch import BatchHeader, read_header
+from oncelog.records.errors import CorruptBatch
+from oncelog.types import INTERNAL_TOPICS, ProducerStamp, TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.PRODUCE
+VERSIONS = (0, 13)
+FIRST_SERVED = 3
+FIRST_WITH_ABORTABLE_ERROR = 11
+FIRST_WITH_TRANSACTION_V2 = 12
+FIRST_WITH_TOPIC_IDS = 13
+ADMIN_CLIENT_ID = "__admin_client"
+"""The one client id that may write to internal topics (Kafka's ``AdminUtils``)."""
+
+
+class _Write(NamedTuple):
+    """One partition's part of a request, checked as far as its header."""
+
+    partition: Partition
+    records: memoryview
+    header: BatchHeader
+
+
+def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> Deferred[ProduceResponse | None]:
+    """Append each partition's batch; the answer waits for the high watermark if ``acks`` is -1 (all).
+
+    Resolves to None for acks=0, which has no answer; an error there ends the connection, so that the producer
+    notices.
+    """
+    version = context.api_version
+    whole_error = _refuse_request(request)
+    pairs = [(topic, data) for topic in request.topic_data for data in topic.partition_data]
+    if whole_error is not Error.NONE:
+        answers = [Deferred.of(_refused(data, whole_error)) for _, data in pairs]
+    else:
+        answers = [_write_partition(broker, context, request, topic, data) for topic, data in pairs]
+    if request.acks == 0:
+        return gather(answers).map(lambda parts: _end_if_refused(context, parts))
+    if len(answers) == 1:
+        return answers[0].map(lambda part: _respond(version, request, [part]))
+    return gather(answers).map(lambda parts: _respond(version, request, parts))
+
+
+def _refuse_request(request: ProduceRequest) -> Error:
+    """What is wrong with the request as a whole."""
+    if request.acks not in (-1, 0, 1):
+        return Error.INVALID_REQUIRED_ACKS
+    transactional_producers = set()
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            header = _header_of(data.records)
+            if header is not None and header.is_transactional:
+                transactional_producers.add((header.producer_id, header.producer_epoch))
+    if transactional_producers and request.transactional_id is None:
+        return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    if len(transactional_producers) > 1:
+        return Error.INVALID_PRODUCER_ID_MAPPING
+    return Error.NONE
+
+
+def _header_of(records: bytes | memoryview | None) -> BatchHeader | None:
+    """The header of the first batch, or None where there is none to be read."""
+    if not records:
+        return None
+    try:
+        return read_header(records, 0)
+    except CorruptBatch:
+        return None
+
+
+def _write_partition(
+    broker: Broker,
+    context: RequestContext,
+    request: ProduceRequest,
+    topic: TopicProduceData,
+    data: PartitionProduceData,
+) -> Deferred[PartitionProduceResponse]:
+    write = _locate(broker, context, topic, data)
+    if isinstance(write, PartitionProduceResponse):
+        return Deferred.of(write)
+    if not write.header.is_transactional or not broker.config.transaction_partition_verification_enable:
+        return _append(broker, context, request, write, guard=None)
+    return _verify_and_append(broker, context, request, write)
+
+
+def _locate(
+    broker: Broker, context: RequestContext, topic: TopicProduceData, data: PartitionProduceData
+) -> _Write | PartitionProduceResponse:
+    """The partition and the one batch that the request has for it, or the refusal."""
+    name: str | None = topic.name
+    if context.api_version >= FIRST_WITH_TOPIC_IDS:
+        info = broker.metadata.topic_by_id(topic.topic_id)
+        name = info.name if info else None
+        if name is None:
+            return _refused(data, Error.UNKNOWN_TOPIC_ID)
+    if name is None or (partition := broker.partition(TopicPartition(name, data.index))) is None:
+        return _refused(data, Error.UNKNOWN_TOPIC_OR_PARTITION)
+    if name in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT_ID:
+        return _refused(
+            data, Error.INVALID_TOPIC_EXCEPTION, f"The topic {name} is internal: clients may not write to it."
+        )
+    if not data.records:
+        return _refused(
+            data, Error.INVALID_RECORD, "A produce request must carry exactly one record batch a partition."
+        )
+    records = data.records if isinstance(data.records, memoryview) else memoryview(data.records)
+    try:
+        header = read_header(records, 0)
+    except CorruptBatch as error:
+        return _refused(data, Error.CORRUPT_MESSAGE, str(error))
+    if header.magic != 2:
+        return _refused(data, Error.INVALID_RECORD, f"Record batches must have magic 2, this one has {header.magic}.")
+    if header.size_bytes < len(records):
+        return _refused(
+            data, Error.INVALID_RECORD, "A produce request must carry exactly one record batch a partition."
+        )
+    return _Write(partition, records, header)
+
+
+def _verify_and_append(
+    broker: Broker, context: RequestContext, request: ProduceRequest, write: _Write
+) -> Deferred[PartitionProduceResponse]:
+    """Ask the transaction coordinator first where the partition has no open transaction of this producer (KIP-890)."""
+    header, partition = write.header, write.partition
+    transaction_v2 = context.api_version >= FIRST_WITH_TRANSACTION_V2
+    guard = partition.log.begin_verification(
+        header.producer_id, header.producer_epoch, header.base_sequence, transaction_v2
+    )
+    if guard is None:
+        return _append(broker, context, request, write, guard=None)
+    transactional_id = request.transactional_id
+    if transactional_id is None:  # refused for the whole request before
+        return Deferred.of(_refused_write(write, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+    verified = broker.verify_transaction(
+        transactional_id,
+        ProducerStamp(header.producer_id, header.producer_epoch),
+        partition.topic_partition,
+        add=transaction_v2,
+        now_ms=context.now_ms,
+    )
+
+    def append(error: Error) -> Deferred[PartitionProduceResponse]:
+        if error is not Error.NONE:
+            return Deferred.of(_refused_write(write, _verification_error(error, context.api_version)))
+        return _append(broker, context, request, write, guard)
+
+    return verified.flat_map(append)
+
+
+def _verification_error(error: Error, version: int) -> Error:
+    """The coordinator's refusal as a producer of this version understands it (KIP-890)."""
+    match error:
+        case Error.PRODUCER_FENCED:
+            return Error.INVALID_PRODUCER_EPOCH
+        case Error.TRANSACTION_ABORTABLE:
+            return error if version >= FIRST_WITH_ABORTABLE_ERROR else Error.INVALID_TXN_STATE
+        case (
+            Error.COORDINATOR_LOAD_IN_PROGRESS
+            | Error.COORDINATOR_NOT_AVAILABLE
+            | Error.NOT_COORDINATOR
+            | Error.NETWORK_EXCEPTION
+        ):
+            return Error.NOT_ENOUGH_REPLICAS
+        case Error.CONCURRENT_TRANSACTIONS:
+            return error if version >= FIRST_WITH_TRANSACTION_V2 else Error.NOT_ENOUGH_REPLICAS
+        case _:
+            return error
+
+
+def _append(
+    broker: Broker, context: RequestContext, request: ProduceRequest, write: _Write, guard: object | None
+) -> Deferred[PartitionProduceResponse]:
+    partition = write.partition
+    result = partition.append_client(
+        write.records,
+        context.now_ms,
+        guard,  # type: ignore[arg-type]
+        transaction_version=2 if context.api_version >= FIRST_WITH_TRANSACTION_V2 else 0,
+    )
+    answer = _result_response(write, result)
+    if result.error is not Error.NONE or request.acks != -1:
+        return Deferred.of(answer)
+    committed = partition.when_committed(result.last_offset + 1)
+    if committed.done:
+        return Deferred.of(answer)
+    return _with_timeout(broker, context.now_ms + request.timeout_ms, committed, answer)
+
+
+def _with_timeout(
+    broker: Broker, deadline_ms: int, committed: Deferred[Error], answer: PartitionProduceResponse
+) -> Deferred[PartitionProduceResponse]:
+    """``answer`` once committed; REQUEST_TIMED_OUT at the deadline, while the records may still commit."""
+    response: Deferred[PartitionProduceResponse] = Deferred()
+
+    def settle(error: Error) -> None:
+        if response.done:
+            return
+        timer.cancel()
+        if error is not Error.NONE:
+            answer.error_code = error
+            answer.base_offset = -1
+        response.resolve(answer)
+
+    timer = broker.timers.schedule(deadline_ms, lambda _: settle(Error.REQUEST_TIMED_OUT))
+    committed.then(settle)
+    return response
+
+
+def _result_response(write: _Write, result: AppendResult) -> PartitionProduceResponse:
+    answer = PartitionProduceResponse(
+        index=write.partition.topic_partition.partition,
+        error_code=result.error,
+        base_offset=result.base_offset,
+        log_append_time_ms=result.log_append_time_ms,
+        log_start_offset=result.log_start_offset,
+    )
+    if result.error is not Error.NONE:
+        answer.error_message = result.message or None
+        answer.record_errors = [
+            BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
+            for index, message in result.record_errors
+        ]
+    return answer
+
+
+def _refused(data: PartitionProduceData, error: Error, message: str | None = None) -> PartitionProduceResponse:
+    return PartitionProduceResponse(
+        index=data.index,
+        error_code=error,
+        base_offset=-1,
+        log_append_time_ms=-1,
+        log_start_offset=-1,
+        error_message=message,
+    )
+
+
+def _refused_write(write: _Write, error: Error) -> PartitionProduceResponse:
+    partition = write.partition.topic_partition.partition
+    return PartitionProduceResponse(
+        index=partition, error_code=error, base_offset=-1, log_append_time_ms=-1, log_start_offset=-1
+    )
+
+
+def _respond(version: int, request: ProduceRequest, parts: list[PartitionProduceResponse]) -> ProduceResponse:
+    """The answers under their topics, in the request's order."""
+    responses = []
+    position = 0
+    for topic in request.topic_data:
+        count = len(topic.partition_data)
+        answer = TopicProduceResponse(partition_responses=parts[position : position + count])
+        if version >= FIRST_WITH_TOPIC_IDS:
+            answer.topic_id = topic.topic_id
+        else:
+            answer.name = topic.name
+        responses.append(answer)
+        position += count
+    return ProduceResponse(responses=responses, throttle_time_ms=0)
+
+
+def _end_if_refused(context: RequestContext, parts: list[PartitionProduceResponse]) -> None:
+    refused = [part for part in parts if part.error_code != Error.NONE]
+    if refused:
+        context.channel.close(f"a produce request with acks=0 was refused with {Error(refused[0].error_code).name}")

@@ -1,0 +1,64 @@
+"""WriteTxnMarkers (key 27), versions 1-2: a coordinator, or an operator who ends a hanging transaction, writes markers.
+
+Version 2 carries the transaction version: from 2 on a marker's epoch must be above the partition's (KIP-1228).
+Source: Kafka's ``KafkaApis.handleWriteTxnMarkersRequest``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.coordinator.transaction.coordinator import TxnMarker
+from oncelog.deferred import Deferred, gather
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.write_txn_markers_request import WritableTxnMarker, WriteTxnMarkersRequest
+from oncelog.protocol.generated.write_txn_markers_response import (
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersResponse,
+)
+from oncelog.types import ProducerStamp, TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.WRITE_TXN_MARKERS
+VERSIONS = (1, 2)
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: WriteTxnMarkersRequest
+) -> Deferred[WriteTxnMarkersResponse]:
+    results = [_write(broker, context, marker) for marker in request.markers]
+    return gather(results).map(lambda markers: WriteTxnMarkersResponse(markers=markers))
+
+
+def _write(broker: Broker, context: RequestContext, asked: WritableTxnMarker) -> Deferred[WritableTxnMarkerResult]:
+    marker = TxnMarker(
+        stamp=ProducerStamp(asked.producer_id, asked.producer_epoch),
+        commit=asked.transaction_result,
+        coordinator_epoch=asked.coordinator_epoch,
+        transaction_version=asked.transaction_version,
+        partitions=tuple(
+            TopicPartition(topic.name, partition) for topic in asked.topics for partition in topic.partition_indexes
+        ),
+    )
+    return broker.write_marker(marker, context.now_ms).map(
+        lambda errors: WritableTxnMarkerResult(
+            producer_id=asked.producer_id,
+            topics=[
+                WritableTxnMarkerTopicResult(
+                    name=topic.name,
+                    partitions=[
+                        WritableTxnMarkerPartitionResult(
+                            partition_index=partition, error_code=errors[TopicPartition(topic.name, partition)]
+                        )
+                        for partition in topic.partition_indexes
+                    ],
+                )
+                for topic in asked.topics
+            ],
+        )
+    )

@@ -1,0 +1,291 @@
+"""The broker's core: requests in, answers out, no I/O of its own but through ports.
+
+Called by the server's shell, on one thread. Owns partitions, both coordinators, parked fetches and timers. The order
+of events decides everything; time comes as an argument. Source: Kafka's ``KafkaApis`` and ``ReplicaManager``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from oncelog.broker.apis.api_versions import unsupported_version
+from oncelog.broker.apis.registry import SERVED, handler_for
+from oncelog.broker.context import Channel, Part, RequestContext
+from oncelog.broker.coordinators import Coordinators
+from oncelog.broker.fetch_sessions import FetchSessionCache
+from oncelog.broker.log_manager import FlushJob, LogManager
+from oncelog.broker.node import Node
+from oncelog.broker.partition import Partition
+from oncelog.broker.purgatory import FetchPurgatory
+from oncelog.config import BrokerConfig
+from oncelog.coordinator.group.coordinator import GroupCoordinator
+from oncelog.coordinator.transaction.coordinator import TransactionCoordinator, TxnMarker
+from oncelog.deferred import Deferred
+from oncelog.errors import Error, KafkaError
+from oncelog.metadata.store import MetadataStore, TopicInfo
+from oncelog.ports import Background, Disk, Random
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.errors import MalformedMessage
+from oncelog.protocol.fetch_fast import encode_fetch_response_parts
+from oncelog.protocol.framing import RequestHeader, decode_request_header, encode_response_header
+from oncelog.protocol.messages import request_type
+from oncelog.protocol.produce_fast import parse_produce_request
+from oncelog.protocol.wire import Message
+from oncelog.timers import Timers
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, ProducerStamp, TopicPartition
+
+logger = logging.getLogger(__name__)
+
+LOWEST_SERVED_PRODUCE = 3
+"""Produce 0-2 are advertised for the sake of old clients, not served (KAFKA-18659)."""
+
+
+class Broker:
+    """One broker. ``start`` opens the data folder; then ``receive`` and ``advance`` drive it until ``stop``."""
+
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        node: Node,
+        metadata: MetadataStore,
+        disk: Disk,
+        random: Random,
+        background: Background,
+    ) -> None:
+        self.config = config
+        self.node = node
+        self.metadata = metadata
+        self.random = random
+        self.timers = Timers()
+        self.fetches = FetchPurgatory(self.timers)
+        self.fetch_sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, random)
+        self.logs = LogManager(disk, config, self.timers, background, random)
+        self._partitions: dict[TopicPartition, Partition] = {}
+        self._coordinators = Coordinators(self)
+        self._dirty: dict[Partition, None] = {}
+        self._syncs_before_commit = config.oncelog_flush_policy == "commit"
+
+    @property
+    def transactions(self) -> TransactionCoordinator:
+        return self._coordinators.transactions
+
+    @property
+    def groups(self) -> GroupCoordinator:
+        return self._coordinators.groups
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    def start(self, now_ms: int) -> None:
+        """Open every log, recover what a crash left, and take over the coordination of both internal topics."""
+        self.logs.start(self.metadata)
+        for info in self.metadata.topics():
+            self._open_partitions(info, range(info.partitions), now_ms)
+        self.logs.started(now_ms)
+        self._coordinators.start(now_ms)
+
+    def stop(self, now_ms: int) -> None:
+        """Answer whoever waits, sync and close everything, and leave the mark of a clean shutdown."""
+        self.fetches.expire_all()
+        self._coordinators.stop()
+        for partition in self._partitions.values():
+            partition.close_waiters(Error.NOT_LEADER_OR_FOLLOWER)
+        self.logs.stop(now_ms)
+        self.metadata.close()
+
+    def advance(self, now_ms: int) -> None:
+        """Fire the timers that are due."""
+        self.timers.fire(now_ms)
+
+    def next_wakeup_ms(self) -> int | None:
+        """When ``advance`` is to be called next."""
+        return self.timers.next_ms()
+
+    # -- requests -----------------------------------------------------------------------------------------------
+
+    def receive(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
+        """Handle one request frame (without its size); the answer goes to ``channel.reply`` now or later.
+
+        What can not be understood ends the connection, nobody else's; only ApiVersions answers a version that it
+        does not know.
+        """
+        try:
+            header, body = decode_request_header(frame)
+            served = SERVED.get(header.api_key)  # type: ignore[call-overload]
+            lowest = LOWEST_SERVED_PRODUCE if header.api_key == ApiKey.PRODUCE else served.low if served else 0
+            if served is None or not lowest <= header.api_version <= served.high:
+                self._refuse_version(channel, slot, header)
+                return
+            if header.api_key == ApiKey.PRODUCE:
+                request: Message = parse_produce_request(frame, body, header.api_version)
+            else:
+                request = request_type(header.api_key).decode(frame, header.api_version, body)
+        except MalformedMessage as error:
+            channel.close(f"a request could not be read: {error}")
+            return
+        context = RequestContext(
+            channel,
+            slot,
+            header.api_key,
+            header.api_version,
+            header.correlation_id,
+            header.client_id or "",
+            now_ms,
+        )
+        result = handler_for(header.api_key)(self, context, request)
+        if isinstance(result, Deferred):
+            result.then(lambda response: self._reply(context, response))
+        else:
+            self._reply(context, result)
+
+    def disconnected(self, channel: Channel) -> None:
+        """The connection ended: drop what only it waits for. Group membership lives on until its session ends."""
+        self.fetches.drop(channel)
+
+    def _reply(self, context: RequestContext, response: Message | None) -> None:
+        if response is None:
+            context.channel.reply(context.slot, ())
+            return
+        api_key, version = context.api_key, context.api_version
+        parts: list[Part]
+        if api_key == ApiKey.FETCH:
+            body = encode_fetch_response_parts(response, version)  # type: ignore[arg-type]
+            header = encode_response_header(api_key, version, context.correlation_id, body.size_bytes)
+            parts = [header, *body]  # type: ignore[list-item]
+        else:
+            encoded = response.encode(version)
+            parts = [encode_response_header(api_key, version, context.correlation_id, len(encoded)), encoded]
+        context.channel.reply(context.slot, parts)
+
+    def _refuse_version(self, channel: Channel, slot: int, header: RequestHeader) -> None:
+        if header.api_key != ApiKey.API_VERSIONS:
+            channel.close(f"API key {header.api_key} is not served in version {header.api_version}")
+            return
+        body = unsupported_version().encode(0)
+        channel.reply(slot, [encode_response_header(header.api_key, 0, header.correlation_id, len(body)), body])
+
+    # -- partitions ---------------------------------------------------------------------------------------------
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None:
+        return self._partitions.get(topic_partition)
+
+    def partitions(self) -> Mapping[TopicPartition, Partition]:
+        return self._partitions
+
+    def create_topic(self, name: str, partitions: int, overrides: Mapping[str, str], now_ms: int) -> TopicInfo:
+        """Make a topic and lead its partitions; KafkaError where the metadata refuses it."""
+        info = self.metadata.create_topic(name, partitions, overrides, now_ms)
+        self._open_partitions(info, range(partitions), now_ms)
+        self._coordinators.metadata_changed(now_ms)
+        return info
+
+    def add_partitions(self, name: str, partitions: int, now_ms: int) -> TopicInfo:
+        """Raise a topic's partition count to ``partitions``."""
+        old = self.metadata.topic(name)
+        info = self.metadata.add_partitions(name, partitions)
+        self._open_partitions(info, range(old.partitions if old else 0, partitions), now_ms)
+        self._coordinators.metadata_changed(now_ms)
+        return info
+
+    def delete_topic(self, name: str, now_ms: int) -> None:
+        """Forget a topic at once; its files go after ``file.delete.delay.ms``."""
+        info = self.metadata.topic(name)
+        self.metadata.delete_topic(name)
+        for index in range(info.partitions if info else 0):
+            topic_partition = TopicPartition(name, index)
+            partition = self._partitions.pop(topic_partition, None)
+            if partition is not None:
+                self._dirty.pop(partition, None)
+                partition.close_waiters(Error.UNKNOWN_TOPIC_OR_PARTITION)
+                self.logs.delete(partition.log, now_ms)
+                self.fetches.wake(topic_partition)
+        self._coordinators.topic_deleted(name, now_ms)
+
+    def topic_config_changed(self, name: str) -> None:
+        """The effective settings of a topic are new: its logs follow at once."""
+        info = self.metadata.topic(name)
+        if info is not None:
+            for index in range(info.partitions):
+                partition = self._partitions.get(TopicPartition(name, index))
+                if partition is not None:
+                    partition.log.update_config(info.config)
+
+    def ensure_internal_topic(self, name: str, now_ms: int) -> None:
+        """Make ``__consumer_offsets`` or ``__transaction_state`` when it is first needed, and coordinate it."""
+        if self.metadata.topic(name) is None:
+            partitions, overrides = self._coordinators.internal_topic(name)
+            self.create_topic(name, partitions, overrides, now_ms)
+            self._coordinators.lead(name, now_ms)
+
+    def _open_partitions(self, info: TopicInfo, indexes: range, now_ms: int) -> None:
+        for index in indexes:
+            topic_partition = TopicPartition(info.name, index)
+            self._partitions[topic_partition] = Partition(
+                topic_partition,
+                info.topic_id,
+                self.logs.open(topic_partition, info.topic_id, info.config, now_ms),
+                self.metadata.leader_epoch(info.name, index),
+                sync_before_commit=self._syncs_before_commit,
+                on_dirty=self._mark_dirty,
+                on_advance=self._advanced,
+            )
+
+    def _advanced(self, partition: Partition) -> None:
+        self.fetches.wake(partition.topic_partition)
+
+    # -- durability ---------------------------------------------------------------------------------------------
+
+    def _mark_dirty(self, partition: Partition) -> None:
+        self._dirty[partition] = None
+
+    @property
+    def wants_flush(self) -> bool:
+        """Whether answers wait for a sync."""
+        return self._syncs_before_commit and bool(self._dirty)
+
+    def take_flush(self) -> FlushJob | None:
+        """Everything appended since the last call, to be synced in one go (group commit); None if there is nothing."""
+        dirty, self._dirty = self._dirty, {}
+        tickets = []
+        for partition in dirty:
+            ticket = None if partition.failed else partition.log.begin_flush()
+            if ticket is not None:
+                tickets.append((partition, ticket))
+        return FlushJob(tuple(tickets)) if tickets else None
+
+    def flushed(self, job: FlushJob, failures: Mapping[TopicPartition, str]) -> None:
+        """A job was synced: commit what it covers; a partition whose disk failed stops and says so."""
+        for partition, ticket in job.tickets:
+            reason = failures.get(partition.topic_partition)
+            if reason is None:
+                partition.flushed(ticket)
+            else:
+                logger.error("%s is offline until a restart: %s", partition, reason)
+                partition.flush_failed(reason)
+
+    # -- transactions -------------------------------------------------------------------------------------------
+
+    def verify_transaction(
+        self, transactional_id: str, stamp: ProducerStamp, partition: TopicPartition, *, add: bool, now_ms: int
+    ) -> Deferred[Error]:
+        """Ask the coordinator whether, or see to it that, ``partition`` is in the producer's transaction (KIP-890)."""
+        if add:
+            return self.transactions.add_partitions(transactional_id, stamp, [partition], now_ms, transaction_version=2)
+        return self.transactions.verify_partitions(transactional_id, stamp, [partition], now_ms).map(
+            lambda errors: errors[partition]
+        )
+
+    def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
+        """Append one transaction's end to each of its partitions here; each answers once its marker is committed."""
+        return self._coordinators.write_marker(marker, now_ms)
+
+    def auto_create_topic(self, name: str, now_ms: int) -> TopicInfo | Error:
+        """A topic that a client named for the first time; the refusal where settings or its name forbid it."""
+        if name == CONSUMER_OFFSETS_TOPIC or self._coordinators.is_internal(name):
+            self.ensure_internal_topic(name, now_ms)
+            return self.metadata.topic(name) or Error.UNKNOWN_TOPIC_OR_PARTITION
+        try:
+            return self.create_topic(name, self.config.num_partitions, {}, now_ms)
+        except KafkaError as error:
+            return error.error

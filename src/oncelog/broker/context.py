@@ -1,0 +1,52 @@
+"""What an API handler knows about a request besides its body, and how answers leave the core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from oncelog.log.partition_log import FileSlice
+from oncelog.ports import Buffer
+
+Part = Buffer | FileSlice
+"""A piece of an answer: bytes in memory, or a range of a file that the shell sends without copying it."""
+
+
+class Channel(Protocol):
+    """One connection as the core sees it; the shell implements it."""
+
+    @property
+    def connection_id(self) -> int: ...
+
+    @property
+    def client_host(self) -> str: ...
+
+    def reply(self, slot: int, parts: Sequence[Part]) -> None:
+        """Answer the request that came with ``slot``; the shell sends answers in the order of slots.
+
+        No parts: the request has no answer (acks=0). A closed connection ignores it.
+        """
+        ...
+
+    def close(self, reason: str) -> None:
+        """End this connection, nobody else's; ``reason`` goes to the broker's log."""
+        ...
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """One request of one connection."""
+
+    channel: Channel
+    slot: int
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str
+    now_ms: int
+    principal: str = "User:ANONYMOUS"
+
+    @property
+    def client_host(self) -> str:
+        return self.channel.client_host

@@ -1,0 +1,194 @@
+"""Both coordinators in this broker: their internal topics, their records and the markers they write.
+
+Implements ``TransactionHost`` and ``GroupHost`` for ``broker.Broker``. Invariant: a marker on a ``__consumer_offsets``
+partition reaches the group coordinator in the order of the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from oncelog.coordinator.group.coordinator import GroupCoordinator
+from oncelog.coordinator.runtime import Appended, CoordinatorRecord, LoggedMarker, LoggedRecord
+from oncelog.coordinator.transaction.coordinator import TransactionCoordinator, TxnMarker
+from oncelog.deferred import Deferred, gather
+from oncelog.errors import Error
+from oncelog.log.partition_log import PartitionLog
+from oncelog.records.batch import decode_records, encode_batch
+from oncelog.records.control import parse_control
+from oncelog.records.record import Record
+from oncelog.types import (
+    CONSUMER_OFFSETS_TOPIC,
+    NO_PRODUCER,
+    TRANSACTION_STATE_TOPIC,
+    ProducerStamp,
+    TopicPartition,
+)
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+
+class Coordinators:
+    """The host of both coordinators."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self.timers = broker.timers
+        self.transactions = TransactionCoordinator(self, broker.config)
+        self.groups = GroupCoordinator(self, broker.config, broker.random)
+        self._runtimes = {
+            TRANSACTION_STATE_TOPIC: self.transactions.runtime,
+            CONSUMER_OFFSETS_TOPIC: self.groups.runtime,
+        }
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    def start(self, now_ms: int) -> None:
+        """Coordinate what exists on disk; groups first, since ending a transaction may commit offsets."""
+        for topic in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
+            if self._broker.metadata.topic(topic) is not None:
+                self.lead(topic, now_ms)
+
+    def lead(self, topic: str, now_ms: int) -> None:
+        """Replay each partition of an internal topic and act as its coordinator."""
+        runtime = self._runtimes[topic]
+        for index in range(runtime.partitions):
+            partition = self._broker.partition(TopicPartition(topic, index))
+            if partition is not None:
+                runtime.load(index, partition.leader_epoch, _replay(partition.log), now_ms)
+
+    def stop(self) -> None:
+        for runtime in self._runtimes.values():
+            for index in range(runtime.partitions):
+                runtime.unload(index)
+
+    def internal_topic(self, name: str) -> tuple[int, Mapping[str, str]]:
+        """Partition count and settings of an internal topic (``TransactionLog``, ``GroupCoordinatorService``)."""
+        config = self._broker.config
+        if name == TRANSACTION_STATE_TOPIC:
+            return config.transaction_state_log_num_partitions, {
+                "unclean.leader.election.enable": "false",
+                "compression.type": "uncompressed",
+                "cleanup.policy": "compact",
+                "min.insync.replicas": str(config.transaction_state_log_min_isr),
+                "segment.bytes": str(config.transaction_state_log_segment_bytes),
+            }
+        return config.offsets_topic_num_partitions, {
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": str(config.offsets_topic_segment_bytes),
+        }
+
+    def is_internal(self, name: str) -> bool:
+        return name in self._runtimes
+
+    def metadata_changed(self, now_ms: int) -> None:
+        self.groups.on_metadata_change(now_ms)
+
+    def topic_deleted(self, name: str, now_ms: int) -> None:
+        """Committed offsets of a deleted topic go with it."""
+        self.groups.on_topic_deleted(name, now_ms)
+        self.groups.on_metadata_change(now_ms)
+
+    # -- CoordinatorHost ----------------------------------------------------------------------------------------
+
+    def append_records(
+        self,
+        partition: TopicPartition,
+        records: Sequence[CoordinatorRecord],
+        now_ms: int,
+        producer: ProducerStamp = NO_PRODUCER,
+    ) -> Appended:
+        target = self._broker.partition(partition)
+        if target is None:
+            return _not_appended(Error.NOT_LEADER_OR_FOLLOWER)
+        batch = encode_batch(
+            [Record(offset=0, timestamp=now_ms, key=key, value=value, headers=()) for key, value in records],
+            producer_id=producer.producer_id,
+            producer_epoch=producer.producer_epoch,
+            transactional=producer != NO_PRODUCER,
+        )
+        result = target.append_coordinator(batch, now_ms)
+        if result.error is not Error.NONE:
+            return _not_appended(result.error)
+        return Appended(Error.NONE, result.base_offset, target.when_committed(result.last_offset + 1))
+
+    # -- TransactionHost ----------------------------------------------------------------------------------------
+
+    def allocate_producer_id(self) -> int:
+        return self._broker.metadata.allocate_producer_id()
+
+    def write_markers(self, markers: Sequence[TxnMarker], now_ms: int) -> Deferred[Mapping[TopicPartition, Error]]:
+        def merge(results: list[dict[TopicPartition, Error]]) -> Mapping[TopicPartition, Error]:
+            merged: dict[TopicPartition, Error] = {}
+            for result in results:
+                merged.update(result)
+            return merged
+
+        return gather([self.write_marker(marker, now_ms) for marker in markers]).map(merge)
+
+    def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
+        """One control record on each partition; resolves with each partition's outcome once all are known."""
+        outcomes = [self._append_marker(marker, partition, now_ms) for partition in marker.partitions]
+        return gather(outcomes).map(lambda errors: dict(zip(marker.partitions, errors, strict=True)))
+
+    def _append_marker(self, marker: TxnMarker, topic_partition: TopicPartition, now_ms: int) -> Deferred[Error]:
+        partition = self._broker.partition(topic_partition)
+        if partition is None:
+            return Deferred.of(Error.UNKNOWN_TOPIC_OR_PARTITION)
+        result = partition.append_marker(
+            marker.stamp,
+            commit=marker.commit,
+            coordinator_epoch=marker.coordinator_epoch,
+            transaction_version=marker.transaction_version,
+            now_ms=now_ms,
+        )
+        if result.error is not Error.NONE:
+            return Deferred.of(result.error)
+        if topic_partition.topic == CONSUMER_OFFSETS_TOPIC:
+            logged = LoggedMarker(result.base_offset, marker.stamp, marker.commit)
+            self.groups.runtime.complete_transaction(topic_partition.partition, logged)
+        return partition.when_committed(result.last_offset + 1)
+
+    # -- GroupHost ----------------------------------------------------------------------------------------------
+
+    def verify_transaction(
+        self, transactional_id: str, stamp: ProducerStamp, partition: TopicPartition, add: bool, now_ms: int
+    ) -> Deferred[Error]:
+        return self._broker.verify_transaction(transactional_id, stamp, partition, add=add, now_ms=now_ms)
+
+    def topic_partitions(self, topic: str) -> int | None:
+        info = self._broker.metadata.topic(topic)
+        return info.partitions if info is not None else None
+
+    def topic_id(self, topic: str) -> bytes | None:
+        info = self._broker.metadata.topic(topic)
+        return info.topic_id if info is not None else None
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        info = self._broker.metadata.topic_by_id(topic_id)
+        return info.name if info is not None else None
+
+    def topics(self) -> Sequence[str]:
+        return [info.name for info in self._broker.metadata.topics()]
+
+
+def _not_appended(error: Error) -> Appended:
+    return Appended(error, -1, Deferred.of(error))
+
+
+def _replay(log: PartitionLog) -> Iterator[LoggedRecord | LoggedMarker]:
+    """Every record of an internal partition and every transaction's end, in the order of the log."""
+    for header, batch in log.batches(log.log_start_offset):
+        stamp = ProducerStamp(header.producer_id, header.producer_epoch)
+        if header.is_control:
+            marker = parse_control(batch)
+            if marker is not None:
+                yield LoggedMarker(header.base_offset, stamp, marker.commit)
+            continue
+        producer = stamp if header.is_transactional else NO_PRODUCER
+        for record in decode_records(batch):
+            if record.key is not None:
+                yield LoggedRecord(record.offset, record.timestamp, producer, record.key, record.value)

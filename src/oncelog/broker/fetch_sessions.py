@@ -1,0 +1,115 @@
+"""Incremental fetch sessions (KIP-227): which partitions a fetcher follows, and what it was last told of each.
+
+Used by ``apis.fetch`` alone. A session holds the partitions in the order in which they are served; one that had
+data moves to the end, so that a small ``max_bytes`` starves none. Source: Kafka's ``FetchSession``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from oncelog.errors import Error
+from oncelog.ports import Random
+
+NO_SESSION = 0
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+MAX_EPOCH = 2**31 - 1
+
+PartitionKey = tuple[str, bytes, int]
+"""Topic name, topic id, partition: an unresolved name or id is empty."""
+
+
+@dataclass(slots=True)
+class FetchPosition:
+    """What a fetcher asks of one partition, and what it was told last."""
+
+    fetch_offset: int
+    max_bytes: int
+    current_leader_epoch: int
+    last_fetched_epoch: int
+    log_start_offset: int
+    told_high_watermark: int = -1
+    told_last_stable_offset: int = -1
+    told_log_start_offset: int = -1
+    told_error: bool = True
+
+
+@dataclass(slots=True)
+class FetchSession:
+    """One fetcher's followed partitions; ``epoch`` is the one that its next request must carry."""
+
+    session_id: int
+    uses_topic_ids: bool
+    epoch: int
+    last_used_ms: int
+    partitions: dict[PartitionKey, FetchPosition] = field(default_factory=dict)
+
+    def update(self, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Iterable[PartitionKey]) -> None:
+        """Take over an incremental request's changes."""
+        for key, position in wanted.items():
+            known = self.partitions.get(key)
+            if known is not None:
+                position.told_high_watermark = known.told_high_watermark
+                position.told_last_stable_offset = known.told_last_stable_offset
+                position.told_log_start_offset = known.told_log_start_offset
+                position.told_error = known.told_error
+            self.partitions[key] = position
+        for key in forgotten:
+            self.partitions.pop(key, None)
+
+    def serve_last(self, key: PartitionKey) -> None:
+        """This partition had data: others come first next time."""
+        position = self.partitions.pop(key, None)
+        if position is not None:
+            self.partitions[key] = position
+
+    def next_epoch(self) -> None:
+        self.epoch = 1 if self.epoch == MAX_EPOCH else self.epoch + 1
+
+
+class FetchSessionCache:
+    """At most ``slots`` sessions; a new one replaces the one that was idle longest, if idle for two minutes."""
+
+    EVICTION_MS = 120_000
+
+    def __init__(self, slots: int, random: Random) -> None:
+        self._slots = slots
+        self._random = random
+        self._sessions: dict[int, FetchSession] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def open(
+        self, partitions: dict[PartitionKey, FetchPosition], uses_topic_ids: bool, now_ms: int
+    ) -> FetchSession | None:
+        """A new session, or None where the cache is full of sessions in use."""
+        if len(self._sessions) >= self._slots:
+            oldest = min(self._sessions.values(), key=lambda session: session.last_used_ms, default=None)
+            if oldest is None or now_ms - oldest.last_used_ms < self.EVICTION_MS:
+                return None
+            del self._sessions[oldest.session_id]
+        session_id = NO_SESSION
+        while session_id == NO_SESSION or session_id in self._sessions:
+            session_id = int.from_bytes(self._random.token(4), "big") & 0x7FFFFFFF
+        session = FetchSession(session_id, uses_topic_ids, INITIAL_EPOCH + 1, now_ms, partitions)
+        self._sessions[session_id] = session
+        return session
+
+    def close(self, session_id: int) -> None:
+        self._sessions.pop(session_id, None)
+
+    def resume(self, session_id: int, epoch: int, uses_topic_ids: bool, now_ms: int) -> FetchSession | Error:
+        """The session an incremental request continues, or why it can not."""
+        session = self._sessions.get(session_id)
+        if session is None:
+            return Error.FETCH_SESSION_ID_NOT_FOUND
+        if session.epoch != epoch:
+            return Error.INVALID_FETCH_SESSION_EPOCH
+        if session.uses_topic_ids != uses_topic_ids:
+            return Error.FETCH_SESSION_TOPIC_ID_ERROR
+        session.last_used_ms = now_ms
+        session.next_epoch()
+        return session

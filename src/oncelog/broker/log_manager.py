@@ -1,0 +1,188 @@
+"""The partition logs of a data folder: opening, checkpoints, deletion, retention, compaction, and what is to be synced.
+
+Called by ``broker.Broker``. Invariants: the clean-shutdown marker is written last and removed first; a checkpoint
+never claims more than was synced; a deleted topic's folder is renamed before anything is removed, so that a topic
+of the same name can be made at once. Source: Kafka's ``LogManager``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from oncelog.config import BrokerConfig, TopicConfig
+from oncelog.errors import ConfigError, CorruptLogError, StorageError
+from oncelog.log import checkpoints
+from oncelog.log.partition_log import FlushTicket, PartitionLog
+from oncelog.metadata.store import MetadataStore
+from oncelog.ports import Background, Disk, Random
+from oncelog.timers import Timers
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.partition import Partition
+
+logger = logging.getLogger(__name__)
+
+FLUSH_CHECKPOINT_INTERVAL_MS = 60_000
+"""``log.flush.offset.checkpoint.interval.ms`` and its siblings in Kafka."""
+FIRST_RETENTION_DELAY_MS = 30_000
+
+
+class FlushJob(NamedTuple):
+    """Partitions with the files to sync for each; made by ``Broker.take_flush``, settled by ``Broker.flushed``."""
+
+    tickets: tuple[tuple[Partition, FlushTicket], ...]
+
+    def sync(self) -> dict[TopicPartition, str]:
+        """Sync every file (any thread); answers the partitions whose disk failed, with the cause."""
+        failed: dict[TopicPartition, str] = {}
+        for partition, ticket in self.tickets:
+            try:
+                for file in ticket.files:
+                    file.sync()
+            except StorageError as error:
+                failed[partition.topic_partition] = str(error)
+        return failed
+
+
+class LogManager:
+    """Every log of one data folder."""
+
+    def __init__(
+        self, disk: Disk, config: BrokerConfig, timers: Timers, background: Background, random: Random
+    ) -> None:
+        self._disk = disk
+        self._config = config
+        self._timers = timers
+        self._background = background
+        self._random = random
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._was_clean = False
+        self._recovery_points: dict[TopicPartition, int] = {}
+        self._log_starts: dict[TopicPartition, int] = {}
+        self._stopped = False
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    def start(self, metadata: MetadataStore) -> None:
+        """Read what the last run left, and whether it ended cleanly; check whose folder this is."""
+        self._check_identity(metadata)
+        self._was_clean = checkpoints.read_clean_shutdown(self._disk)
+        self._recovery_points = self._read_checkpoint(checkpoints.RECOVERY_POINT_CHECKPOINT)
+        self._log_starts = self._read_checkpoint(checkpoints.LOG_START_OFFSET_CHECKPOINT)
+        checkpoints.remove_clean_shutdown(self._disk)
+
+    def started(self, now_ms: int) -> None:
+        """Every log is open: begin the periodic work."""
+        config = self._config
+        self._repeat(now_ms, FIRST_RETENTION_DELAY_MS, config.log_retention_check_interval_ms, self._apply_retention)
+        self._repeat(now_ms, FLUSH_CHECKPOINT_INTERVAL_MS, FLUSH_CHECKPOINT_INTERVAL_MS, self._write_checkpoints)
+        interval_ms = config.producer_id_expiration_check_interval_ms
+        self._repeat(now_ms, interval_ms, interval_ms, self._expire_producers)
+        if config.log_cleaner_enable:
+            self._repeat(now_ms, config.log_cleaner_backoff_ms, config.log_cleaner_backoff_ms, self._compact)
+
+    def stop(self, now_ms: int) -> None:
+        """Sync and close every log; the clean-shutdown marker is left only if no disk failed."""
+        self._stopped = True
+        for log in self._logs.values():
+            log.close(now_ms=now_ms)
+        self._write_checkpoints(now_ms)
+        if not any(log.failed for log in self._logs.values()):
+            checkpoints.write_clean_shutdown(self._disk)
+
+    def open(self, topic_partition: TopicPartition, topic_id: bytes, config: TopicConfig, now_ms: int) -> PartitionLog:
+        """The log of a partition, recovered where the last run did not end cleanly; made where it is new."""
+        folder = str(topic_partition)
+        is_new = not self._disk.exists(folder)
+        log = PartitionLog.open(
+            self._disk,
+            folder,
+            topic_partition,
+            config,
+            now_ms=now_ms,
+            clean_shutdown=self._was_clean or is_new,
+            recovery_point=self._recovery_points.get(topic_partition, 0),
+            log_start_offset=self._log_starts.get(topic_partition, 0),
+            producer_id_expiration_ms=self._config.producer_id_expiration_ms,
+        )
+        if is_new:
+            checkpoints.write_partition_metadata(self._disk, folder, topic_id, sync=False)
+        self._logs[topic_partition] = log
+        return log
+
+    def delete(self, log: PartitionLog, now_ms: int) -> None:
+        """Take a partition's folder out of the way at once and remove it after ``file.delete.delay.ms``."""
+        del self._logs[log.topic_partition]
+        self._recovery_points.pop(log.topic_partition, None)
+        self._log_starts.pop(log.topic_partition, None)
+        folder = log.delete(self._random.token(16).hex())
+        self._timers.schedule(now_ms + log.config.file_delete_delay_ms, lambda _: self._remove(folder))
+
+    def _remove(self, folder: str) -> None:
+        def done(error: Exception | None) -> None:
+            if error is not None:
+                logger.warning("the folder %s of a deleted partition can not be removed: %s", folder, error)
+
+        self._background.run(lambda: self._disk.remove(folder), done)
+
+    # -- what the folder says -----------------------------------------------------------------------------------
+
+    def _check_identity(self, metadata: MetadataStore) -> None:
+        """``meta.properties`` as Kafka writes it; a folder of another cluster or node is refused."""
+        known = checkpoints.read_meta_properties(self._disk)
+        if known is None:
+            properties = checkpoints.MetaProperties(
+                metadata.cluster_id, metadata.node_id, checkpoints.encode_uuid(self._random.token(16))
+            )
+            checkpoints.write_meta_properties(self._disk, properties)
+            return
+        if known.cluster_id != metadata.cluster_id or known.node_id != metadata.node_id:
+            raise ConfigError(
+                f"the data folder belongs to node {known.node_id} of cluster {known.cluster_id}, this broker is node "
+                f"{metadata.node_id} of cluster {metadata.cluster_id}: name another data folder"
+            )
+
+    def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
+        """A damaged checkpoint costs time, not data: without it the whole log is checked."""
+        try:
+            return checkpoints.read_offset_checkpoint(self._disk, name)
+        except CorruptLogError as error:
+            logger.warning("%s; every log will be checked from its start", error)
+            self._was_clean = False
+            return {}
+
+    def _write_checkpoints(self, now_ms: int) -> None:
+        logs = sorted(self._logs.items())
+        write = checkpoints.write_offset_checkpoint
+        try:
+            write(self._disk, checkpoints.RECOVERY_POINT_CHECKPOINT, {tp: log.recovery_point for tp, log in logs})
+            write(
+                self._disk,
+                checkpoints.LOG_START_OFFSET_CHECKPOINT,
+                {tp: log.log_start_offset for tp, log in logs if log.log_start_offset > 0},
+            )
+            write(self._disk, checkpoints.REPLICATION_OFFSET_CHECKPOINT, {tp: log.high_watermark for tp, log in logs})
+        except StorageError as error:
+            logger.error("checkpoints can not be written, the next start will check more of the logs: %s", error)
+
+    # -- periodic work ------------------------------------------------------------------------------------------
+
+    def _repeat(self, now_ms: int, first_ms: int, interval_ms: int, work: Callable[[int], None]) -> None:
+        def run(at_ms: int) -> None:
+            if not self._stopped:
+                work(at_ms)
+                self._timers.schedule(at_ms + interval_ms, run)
+
+        self._timers.schedule(now_ms + first_ms, run)
+
+    def _apply_retention(self, now_ms: int) -> None:
+        for log in list(self._logs.values()):
+            if log.failed is None and "delete" in log.config.cleanup_policy:
+                log.apply_retention(now_ms)
+
+    def _expire_producers(self, now_ms: int) -> None:
+        for log in self._logs.values():
+            log.expire_producers(now_ms)

@@ -1,0 +1,15 @@
+"""Who this broker is, as clients are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A broker's address: ``host`` and ``port`` are the advertised ones."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None = None

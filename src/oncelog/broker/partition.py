@@ -1,0 +1,164 @@
+"""A partition that this broker leads: its log, its high watermark, and who waits for it.
+
+Called by the API handlers and the coordinators' host. Invariants: the high watermark never falls; under the
+flush policy ``commit`` it never passes what is on stable storage; a waiter is answered exactly once.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.log.partition_log import AppendResult, FlushTicket, PartitionLog, VerificationGuard
+from oncelog.ports import Buffer
+from oncelog.types import IsolationLevel, ProducerStamp, TopicPartition
+
+
+class Partition:
+    """The leader's side of one partition (Kafka's ``Partition``)."""
+
+    __slots__ = (
+        "_on_advance",
+        "_on_dirty",
+        "_sync_before_commit",
+        "_waiter_count",
+        "_waiters",
+        "leader_epoch",
+        "log",
+        "topic_id",
+        "topic_partition",
+    )
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        topic_id: bytes,
+        log: PartitionLog,
+        leader_epoch: int,
+        *,
+        sync_before_commit: bool,
+        on_dirty: Callable[[Partition], None],
+        on_advance: Callable[[Partition], None],
+    ) -> None:
+        """:param sync_before_commit: the high watermark waits for ``flushed`` (flush policy ``commit``).
+
+        :param on_dirty: called after each append, so that a sync can be arranged.
+        :param on_advance: called when readers may see more, or when the partition failed.
+        """
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.log = log
+        self.leader_epoch = leader_epoch
+        self._sync_before_commit = sync_before_commit
+        self._on_dirty = on_dirty
+        self._on_advance = on_advance
+        self._waiters: list[tuple[int, int, Deferred[Error]]] = []
+        self._waiter_count = 0
+        log.leader_epoch_cache.assign(leader_epoch, log.log_end_offset)
+        log.maybe_advance_high_watermark(log.log_end_offset)
+
+    def __str__(self) -> str:
+        return str(self.topic_partition)
+
+    @property
+    def failed(self) -> bool:
+        """The disk failed below this partition; it answers KAFKA_STORAGE_ERROR until a restart recovers it."""
+        return self.log.failed is not None
+
+    def append_client(
+        self, batch: Buffer, now_ms: int, guard: VerificationGuard | None = None, *, transaction_version: int = 0
+    ) -> AppendResult:
+        """A batch from a producer, checked in Kafka's order (``UnifiedLog.appendAsLeader``)."""
+        return self._appended(
+            self.log.append_client(
+                batch,
+                leader_epoch=self.leader_epoch,
+                now_ms=now_ms,
+                guard=guard,
+                transaction_version=transaction_version,
+            )
+        )
+
+    def append_coordinator(self, batch: Buffer, now_ms: int) -> AppendResult:
+        """A batch that a coordinator of this broker made."""
+        return self._appended(self.log.append_coordinator(batch, leader_epoch=self.leader_epoch, now_ms=now_ms))
+
+    def append_marker(
+        self, stamp: ProducerStamp, *, commit: bool, coordinator_epoch: int, transaction_version: int, now_ms: int
+    ) -> AppendResult:
+        """The end of a producer's transaction on this partition (WriteTxnMarkers)."""
+        return self._appended(
+            self.log.append_marker(
+                stamp,
+                commit=commit,
+                coordinator_epoch=coordinator_epoch,
+                transaction_version=transaction_version,
+                leader_epoch=self.leader_epoch,
+                now_ms=now_ms,
+            )
+        )
+
+    def _appended(self, result: AppendResult) -> AppendResult:
+        if result.error is Error.NONE and not result.duplicate:
+            self._on_dirty(self)
+            if not self._sync_before_commit:
+                self._advance(self.log.log_end_offset)
+        elif self.failed:
+            self._fail_waiters()
+        return result
+
+    def flushed(self, ticket: FlushTicket) -> None:
+        """What the ticket covers is on stable storage."""
+        self.log.flushed(ticket)
+        if self._sync_before_commit:
+            self._advance(ticket.end_offset)
+
+    def flush_failed(self, reason: str) -> None:
+        """A sync failed: nothing more is promised for this partition until a restart has read the disk again."""
+        self.log.fail(reason)
+        self._fail_waiters()
+        self._on_advance(self)
+
+    def when_committed(self, offset: int) -> Deferred[Error]:
+        """NONE once the high watermark has reached ``offset``; KAFKA_STORAGE_ERROR if the disk fails before."""
+        if offset <= self.log.high_watermark:
+            return Deferred.of(Error.NONE)
+        if self.failed:
+            return Deferred.of(Error.KAFKA_STORAGE_ERROR)
+        waiter: Deferred[Error] = Deferred()
+        self._waiter_count += 1
+        heapq.heappush(self._waiters, (offset, self._waiter_count, waiter))
+        return waiter
+
+    def close_waiters(self, error: Error) -> None:
+        """Answer whoever still waits: the partition is deleted or the broker stops."""
+        waiters, self._waiters = self._waiters, []
+        for _, _, waiter in sorted(waiters, key=lambda entry: entry[:2]):
+            waiter.resolve(error)
+
+    def readable_to(self, isolation: IsolationLevel) -> int:
+        """First offset that a consumer of this isolation level may not see."""
+        if isolation is IsolationLevel.READ_COMMITTED:
+            return self.log.last_stable_offset
+        return self.log.high_watermark
+
+    def check_leader_epoch(self, current_leader_epoch: int) -> Error:
+        """Whether the requester knows the leadership that is in force (KIP-320); -1 asks for no check."""
+        if current_leader_epoch in (-1, self.leader_epoch):
+            return Error.NONE
+        if current_leader_epoch < self.leader_epoch:
+            return Error.FENCED_LEADER_EPOCH
+        return Error.UNKNOWN_LEADER_EPOCH
+
+    def _advance(self, offset: int) -> None:
+        if not self.log.maybe_advance_high_watermark(offset):
+            return
+        waiters = self._waiters
+        while waiters and waiters[0][0] <= offset:
+            heapq.heappop(waiters)[2].resolve(Error.NONE)
+        self._on_advance(self)
+
+    def _fail_waiters(self) -> None:
+        self.close_waiters(Error.KAFKA_STORAGE_ERROR)

@@ -1,0 +1,66 @@
+"""``oncelog serve``: the broker as a process."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from pathlib import Path
+
+import click
+
+from oncelog.errors import ConfigError
+from oncelog.server.opening import Address
+from oncelog.server.serve import serve
+
+
+@click.command("serve")
+@click.option("--listen", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="Port 0: a free one.")
+@click.option("--data", type=click.Path(path_type=Path), help="Folder that keeps everything; without it, memory does.")
+@click.option("--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A properties file.")
+@click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE", help="A property of Apache Kafka's broker.")
+@click.option("--json", "as_json", is_flag=True, help="Say where it listens as JSON.")
+@click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
+def command(
+    listen: str, data: Path | None, config: Path | None, assignments: tuple[str, ...], as_json: bool, log_level: str
+) -> None:
+    """Run the broker until SIGTERM or Ctrl-C.
+
+    \b
+    Examples:
+      oncelog serve --data ./data
+      oncelog serve --listen 127.0.0.1:0 --data ./data --set num.partitions=6
+    """
+    logging.basicConfig(
+        level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr
+    )
+    settings = _settings(config, assignments)
+
+    def announce(address: Address) -> None:
+        if as_json:
+            line = json.dumps({"listening": str(address), "data": str(data) if data else None})
+        else:
+            where = f"data in {data}" if data else "data in memory"
+            line = f"oncelog listens on {address}, {where}"
+        click.echo(line)
+        sys.stdout.flush()
+
+    serve(Address.parse(listen), data, settings, announce)
+
+
+def _settings(config: Path | None, assignments: tuple[str, ...]) -> dict[str, str]:
+    """The properties of the file, and over them those of the command line."""
+    settings: dict[str, str] = {}
+    if config is not None:
+        from oncelog.metadata.properties import load_properties
+
+        try:
+            settings.update(load_properties(config.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"the properties file {config} can not be read: {error}") from error
+    for assignment in assignments:
+        name, separator, value = assignment.partition("=")
+        if not separator or not name.strip():
+            raise ConfigError(f"--set takes NAME=VALUE, not {assignment!r}")
+        settings[name.strip()] = value.strip()
+    return settings

@@ -1,0 +1,284 @@
+"""One client connection: frames in, answers out in the order of requests.
+
+Reading goes through the event loop's transport into our own buffers, so that a batch reaches the log without being
+copied. Writing goes around the transport, on a duplicate of its socket: ``sendmsg`` for bytes and ``sendfile`` for
+ranges of segment files, with the loop's ``add_writer`` where the socket is full.
+
+Invariants
+- Answers leave in the order of their requests.
+- Like Apache Kafka, a connection has one request in the works at a time; only produce requests behind produce
+  requests go ahead, so that one sync commits all of a pipelining producer's batches.
+- While a peer does not read its answers, its requests wait too: memory for a slow peer is bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from oncelog.log.partition_log import FileSlice
+
+if TYPE_CHECKING:
+    from oncelog.broker.context import Part
+    from oncelog.server.server import Server
+
+logger = logging.getLogger(__name__)
+
+READ_BUFFER_BYTES = 64 * 1024
+SEND_AT_ONCE = 64
+"""Buffers handed to one ``sendmsg``; far below the kernel's IOV_MAX."""
+PRODUCE = 0
+
+
+class Connection(asyncio.BufferedProtocol):
+    """The shell's side of one socket; implements ``broker.context.Channel``."""
+
+    def __init__(self, server: Server, connection_id: int) -> None:
+        self._server = server
+        self.connection_id = connection_id
+        self.client_host = ""
+        self.last_active = server.loop.time()
+        self._transport: asyncio.Transport | None = None
+        self._socket: socket.socket | None = None
+        self._small = bytearray(READ_BUFFER_BYTES)
+        self._filled = 0
+        self._frame: bytearray | None = None
+        self._frame_filled = 0
+        self._waiting: deque[memoryview] = deque()
+        self._next_slot = 0
+        self._next_reply = 0
+        self._replies: dict[int, Sequence[Part]] = {}
+        self._only_produce = True
+        self._out: deque[Part] = deque()
+        self._writer_armed = False
+        self._closing = False
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if not isinstance(transport, asyncio.Transport):
+            raise TypeError(f"a stream transport is needed, not {type(transport).__name__}")
+        self._transport = transport
+        peer = transport.get_extra_info("peername")
+        self.client_host = str(peer[0]) if peer else "unknown"
+        original = transport.get_extra_info("socket")
+        self._socket = socket.socket(fileno=os.dup(original.fileno()))
+        self._socket.setblocking(False)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if not self._server.admit(self):
+            self.close("the broker serves as many connections as max.connections allows")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._closing = True
+        self._out.clear()
+        self._waiting.clear()
+        self._replies.clear()
+        if self._socket is not None:
+            if self._writer_armed:
+                self._server.loop.remove_writer(self._socket.fileno())
+                self._writer_armed = False
+            self._socket.close()
+            self._socket = None
+        self._server.forget(self)
+
+    def close(self, reason: str) -> None:
+        """End the connection once what was answered before has left."""
+        if self._closing:
+            return
+        logger.info("connection of %s closed: %s", self.client_host, reason)
+        self._closing = True
+        self._waiting.clear()
+        if self._transport is not None:
+            self._transport.pause_reading()
+        self._server.wants_write(self)
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._frame is not None:
+            return memoryview(self._frame)[self._frame_filled :]
+        return memoryview(self._small)[self._filled :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._closing:
+            return
+        self.last_active = self._server.loop.time()
+        if self._frame is not None:
+            self._frame_filled += nbytes
+            if self._frame_filled == len(self._frame):
+                frame, self._frame = self._frame, None
+                self._take(memoryview(frame))
+        else:
+            self._filled += nbytes
+            self._split()
+        self._server.turn_ends()
+
+    def _split(self) -> None:
+        """Cut whole frames out of the buffer; a frame that does not fit gets a buffer of its own."""
+        small, position, filled = self._small, 0, self._filled
+        while filled - position >= 4:
+            size = int.from_bytes(small[position : position + 4], "big", signed=True)
+            if not 0 <= size <= self._server.max_request_bytes:
+                self.close(
+                    f"a request of {size} bytes; socket.request.max.bytes allows {self._server.max_request_bytes}"
+                )
+                return
+            position += 4
+            if filled - position >= size:
+                self._take(memoryview(bytes(memoryview(small)[position : position + size])))
+                position += size
+                if self._closing:
+                    return
+                continue
+            frame = bytearray(size)
+            self._frame_filled = filled - position
+            frame[: self._frame_filled] = memoryview(small)[position:filled]
+            self._frame = frame
+            self._filled = 0
+            return
+        if position:
+            small[: filled - position] = small[position:filled]
+        self._filled = filled - position
+
+    def eof_received(self) -> bool:
+        return False
+
+    # -- requests -----------------------------------------------------------------------------------------------
+
+    def _take(self, frame: memoryview) -> None:
+        if self._waiting or not self._may_start(frame):
+            self._waiting.append(frame)
+            if self._transport is not None and len(self._waiting) == 1:
+                self._transport.pause_reading()
+            return
+        self._start(frame)
+
+    def _may_start(self, frame: memoryview) -> bool:
+        if self._out:
+            return False
+        if self._next_reply == self._next_slot:
+            return True
+        return self._only_produce and _is_produce(frame)
+
+    def _start(self, frame: memoryview) -> None:
+        produce = _is_produce(frame)
+        self._only_produce = produce if self._next_reply == self._next_slot else self._only_produce and produce
+        slot = self._next_slot
+        self._next_slot += 1
+        self._server.broker.receive(self, slot, frame, self._server.now_ms())
+
+    def resume(self) -> None:
+        """Start the requests that waited, as far as the rules allow; called at the end of a turn."""
+        while self._waiting and not self._closing and self._may_start(self._waiting[0]):
+            self._start(self._waiting.popleft())
+        if not self._waiting and not self._closing and self._transport is not None:
+            self._transport.resume_reading()
+
+    # -- answers ------------------------------------------------------------------------------------------------
+
+    def reply(self, slot: int, parts: Sequence[Part]) -> None:
+        if self._socket is None:
+            return
+        if slot != self._next_reply:
+            self._replies[slot] = parts
+            return
+        self._out.extend(parts)
+        self._next_reply += 1
+        while (ready := self._replies.pop(self._next_reply, None)) is not None:
+            self._out.extend(ready)
+            self._next_reply += 1
+        self._server.wants_write(self)
+
+    def write(self) -> None:
+        """Send what there is; where the socket is full, the loop calls again."""
+        if self._socket is None:
+            return
+        try:
+            done = self._send()
+        except (BrokenPipeError, ConnectionResetError, ConnectionAbortedError):
+            self._abort()
+            return
+        except OSError as error:
+            logger.warning("cannot answer %s: %s", self.client_host, error)
+            self._abort()
+            return
+        if not done:
+            self._arm_writer()
+        elif self._closing:
+            if self._transport is not None:
+                self._transport.close()
+        elif self._waiting:
+            self.resume()
+
+    def _send(self) -> bool:
+        """True when everything has left."""
+        out, target = self._out, self._socket
+        while out and target is not None:
+            first = out[0]
+            try:
+                if isinstance(first, FileSlice):
+                    if not self._send_file(first, target):
+                        return False
+                else:
+                    self._send_buffers(target)
+            except BlockingIOError:
+                return False
+        return True
+
+    def _send_buffers(self, target: socket.socket) -> None:
+        buffers: list[bytes | bytearray | memoryview] = []
+        for part in self._out:
+            if isinstance(part, FileSlice) or len(buffers) == SEND_AT_ONCE:
+                break
+            buffers.append(part)
+        # More is coming: let the kernel put a header and the file after it into one segment.
+        flags = socket.MSG_MORE if len(buffers) < len(self._out) else 0
+        sent = target.sendmsg(buffers, (), flags)
+        for part in buffers:
+            size = len(part)
+            if sent < size:
+                self._out[0] = memoryview(part)[sent:]
+                return
+            sent -= size
+            self._out.popleft()
+
+    def _send_file(self, part: FileSlice, target: socket.socket) -> bool:
+        """True when this part has left, or was turned into bytes to be sent next."""
+        descriptor = part.file.fileno()
+        if descriptor < 0:
+            self._out[0] = part.file.read_at(part.position, part.size_bytes)
+            return True
+        sent = os.sendfile(target.fileno(), descriptor, part.position, part.size_bytes)
+        if sent == part.size_bytes:
+            self._out.popleft()
+            return True
+        if not sent:
+            raise OSError(f"{part.file.path} ends before position {part.position + part.size_bytes}")
+        self._out[0] = FileSlice(part.file, part.position + sent, part.size_bytes - sent)
+        return True
+
+    def _arm_writer(self) -> None:
+        if not self._writer_armed and self._socket is not None:
+            self._writer_armed = True
+            self._server.loop.add_writer(self._socket.fileno(), self._writable)
+
+    def _writable(self) -> None:
+        if self._socket is not None and self._writer_armed:
+            self._server.loop.remove_writer(self._socket.fileno())
+            self._writer_armed = False
+        self.write()
+        self._server.turn_ends()
+
+    def _abort(self) -> None:
+        self._out.clear()
+        if self._transport is not None:
+            self._transport.abort()
+
+
+def _is_produce(frame: memoryview) -> bool:
+    return len(frame) >= 2 and frame[0] == 0 and frame[1] == PRODUCE

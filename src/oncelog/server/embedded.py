@@ -1,0 +1,121 @@
+"""A broker inside a Python program: ``with oncelog.Broker() as broker: ... broker.bootstrap_servers``.
+
+The broker runs on an event loop in a thread of its own, so blocking and asyncio clients of the same process, and
+of others, use it through a real socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from oncelog.errors import OncelogError
+from oncelog.server.loops import new_event_loop
+from oncelog.server.opening import Address, open_server
+from oncelog.server.server import Server
+
+
+class Broker:
+    """An event log that speaks Kafka's protocol, for as long as the ``with`` block, or from ``start`` to ``stop``.
+
+    :param data: folder that keeps everything, durable by default (``oncelog.flush.policy=commit``); None keeps it in
+        memory and forgets it at the end.
+    :param listen: address, port 0 takes a free one.
+    :param settings: properties of Apache Kafka's broker by their names, for instance
+        ``{"num.partitions": 6, "auto.create.topics.enable": False}``.
+
+    Raises ``ConfigError`` for a property that is unknown or has a value that is not allowed, ``ListenError`` for an
+    address in use, ``MetadataError`` for a folder of another cluster or in use.
+    """
+
+    def __init__(
+        self,
+        data: str | Path | None = None,
+        *,
+        listen: str = "127.0.0.1:0",
+        settings: Mapping[str, object] | None = None,
+    ) -> None:
+        self._data = Path(data) if data is not None else None
+        self._listen = Address.parse(listen)
+        self._settings = {name: _text(value) for name, value in (settings or {}).items()}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._server: Server | None = None
+        self._address: Address | None = None
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """``HOST:PORT`` for the clients' setting of that name."""
+        return str(self.address)
+
+    @property
+    def address(self) -> Address:
+        if self._address is None:
+            raise OncelogError("the broker is not running: use it in a with block, or call start()")
+        return self._address
+
+    @property
+    def data(self) -> Path | None:
+        return self._data
+
+    def start(self) -> Self:
+        """Start and return once clients can connect."""
+        if self._thread is not None:
+            raise OncelogError("the broker is running already")
+        loop = new_event_loop()
+        self._loop = loop
+        self._thread = threading.Thread(target=self._run, args=(loop,), name="oncelog-broker", daemon=True)
+        self._thread.start()
+        try:
+            opening = asyncio.run_coroutine_threadsafe(open_server(self._listen, self._data, self._settings), loop)
+            self._server, self._address = opening.result()
+        except BaseException:
+            self._end_thread()
+            raise
+        return self
+
+    def stop(self) -> None:
+        """Sync and close everything; nothing happens where it does not run."""
+        if self._server is not None and self._loop is not None:
+            asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop).result()
+            self._server = self._address = None
+        self._end_thread()
+
+    def restart(self) -> None:
+        """Stop, and start again on the same address and folder."""
+        self._listen = self.address
+        self.stop()
+        self.start()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @staticmethod
+    def _run(loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        loop.run_forever()
+        loop.close()
+
+    def _end_thread(self) -> None:
+        if self._loop is not None and self._thread is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+        self._loop = self._thread = None
+
+
+def _text(value: object) -> str:
+    """A setting's value as a properties file has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(item) for item in value)
+    return str(value)

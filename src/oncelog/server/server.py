@@ -1,0 +1,181 @@
+"""The asyncio shell around the broker's core: listener, turns, timers and the flusher.
+
+A turn is one call of the core from outside (bytes arrived, a timer is due, a sync is done). At its end the answers that
+it made ready leave, in one system call for each connection where possible, and a sync is arranged if answers wait
+for one. All of it runs on the event loop's thread; only ``FlushJob.sync`` and background work run elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+from oncelog.broker.broker import Broker
+from oncelog.broker.log_manager import FlushJob
+from oncelog.server.connection import Connection
+from oncelog.types import TopicPartition
+
+logger = logging.getLogger(__name__)
+
+
+class Worker:
+    """One thread that does things in order and reports on the loop's thread; implements ``ports.Background``."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
+        self._loop = loop
+        self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Callable[[], None]) -> None:
+        self._queue.put(job)
+
+    def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
+        def job() -> None:
+            error: Exception | None = None
+            try:
+                work()
+            except Exception as caught:  # noqa: BLE001 - handed to the core, which decides
+                error = caught
+            if not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(done, error)
+
+        self._queue.put(job)
+
+    def stop(self) -> None:
+        """Finish what is queued, then end the thread."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while (job := self._queue.get()) is not None:
+            job()
+
+
+class Server:
+    """Serves one broker on one listening socket until ``stop``."""
+
+    def __init__(self, broker: Broker, flusher: Worker, background: Worker) -> None:
+        self.broker = broker
+        self.loop = asyncio.get_running_loop()
+        self.max_request_bytes = broker.config.socket_request_max_bytes
+        self._max_connections = broker.config.max_connections
+        self._flusher = flusher
+        self._background = background
+        self._listener: asyncio.Server | None = None
+        self._connections: dict[Connection, None] = {}
+        self._connection_count = 0
+        self._writable: dict[Connection, None] = {}
+        self._flushing = False
+        self._flush_scheduled = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ms: int | None = None
+        self._stopped = False
+
+    @staticmethod
+    def now_ms() -> int:
+        return time.time_ns() // 1_000_000
+
+    async def listen(self, sock: socket.socket) -> None:
+        """Accept connections on a bound socket."""
+        self._listener = await self.loop.create_server(self._accept, sock=sock, backlog=512)
+        self._watch_idle()
+        self.turn_ends()
+
+    async def stop(self) -> None:
+        """Close the listener and all connections, then the broker with everything synced."""
+        if self._stopped:
+            return
+        self._stopped = True
+        if self._listener is not None:
+            self._listener.close()
+        if self._timer is not None:
+            self._timer.cancel()
+        while self._flushing:
+            await asyncio.sleep(0.001)
+        self.broker.stop(self.now_ms())
+        for connection in list(self._connections):
+            connection.write()
+            connection.close("the broker stops")
+            connection.write()
+        deadline = self.loop.time() + 1
+        while self._connections and self.loop.time() < deadline:
+            await asyncio.sleep(0.001)
+        self._flusher.stop()
+        self._background.stop()
+
+    # -- connections --------------------------------------------------------------------------------------------
+
+    def _accept(self) -> Connection:
+        self._connection_count += 1
+        return Connection(self, self._connection_count)
+
+    def admit(self, connection: Connection) -> bool:
+        """Count a new connection in; False where there are as many as ``max.connections`` allows."""
+        self._connections[connection] = None
+        return len(self._connections) <= self._max_connections and not self._stopped
+
+    def forget(self, connection: Connection) -> None:
+        self._connections.pop(connection, None)
+        self._writable.pop(connection, None)
+        self.broker.disconnected(connection)
+
+    def wants_write(self, connection: Connection) -> None:
+        """Its answers leave at the end of this turn."""
+        self._writable[connection] = None
+
+    def _watch_idle(self) -> None:
+        idle_ms = self.broker.config.connections_max_idle_ms
+        if idle_ms < 0 or self._stopped:
+            return
+        oldest = self.loop.time() - idle_ms / 1000
+        for connection in [c for c in self._connections if c.last_active < oldest]:
+            connection.close(f"idle for longer than connections.max.idle.ms={idle_ms}")
+        self.turn_ends()
+        self.loop.call_later(max(1.0, min(idle_ms / 1000 / 2, 60)), self._watch_idle)
+
+    # -- turns --------------------------------------------------------------------------------------------------
+
+    def turn_ends(self) -> None:
+        """Send what is ready, arrange a sync and the next wake-up."""
+        while self._writable:
+            connection, _ = self._writable.popitem()
+            connection.write()
+        if self.broker.wants_flush and not self._flushing and not self._flush_scheduled:
+            # After this iteration of the loop, so that what other connections sent meanwhile shares the sync.
+            self._flush_scheduled = True
+            self.loop.call_soon(self._flush)
+        wakeup = self.broker.next_wakeup_ms()
+        if wakeup is not None and (self._timer_ms is None or wakeup < self._timer_ms):
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer_ms = wakeup
+            self._timer = self.loop.call_later(max(0, wakeup - self.now_ms()) / 1000, self._wake)
+
+    def _wake(self) -> None:
+        self._timer = self._timer_ms = None
+        self.broker.advance(self.now_ms())
+        self.turn_ends()
+
+    def _flush(self) -> None:
+        self._flush_scheduled = False
+        if self._flushing or self._stopped:
+            return
+        job = self.broker.take_flush()
+        if job is not None:
+            self._flushing = True
+            self._flusher.submit(lambda: self._sync(job))
+
+    def _sync(self, job: FlushJob) -> None:
+        failures = job.sync()
+        self.loop.call_soon_threadsafe(self._synced, job, failures)
+
+    def _synced(self, job: FlushJob, failures: dict[TopicPartition, str]) -> None:
+        self._flushing = False
+        self.broker.flushed(job, failures)
+        self.turn_ends()

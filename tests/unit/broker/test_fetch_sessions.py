@@ -1,0 +1,77 @@
+"""Incremental fetch sessions keep KIP-227."""
+
+from oncelog.broker.fetch_sessions import FetchPosition, FetchSession, FetchSessionCache
+from oncelog.errors import Error
+
+
+class CountingRandom:
+    """Tokens 1, 2, 3, ..."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def token(self, size: int) -> bytes:
+        self.count += 1
+        return self.count.to_bytes(size, "big")
+
+
+def position(offset: int = 0) -> FetchPosition:
+    return FetchPosition(offset, 1024, -1, -1, -1)
+
+
+def opened(cache: FetchSessionCache, now_ms: int = 0) -> FetchSession:
+    session = cache.open({("t", b"", 0): position()}, False, now_ms)
+    assert session is not None
+    return session
+
+
+def test_new_session_expects_epoch_one_then_counts() -> None:
+    cache = FetchSessionCache(10, CountingRandom())
+    session = opened(cache)
+    assert cache.resume(session.session_id, 2, False, 0) is Error.INVALID_FETCH_SESSION_EPOCH
+    assert cache.resume(session.session_id, 1, False, 0) is session
+    assert cache.resume(session.session_id, 1, False, 0) is Error.INVALID_FETCH_SESSION_EPOCH
+    assert cache.resume(session.session_id, 2, False, 0) is session
+
+
+def test_epoch_wraps_to_one() -> None:
+    session = opened(FetchSessionCache(1, CountingRandom()))
+    session.epoch = 2**31 - 1
+    session.next_epoch()
+    assert session.epoch == 1
+
+
+def test_unknown_session_is_refused() -> None:
+    assert FetchSessionCache(1, CountingRandom()).resume(9, 1, False, 0) is Error.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_switch_between_names_and_ids_is_refused() -> None:
+    cache = FetchSessionCache(1, CountingRandom())
+    session = opened(cache)
+    assert cache.resume(session.session_id, 1, True, 0) is Error.FETCH_SESSION_TOPIC_ID_ERROR
+
+
+def test_full_cache_replaces_only_a_session_idle_for_two_minutes() -> None:
+    cache = FetchSessionCache(1, CountingRandom())
+    old = opened(cache, now_ms=0)
+    assert cache.open({}, False, 119_999) is None
+    new = cache.open({}, False, 120_000)
+    assert new is not None
+    assert cache.resume(old.session_id, 1, False, 120_000) is Error.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_update_changes_adds_and_forgets_partitions() -> None:
+    session = opened(FetchSessionCache(1, CountingRandom()))
+    session.partitions["t", b"", 0].told_high_watermark = 5
+    session.update({("t", b"", 0): position(7), ("t", b"", 1): position()}, [])
+    assert session.partitions["t", b"", 0].fetch_offset == 7
+    assert session.partitions["t", b"", 0].told_high_watermark == 5
+    session.update({}, [("t", b"", 0)])
+    assert list(session.partitions) == [("t", b"", 1)]
+
+
+def test_partition_that_had_data_is_served_last() -> None:
+    session = opened(FetchSessionCache(1, CountingRandom()))
+    session.update({("t", b"", 1): position()}, [])
+    session.serve_last(("t", b"", 0))
+    assert list(session.partitions) == [("t", b"", 1), ("t", b"", 0)]

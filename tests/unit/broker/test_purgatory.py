@@ -1,0 +1,67 @@
+"""Parked fetches are woken by their partitions, by time, and forgotten with their connection."""
+
+from dataclasses import dataclass
+
+from oncelog.broker.purgatory import FetchPurgatory, ParkedFetch
+from oncelog.timers import Timers
+from oncelog.types import TopicPartition
+
+A, B = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+@dataclass
+class FakeChannel:
+    connection_id: int = 1
+    client_host: str = "h"
+
+    def reply(self, slot: int, parts: object) -> None: ...
+
+    def close(self, reason: str) -> None: ...
+
+
+class Fetch:
+    """Counts its attempts; satisfied once ``enough`` is set."""
+
+    def __init__(self, purgatory: FetchPurgatory, channel: FakeChannel, *partitions: TopicPartition) -> None:
+        self.enough = False
+        self.attempts: list[bool] = []
+        purgatory.park(ParkedFetch(channel, partitions, self.attempt), deadline_ms=100)
+
+    def attempt(self, final: bool) -> bool:
+        self.attempts.append(final)
+        return final or self.enough
+
+
+def test_fetch_stays_until_there_is_enough() -> None:
+    purgatory = FetchPurgatory(Timers())
+    fetch = Fetch(purgatory, FakeChannel(), A, B)
+    purgatory.wake(A)
+    assert len(purgatory) == 1
+    fetch.enough = True
+    purgatory.wake(B)
+    purgatory.wake(A)
+    assert fetch.attempts == [False, False]
+    assert len(purgatory) == 0
+
+
+def test_fetch_is_answered_at_its_deadline_once() -> None:
+    timers = Timers()
+    purgatory = FetchPurgatory(timers)
+    fetch = Fetch(purgatory, FakeChannel(), A)
+    timers.fire(99)
+    assert fetch.attempts == []
+    timers.fire(100)
+    purgatory.wake(A)
+    assert fetch.attempts == [True]
+
+
+def test_fetches_of_a_closed_connection_are_dropped_unanswered() -> None:
+    timers = Timers()
+    purgatory = FetchPurgatory(timers)
+    gone, stays = FakeChannel(1), FakeChannel(2)
+    dropped, kept = Fetch(purgatory, gone, A), Fetch(purgatory, stays, A)
+    purgatory.drop(gone)
+    purgatory.wake(A)
+    timers.fire(1000)
+    assert dropped.attempts == []
+    assert kept.attempts == [False, True]

@@ -21,11 +21,11 @@ class TopicPartitions(Struct):
         self,
         topic_id: Uuid = ZERO_UUID,  # 0+
         partitions: list[int] = EMPTY,  # 0+
-        assignment_epochs: list[int] | None = None,  # 0+, tag 0
+        assignment_epochs: list[int] | None = EMPTY,  # 0+, tag 0
     ) -> None:
         self.topic_id = topic_id
         self.partitions = [] if partitions is EMPTY else partitions
-        self.assignment_epochs = assignment_epochs
+        self.assignment_epochs = [] if assignment_epochs is EMPTY else assignment_epochs
 
 
 class ConsumerGroupCurrentMemberAssignmentValue(Message):
@@ -69,7 +69,7 @@ def _read_topic_partitions_v0(data: bytes, pos: int, size: int) -> tuple[TopicPa
         at = "tagged fields"
         tags = data[pos]
         pos += 1
-        assignment_epochs: list[int] | None = None
+        assignment_epochs: list[int] | None = []
         if tags:
             if tags > 127:
                 tags, pos = uvarint_tail(data, pos, tags)
@@ -112,12 +112,15 @@ def _write_topic_partitions_v0(w: Append, x: TopicPartitions) -> None:
     w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
     w(pack(f">{len(partitions)}i", *partitions))
     tagged: list[tuple[int, bytes]] = []
-    if x.assignment_epochs is not None:
+    if x.assignment_epochs is None or x.assignment_epochs:
         assignment_epochs_part: list[Buffer] = []
         assignment_epochs = x.assignment_epochs
-        count = len(assignment_epochs) + 1
-        assignment_epochs_part.append(VARINT[count] if count < 128 else uvarint(count))
-        assignment_epochs_part.append(pack(f">{len(assignment_epochs)}i", *assignment_epochs))
+        if assignment_epochs is None:
+            assignment_epochs_part.append(b"\0")
+        else:
+            count = len(assignment_epochs) + 1
+            assignment_epochs_part.append(VARINT[count] if count < 128 else uvarint(count))
+            assignment_epochs_part.append(pack(f">{len(assignment_epochs)}i", *assignment_epochs))
         tagged.append((0, b"".join(assignment_epochs_part)))
     if tagged:
         write_tags(w, tagged)

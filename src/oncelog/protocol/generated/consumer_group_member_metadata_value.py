@@ -53,7 +53,7 @@ class ConsumerGroupMemberMetadataValue(Message):
         subscribed_topic_regex: str | None = "",  # 0+
         rebalance_timeout_ms: int = -1,  # 0+
         server_assignor: str | None = "",  # 0+
-        classic_member_metadata: ClassicMemberMetadata | None = None,  # 0+, tag 0
+        classic_member_metadata: ClassicMemberMetadata | None | None = None,  # 0+, tag 0
     ) -> None:
         self.instance_id = instance_id
         self.rack_id = rack_id
@@ -63,7 +63,7 @@ class ConsumerGroupMemberMetadataValue(Message):
         self.subscribed_topic_regex = subscribed_topic_regex
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.server_assignor = server_assignor
-        self.classic_member_metadata = classic_member_metadata
+        self.classic_member_metadata = ClassicMemberMetadata() if classic_member_metadata is None else classic_member_metadata
 
 
 def _read_classic_protocol_v0(data: bytes, pos: int, size: int) -> tuple[ClassicProtocol, int]:
@@ -253,7 +253,7 @@ def _read_consumer_group_member_metadata_value_v0(data: bytes, pos: int, size: i
         at = "tagged fields"
         tags = data[pos]
         pos += 1
-        classic_member_metadata: ClassicMemberMetadata | None = None
+        classic_member_metadata: ClassicMemberMetadata | None = ClassicMemberMetadata()
         if tags:
             if tags > 127:
                 tags, pos = uvarint_tail(data, pos, tags)
@@ -333,11 +333,14 @@ def _write_consumer_group_member_metadata_value_v0(w: Append, x: ConsumerGroupMe
         w(VARINT[count] if count < 128 else string_length(count))
         w(server_assignor_bytes)
     tagged: list[tuple[int, bytes]] = []
-    if x.classic_member_metadata is not None:
+    if x.classic_member_metadata.session_timeout_ms != 0 or x.classic_member_metadata.supported_protocols:
         classic_member_metadata_part: list[Buffer] = []
         classic_member_metadata = x.classic_member_metadata
-        classic_member_metadata_part.append(b"\x01")
-        _write_classic_member_metadata_v0(classic_member_metadata_part.append, classic_member_metadata)
+        if classic_member_metadata is None:
+            classic_member_metadata_part.append(b"\xff")
+        else:
+            classic_member_metadata_part.append(b"\x01")
+            _write_classic_member_metadata_v0(classic_member_metadata_part.append, classic_member_metadata)
         tagged.append((0, b"".join(classic_member_metadata_part)))
     if tagged:
         write_tags(w, tagged)

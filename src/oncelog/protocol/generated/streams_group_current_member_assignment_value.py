@@ -18,11 +18,11 @@ class TaskIds(Struct):
         self,
         subtopology_id: str = "",  # 0+
         partitions: list[int] = EMPTY,  # 0+
-        assignment_epochs: list[int] | None = None,  # 0+, tag 0
+        assignment_epochs: list[int] | None = EMPTY,  # 0+, tag 0
     ) -> None:
         self.subtopology_id = subtopology_id
         self.partitions = [] if partitions is EMPTY else partitions
-        self.assignment_epochs = assignment_epochs
+        self.assignment_epochs = [] if assignment_epochs is EMPTY else assignment_epochs
 
 
 class StreamsGroupCurrentMemberAssignmentValue(Message):
@@ -85,7 +85,7 @@ def _read_task_ids_v0(data: bytes, pos: int, size: int) -> tuple[TaskIds, int]:
         at = "tagged fields"
         tags = data[pos]
         pos += 1
-        assignment_epochs: list[int] | None = None
+        assignment_epochs: list[int] | None = []
         if tags:
             if tags > 127:
                 tags, pos = uvarint_tail(data, pos, tags)
@@ -130,12 +130,15 @@ def _write_task_ids_v0(w: Append, x: TaskIds) -> None:
     w(VARINT[count] if count < 128 else uvarint(count))
     w(pack(f">{len(partitions)}i", *partitions))
     tagged: list[tuple[int, bytes]] = []
-    if x.assignment_epochs is not None:
+    if x.assignment_epochs is None or x.assignment_epochs:
         assignment_epochs_part: list[Buffer] = []
         assignment_epochs = x.assignment_epochs
-        count = len(assignment_epochs) + 1
-        assignment_epochs_part.append(VARINT[count] if count < 128 else uvarint(count))
-        assignment_epochs_part.append(pack(f">{len(assignment_epochs)}i", *assignment_epochs))
+        if assignment_epochs is None:
+            assignment_epochs_part.append(b"\0")
+        else:
+            count = len(assignment_epochs) + 1
+            assignment_epochs_part.append(VARINT[count] if count < 128 else uvarint(count))
+            assignment_epochs_part.append(pack(f">{len(assignment_epochs)}i", *assignment_epochs))
         tagged.append((0, b"".join(assignment_epochs_part)))
     if tagged:
         write_tags(w, tagged)

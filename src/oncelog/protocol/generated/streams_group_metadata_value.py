@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import READ_ERRORS, VARINT, Append, Buffer, Message, Struct, malformed, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Buffer, Message, Struct, malformed, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
 
 _pack_i = _Struct(">i").pack
 _pack_iq = _Struct(">iq").pack
@@ -36,12 +36,12 @@ class StreamsGroupMetadataValue(Message):
         epoch: int = 0,  # 0+
         metadata_hash: int = 0,  # 0+
         validated_topology_epoch: int = -1,  # 0+, tag 0
-        last_assignment_configs: list[LastAssignmentConfig] | None = None,  # 0+, tag 1
+        last_assignment_configs: list[LastAssignmentConfig] | None = EMPTY,  # 0+, tag 1
     ) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self.validated_topology_epoch = validated_topology_epoch
-        self.last_assignment_configs = last_assignment_configs
+        self.last_assignment_configs = [] if last_assignment_configs is EMPTY else last_assignment_configs
 
 
 def _read_last_assignment_config_v0(data: bytes, pos: int, size: int) -> tuple[LastAssignmentConfig, int]:
@@ -100,7 +100,7 @@ def _read_streams_group_metadata_value_v0(data: bytes, pos: int, size: int) -> t
         epoch, metadata_hash, tags = _unpack_iqB(data, pos)
         pos += 13
         validated_topology_epoch: int = -1
-        last_assignment_configs: list[LastAssignmentConfig] | None = None
+        last_assignment_configs: list[LastAssignmentConfig] | None = []
         if tags:
             at = "tagged fields"
             if tags > 127:
@@ -147,13 +147,16 @@ def _write_streams_group_metadata_value_v0(w: Append, x: StreamsGroupMetadataVal
         validated_topology_epoch_part: list[Buffer] = []
         validated_topology_epoch_part.append(_pack_i(x.validated_topology_epoch))
         tagged.append((0, b"".join(validated_topology_epoch_part)))
-    if x.last_assignment_configs is not None:
+    if x.last_assignment_configs is None or x.last_assignment_configs:
         last_assignment_configs_part: list[Buffer] = []
         last_assignment_configs = x.last_assignment_configs
-        count = len(last_assignment_configs) + 1
-        last_assignment_configs_part.append(VARINT[count] if count < 128 else uvarint(count))
-        for last_assignment_configs_item in last_assignment_configs:
-            _write_last_assignment_config_v0(last_assignment_configs_part.append, last_assignment_configs_item)
+        if last_assignment_configs is None:
+            last_assignment_configs_part.append(b"\0")
+        else:
+            count = len(last_assignment_configs) + 1
+            last_assignment_configs_part.append(VARINT[count] if count < 128 else uvarint(count))
+            for last_assignment_configs_item in last_assignment_configs:
+                _write_last_assignment_config_v0(last_assignment_configs_part.append, last_assignment_configs_item)
         tagged.append((1, b"".join(last_assignment_configs_part)))
     if tagged:
         write_tags(w, tagged)

@@ -28,6 +28,9 @@ from typing import Final
 
 SCHEMAS: Final = Path(__file__).parent.parent / "schemas"
 ENDLESS: Final = 32767
+PRIMITIVES: Final = frozenset(
+    ("int8", "int16", "int32", "int64", "uint16", "uint32", "float64", "bool", "uuid", "string", "bytes", "records")
+)
 SPECIAL_NAMES: Final = {"Enable2Pc": "enable_2pc"}
 
 
@@ -135,6 +138,8 @@ def parse_table(path: Path) -> list[MessageDef]:
                 messages.append(_parse_message(words))
                 open_structs = [messages[-1].root]
                 continue
+            if depth > len(open_structs):
+                raise ValueError("deeper than the struct it belongs to")
             del open_structs[depth:]
             if words[0] == "struct":
                 struct = StructDef(words[1])
@@ -142,16 +147,15 @@ def parse_table(path: Path) -> list[MessageDef]:
             else:
                 parsed = _parse_field(words)
                 open_structs[-1].fields.append(parsed)
-                struct = StructDef(parsed.type)
-                if parsed.type[0].isupper():
-                    parsed.struct = struct
+                if not parsed.type[0].isupper():
+                    continue
+                struct = parsed.struct = StructDef(parsed.type)
             open_structs.append(struct)
         except (IndexError, ValueError, KeyError) as error:
             raise SchemaError(f"{path}:{number}: {error!r} in {line.strip()!r}") from error
     for message in messages:
-        _link_shared(message, message.root)
-        for struct in message.shared.values():
-            _link_shared(message, struct)
+        for struct in (message.root, *message.shared.values()):
+            _link_shared(message, struct, path)
     return messages
 
 
@@ -170,6 +174,8 @@ def _parse_message(words: list[str]) -> MessageDef:
 def _parse_field(words: list[str]) -> Field:
     name, type_, versions = words[:3]
     parsed = Field(name, type_.removeprefix("[]"), type_.startswith("[]"), parse_versions(versions))
+    if not parsed.type[0].isupper() and parsed.type not in PRIMITIVES:
+        raise ValueError(f"unknown type {parsed.type}")
     for word in words[3:]:
         key, _, value = word.partition("=")
         match key:
@@ -189,12 +195,14 @@ def _parse_field(words: list[str]) -> Field:
     return parsed
 
 
-def _link_shared(message: MessageDef, struct: StructDef) -> None:
+def _link_shared(message: MessageDef, struct: StructDef, path: Path) -> None:
     """Point fields whose struct was defined elsewhere in the message at that definition."""
     for parsed in struct.fields:
         if parsed.struct is None:
             continue
         if parsed.struct.fields:
-            _link_shared(message, parsed.struct)
-        else:
+            _link_shared(message, parsed.struct, path)
+        elif parsed.type in message.shared:
             parsed.struct = message.shared[parsed.type]
+        else:
+            raise SchemaError(f"{path}: {message.name} has no struct {parsed.type}")

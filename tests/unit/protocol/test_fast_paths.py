@@ -1,0 +1,162 @@
+"""The hand-written paths give exactly what the generated codec gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oncelog.protocol.errors import MalformedMessage, UnknownVersion, UnsupportedField
+from oncelog.protocol.fetch_fast import encode_fetch_response_parts, set_slices
+from oncelog.protocol.generated.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from oncelog.protocol.generated.produce_response import (
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from oncelog.protocol.produce_fast import encode_single_produce_response, parse_produce_request
+from tests.unit.protocol.message_values import HypothesisSource, make_message
+
+PRODUCE_VERSIONS = range(3, 14)
+FETCH_VERSIONS = range(4, 19)
+TOPIC_ID = bytes(range(16))
+every_produce_version = pytest.mark.parametrize("version", PRODUCE_VERSIONS)
+every_fetch_version = pytest.mark.parametrize("version", FETCH_VERSIONS)
+
+
+def single_partition_request(version: int, transactional_id: str | None, topic: str, records: bytes) -> ProduceRequest:
+    named = {"topic_id": TOPIC_ID} if version >= 13 else {"name": topic}
+    partition = PartitionProduceData(5, records)
+    data = TopicProduceData(**named, partition_data=[partition])  # type: ignore[arg-type]
+    return ProduceRequest(transactional_id, -1, 30_000, [data])
+
+
+@every_produce_version
+@settings(max_examples=30, deadline=None)
+@given(st.none() | st.text(max_size=150), st.text(max_size=150), st.binary(max_size=300))
+def test_single_partition_produce_is_parsed_as_by_the_generated_codec(
+    version: int, transactional_id: str | None, topic: str, records: bytes
+) -> None:
+    request = single_partition_request(version, transactional_id, topic, records)
+    frame = memoryview(b"header" + request.encode(version))
+    parsed = parse_produce_request(frame, 6, version)
+    assert parsed == request == ProduceRequest.decode(frame, version, 6)
+
+
+@every_produce_version
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_any_produce_is_parsed_as_by_the_generated_codec(version: int, data: st.DataObject) -> None:
+    request = make_message("ProduceRequest", version, HypothesisSource(data))
+    frame = memoryview(request.encode(version))
+    assert parse_produce_request(frame, 0, version) == request
+
+
+@every_produce_version
+def test_parsed_records_are_a_view_of_the_frame(version: int) -> None:
+    frame = memoryview(single_partition_request(version, None, "t", b"r" * 5000).encode(version))
+    records = parse_produce_request(frame, 0, version).topic_data[0].partition_data[0].records
+    assert isinstance(records, memoryview)
+    assert records.obj is frame.obj
+
+
+def outcome(parse: object, frame: memoryview, version: int) -> object:
+    try:
+        return parse(frame, version)  # type: ignore[operator]
+    except MalformedMessage as error:
+        return str(error)
+
+
+@every_produce_version
+def test_damaged_produce_has_the_outcome_of_the_generated_codec(version: int) -> None:
+    encoded = single_partition_request(version, "txn", "orders", b"r" * 140).encode(version)
+    random = Random(version)
+    damaged = [encoded[:length] for length in range(len(encoded))] + [encoded + b"\0"]
+    for position in range(min(len(encoded), 60)):
+        for value in (0, 1, 0x7F, 0x80, 0xFF, random.randrange(256)):
+            damaged.append(encoded[:position] + bytes([value]) + encoded[position + 1 :])
+            damaged.append(encoded[: -1 - position] + bytes([value]) + encoded[len(encoded) - position :])
+    for data in damaged:
+        frame = memoryview(data)
+        fast = outcome(lambda buffer, at_version: parse_produce_request(buffer, 0, at_version), frame, version)
+        assert fast == outcome(ProduceRequest.decode, frame, version)
+
+
+@pytest.mark.parametrize("version", [2, 14, -1])
+def test_produce_of_a_version_that_is_not_served_is_refused(version: int) -> None:
+    frame = memoryview(single_partition_request(9, None, "t", b"r").encode(9))
+    with pytest.raises(UnknownVersion):
+        parse_produce_request(frame, 0, version)
+
+
+@every_produce_version
+@settings(max_examples=20, deadline=None)
+@given(st.text(max_size=150), st.integers(-1, 120), st.integers(-1, 2**63 - 1), st.integers(0, 2**31 - 1))
+def test_single_produce_response_has_the_bytes_of_the_message(
+    version: int, topic: str, error_code: int, number: int, throttle_time_ms: int
+) -> None:
+    log_start_offset = number // 2 if version >= 5 else -1
+    partition = PartitionProduceResponse(7, error_code, number, number, log_start_offset)
+    name, topic_id = ("", TOPIC_ID) if version >= 13 else (topic, bytes(16))
+    response = ProduceResponse([TopicProduceResponse(name, topic_id, [partition])], throttle_time_ms)
+    encoded = encode_single_produce_response(
+        version, topic, TOPIC_ID, 7, error_code, number, number, log_start_offset, throttle_time_ms
+    )
+    assert encoded == response.encode(version)
+
+
+@dataclass
+class Stretch:
+    """Records in some file."""
+
+    content: bytes
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.content)
+
+
+def joined(parts: list[object]) -> bytes:
+    return b"".join(part.content if isinstance(part, Stretch) else bytes(part) for part in parts)  # type: ignore[call-overload]
+
+
+@every_fetch_version
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_fetch_parts_join_to_the_bytes_of_the_message(version: int, data: st.DataObject) -> None:
+    response = make_message("FetchResponse", version, HypothesisSource(data))
+    assert isinstance(response, FetchResponse)
+    expected = response.encode(version)
+    for topic in response.responses:
+        for partition in topic.partitions:
+            records = partition.records
+            if records is not None and data.draw(st.booleans()):
+                cut = data.draw(st.integers(0, len(records)))
+                set_slices(partition, [Stretch(bytes(records[:cut])), Stretch(bytes(records[cut:]))])
+    parts = encode_fetch_response_parts(response, version)
+    assert joined(list(parts)) == expected
+    assert parts.size_bytes == len(expected)
+
+
+@every_fetch_version
+def test_fetch_records_are_neither_copied_nor_joined(version: int) -> None:
+    big, stretch = memoryview(b"r" * 10_000), Stretch(b"s" * 10)
+    partitions = [PartitionData(0, records=big), PartitionData(1, aborted_transactions=None)]
+    set_slices(partitions[1], [stretch])
+    topic = FetchableTopicResponse(topic_id=TOPIC_ID) if version >= 13 else FetchableTopicResponse("t")
+    topic.partitions = partitions
+    parts = encode_fetch_response_parts(FetchResponse(responses=[topic]), version)
+    assert parts[1] is big
+    assert parts[3] is stretch
+    assert all(isinstance(part, bytes) for part in (parts[0], parts[2]))
+    assert parts.size_bytes == len(joined(list(parts)))
+
+
+def test_fetch_field_that_the_version_lacks_is_refused() -> None:
+    topic = FetchableTopicResponse("t", partitions=[PartitionData(preferred_read_replica=2)])
+    with pytest.raises(UnsupportedField, match="preferred_read_replica"):
+        encode_fetch_response_parts(FetchResponse(responses=[topic]), 10)

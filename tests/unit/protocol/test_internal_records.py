@@ -1,0 +1,141 @@
+"""Records of the coordinators' topics. Bytes are written out from Kafka's record formats."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from oncelog.protocol.errors import MalformedMessage, UnknownVersion
+from oncelog.protocol.generated.consumer_group_current_member_assignment_key import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+)
+from oncelog.protocol.generated.group_metadata_key import GroupMetadataKey
+from oncelog.protocol.generated.group_metadata_value import GroupMetadataValue, MemberMetadata
+from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
+from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
+from oncelog.protocol.generated.transaction_log_key import TransactionLogKey
+from oncelog.protocol.generated.transaction_log_value import PartitionsSchema, TransactionLogValue
+from oncelog.protocol.internal_records import (
+    GroupRecord,
+    Unknown,
+    decode_group_record,
+    decode_transaction_key,
+    decode_transaction_value,
+    encode_group_key,
+    encode_group_value,
+    encode_transaction_key,
+    encode_transaction_value,
+)
+from tests.unit.protocol.message_values import MESSAGES, RandomSource, make_message, versions
+
+GROUP_KEYS = [
+    name
+    for name, definition in MESSAGES.items()
+    if definition.kind == "coordinator-key" and not name.startswith(("TransactionLog", "Legacy"))
+]
+
+
+def text(value: str) -> bytes:
+    return struct.pack(">h", len(value)) + value.encode()
+
+
+def test_transaction_key_is_version_0_and_the_id() -> None:
+    assert encode_transaction_key("tx") == b"\0\0\0\x02tx"
+    assert decode_transaction_key(b"\0\0\0\x02tx") == TransactionLogKey("tx")
+
+
+def test_transaction_key_of_another_type_is_unknown() -> None:
+    assert decode_transaction_key(b"\0\x09\0\x02tx") == Unknown(9)
+
+
+def test_transaction_value_v0_has_kafka_s_layout() -> None:
+    value = TransactionLogValue(
+        producer_id=4000,
+        producer_epoch=3,
+        transaction_timeout_ms=60_000,
+        transaction_status=1,
+        transaction_partitions=[PartitionsSchema("t", [0, 2])],
+        transaction_last_update_timestamp_ms=11,
+        transaction_start_timestamp_ms=10,
+    )
+    partitions = struct.pack(">i", 1) + text("t") + struct.pack(">iii", 2, 0, 2)
+    expected = struct.pack(">hqhib", 0, 4000, 3, 60_000, 1) + partitions + struct.pack(">qq", 11, 10)
+    assert encode_transaction_value(value, 0) == expected
+    assert decode_transaction_value(memoryview(expected)) == value
+
+
+def test_transaction_value_v1_keeps_the_tagged_fields() -> None:
+    value = TransactionLogValue(1, 2, 3, 4, 5, transaction_partitions=None, client_transaction_version=2)
+    encoded = encode_transaction_value(value, 1)
+    assert encoded[:2] == b"\0\1"
+    assert decode_transaction_value(encoded) == value
+
+
+def test_offset_commit_v3_has_kafka_s_layout() -> None:
+    key = struct.pack(">h", 1) + text("g") + text("t") + struct.pack(">i", 4)
+    value = struct.pack(">hqi", 3, 77, 5) + text("note") + struct.pack(">q", 99)
+    record = decode_group_record(key, value)
+    assert record == GroupRecord(OffsetCommitKey("g", "t", 4), OffsetCommitValue(77, 5, "note", 99))
+    assert encode_group_key(OffsetCommitKey("g", "t", 4)) == key
+    assert encode_group_value(OffsetCommitValue(77, 5, "note", 99), 3) == value
+
+
+def test_offset_commit_of_the_oldest_type_reads_like_the_current_one() -> None:
+    key = struct.pack(">h", 0) + text("g") + text("t") + struct.pack(">i", 4)
+    value = struct.pack(">hq", 1, 77) + text("") + struct.pack(">qq", 99, 100)
+    assert decode_group_record(key, value) == GroupRecord(
+        OffsetCommitKey("g", "t", 4), OffsetCommitValue(77, -1, "", 99, 100)
+    )
+
+
+def test_group_metadata_v3_has_kafka_s_layout() -> None:
+    member = MemberMetadata("m", None, "client", "/host", 300, 45, b"sub", b"assign")
+    group = GroupMetadataValue("consumer", 6, "range", "m", 123, [member])
+    fields = text("consumer") + struct.pack(">i", 6) + text("range") + text("m") + struct.pack(">qi", 123, 1)
+    parts = text("m") + b"\xff\xff" + text("client") + text("/host") + struct.pack(">ii", 300, 45)
+    blobs = struct.pack(">i", 3) + b"sub" + struct.pack(">i", 6) + b"assign"
+    encoded = struct.pack(">h", 3) + fields + parts + blobs
+    assert encode_group_value(group, 3) == encoded
+    assert decode_group_record(encode_group_key(GroupMetadataKey("g")), encoded) == GroupRecord(
+        GroupMetadataKey("g"), group
+    )
+
+
+def test_null_value_is_a_tombstone() -> None:
+    key = ConsumerGroupCurrentMemberAssignmentKey("g", "m")
+    assert decode_group_record(encode_group_key(key), None) == GroupRecord(key, None)
+
+
+@pytest.mark.parametrize("record_type", [9, 18, 24, -1, 32767])
+def test_record_of_a_type_that_is_not_known_is_left_alone(record_type: int) -> None:
+    assert decode_group_record(struct.pack(">h", record_type) + b"anything", b"\0\0") == Unknown(record_type)
+
+
+@pytest.mark.parametrize("name", GROUP_KEYS)
+def test_every_group_record_decodes_to_what_was_encoded(name: str) -> None:
+    value_name = name.removesuffix("Key") + "Value"
+    key = make_message(name, 0, RandomSource(name))
+    for version in versions(MESSAGES[value_name]):
+        value = make_message(value_name, version, RandomSource(f"{value_name} {version}"))
+        record = decode_group_record(encode_group_key(key), encode_group_value(value, version))
+        assert record == GroupRecord(key, value)
+
+
+def test_value_of_a_newer_version_is_not_half_read() -> None:
+    with pytest.raises(UnknownVersion):
+        decode_group_record(encode_group_key(GroupMetadataKey("g")), b"\0\x63")
+    with pytest.raises(UnknownVersion):
+        decode_transaction_value(b"\0\x63")
+
+
+@pytest.mark.parametrize("data", [b"", b"\0"])
+def test_record_shorter_than_its_version_is_malformed(data: bytes) -> None:
+    with pytest.raises(MalformedMessage):
+        decode_group_record(data, None)
+    with pytest.raises(MalformedMessage):
+        decode_group_record(encode_group_key(GroupMetadataKey("g")), data)
+    with pytest.raises(MalformedMessage):
+        decode_transaction_key(data)
+    with pytest.raises(MalformedMessage):
+        decode_transaction_value(data)

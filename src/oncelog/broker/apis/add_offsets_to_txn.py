@@ -1,0 +1,41 @@
+"""AddOffsetsToTxn (key 25), versions 0-4: a transaction is going to commit offsets of a group.
+
+That is AddPartitionsToTxn for the group's partition of ``__consumer_offsets``. Version 2 knows PRODUCER_FENCED, which is
+INVALID_PRODUCER_EPOCH before; 3 is flexible; 4 knows TRANSACTION_ABORTABLE, which this API never answers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from oncelog.protocol.generated.add_offsets_to_txn_response import AddOffsetsToTxnResponse
+from oncelog.types import ProducerStamp
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.ADD_OFFSETS_TO_TXN
+VERSIONS = (0, 4)
+FIRST_WITH_PRODUCER_FENCED = 2
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: AddOffsetsToTxnRequest
+) -> Deferred[AddOffsetsToTxnResponse]:
+    def response(error: Error) -> AddOffsetsToTxnResponse:
+        if error is Error.PRODUCER_FENCED and context.api_version < FIRST_WITH_PRODUCER_FENCED:
+            error = Error.INVALID_PRODUCER_EPOCH
+        return AddOffsetsToTxnResponse(error_code=error)
+
+    return broker.transactions.add_partitions(
+        request.transactional_id,
+        ProducerStamp(request.producer_id, request.producer_epoch),
+        [broker.groups.runtime.partition_for(request.group_id)],
+        context.now_ms,
+        transaction_version=0,
+    ).map(response)

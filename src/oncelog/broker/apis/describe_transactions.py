@@ -1,0 +1,50 @@
+"""DescribeTransactions (key 65), version 0: state, producer, timeout and partitions of transactional ids (KIP-664)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.coordinator.transaction.coordinator import TransactionDescription
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
+from oncelog.protocol.generated.describe_transactions_response import (
+    DescribeTransactionsResponse,
+    TopicData,
+    TransactionState,
+)
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.DESCRIBE_TRANSACTIONS
+VERSIONS = (0, 0)
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: DescribeTransactionsRequest
+) -> DescribeTransactionsResponse:
+    described = [broker.transactions.describe(transactional_id) for transactional_id in request.transactional_ids]
+    return DescribeTransactionsResponse(transaction_states=[_described(one) for one in described])
+
+
+def _described(description: TransactionDescription) -> TransactionState:
+    if description.error is not Error.NONE or description.state is None:
+        return TransactionState(error_code=description.error, transactional_id=description.transactional_id)
+    topics: dict[str, TopicData] = {}
+    for name, partition in description.partitions:
+        topic = topics.get(name)
+        if topic is None:
+            topic = topics[name] = TopicData(topic=name)
+        topic.partitions.append(partition)
+    return TransactionState(
+        error_code=Error.NONE,
+        transactional_id=description.transactional_id,
+        transaction_state=description.state.label,
+        transaction_timeout_ms=description.timeout_ms,
+        transaction_start_time_ms=description.start_ms,
+        producer_id=description.stamp.producer_id,
+        producer_epoch=description.stamp.producer_epoch,
+        topics=list(topics.values()),
+    )

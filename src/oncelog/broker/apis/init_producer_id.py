@@ -1,0 +1,48 @@
+"""InitProducerId (key 22), versions 0-5: a producer id, and for a transactional id the fencing of whoever had it.
+
+Version 2 is flexible; 3 lets a producer name the stamp it had (KIP-360); 4 knows PRODUCER_FENCED, which is
+INVALID_PRODUCER_EPOCH before (KIP-588); 5 knows TRANSACTION_ABORTABLE, which this API never answers. Version 6
+(two-phase commit, KIP-939) is unstable in Kafka 4.3 and not advertised.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.coordinator.transaction.coordinator import ProducerResult
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
+from oncelog.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerStamp
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.INIT_PRODUCER_ID
+VERSIONS = (0, 5)
+FIRST_WITH_PRODUCER_FENCED = 4
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: InitProducerIdRequest
+) -> InitProducerIdResponse | Deferred[InitProducerIdResponse]:
+    if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
+        return _response(context.api_version, ProducerResult(Error.INVALID_REQUEST))
+    return broker.transactions.init_producer_id(
+        request.transactional_id,
+        request.transaction_timeout_ms,
+        ProducerStamp(request.producer_id, request.producer_epoch),
+        context.now_ms,
+    ).map(lambda result: _response(context.api_version, result))
+
+
+def _response(api_version: int, result: ProducerResult) -> InitProducerIdResponse:
+    error = result.error
+    if error is Error.PRODUCER_FENCED and api_version < FIRST_WITH_PRODUCER_FENCED:
+        error = Error.INVALID_PRODUCER_EPOCH
+    return InitProducerIdResponse(
+        error_code=error, producer_id=result.stamp.producer_id, producer_epoch=result.stamp.producer_epoch
+    )

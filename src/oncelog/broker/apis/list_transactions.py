@@ -1,0 +1,41 @@
+"""ListTransactions (key 66), versions 0-2: the transactional ids that this broker coordinates.
+
+Version 1 filters by duration (KIP-994), 2 by a regular expression for the id (KIP-1152).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
+from oncelog.protocol.generated.list_transactions_response import ListTransactionsResponse, TransactionState
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.LIST_TRANSACTIONS
+VERSIONS = (0, 2)
+
+
+def handle(broker: Broker, context: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
+    found = broker.transactions.list(
+        context.now_ms,
+        states=request.state_filters,
+        producer_ids=request.producer_id_filters,
+        duration_ms=request.duration_filter,
+        pattern=request.transactional_id_pattern,
+    )
+    return ListTransactionsResponse(
+        error_code=found.error,
+        unknown_state_filters=list(found.unknown_states),
+        transaction_states=[
+            TransactionState(
+                transactional_id=listing.transactional_id,
+                producer_id=listing.producer_id,
+                transaction_state=listing.state.label,
+            )
+            for listing in found.transactions
+        ],
+    )

@@ -1,0 +1,266 @@
+"""The transaction coordinator: requests about transactional ids in, answers out.
+
+The API handlers call its methods; it checks what does not depend on an id's state, finds the shard that owns the id and
+translates the outcome. The broker calls ``runtime.load`` and ``runtime.unload`` as it gains and loses partitions of
+``__transaction_state``. Source: Kafka's ``TransactionCoordinator``; KIP-98, KIP-360, KIP-588, KIP-664, KIP-890.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from oncelog.config import BrokerConfig
+from oncelog.coordinator.runtime import CoordinatorRuntime
+from oncelog.coordinator.transaction.host import TransactionHost, TxnMarker
+from oncelog.coordinator.transaction.rules import (
+    EPOCH_BUMP_VERSION,
+    AddPartitions,
+    EndTxn,
+    EndTxnAndBump,
+    Event,
+    InitProducerId,
+    VerifyPartitions,
+)
+from oncelog.coordinator.transaction.shard import Outcome, TransactionShard
+from oncelog.coordinator.transaction.states import PREPARED, TransactionState, Txn
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.types import (
+    NO_PRODUCER,
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    TRANSACTION_STATE_TOPIC,
+    ProducerStamp,
+    TopicPartition,
+)
+
+__all__ = [
+    "ProducerResult",
+    "TransactionCoordinator",
+    "TransactionDescription",
+    "TransactionHost",
+    "TransactionList",
+    "TransactionListing",
+    "TxnMarker",
+]
+
+
+class ProducerResult(NamedTuple):
+    """``stamp`` is the producer's from now on; ``NO_PRODUCER`` with an error."""
+
+    error: Error
+    stamp: ProducerStamp = NO_PRODUCER
+
+
+class TransactionListing(NamedTuple):
+    transactional_id: str
+    producer_id: int
+    state: TransactionState
+
+
+class TransactionList(NamedTuple):
+    """``unknown_states`` are the state filters that name no state; they match nothing."""
+
+    error: Error
+    unknown_states: tuple[str, ...] = ()
+    transactions: tuple[TransactionListing, ...] = ()
+
+
+class TransactionDescription(NamedTuple):
+    """``partitions`` of a transaction that is being completed are those that have no marker yet."""
+
+    error: Error
+    transactional_id: str
+    stamp: ProducerStamp = NO_PRODUCER
+    state: TransactionState | None = None
+    timeout_ms: int = 0
+    start_ms: int = NO_TIMESTAMP
+    partitions: tuple[TopicPartition, ...] = ()
+
+
+class TransactionCoordinator:
+    """All transactional ids whose partition of ``__transaction_state`` this broker leads."""
+
+    def __init__(
+        self, host: TransactionHost, config: BrokerConfig, transaction_version: int = EPOCH_BUMP_VERSION
+    ) -> None:
+        """:param transaction_version: the finalized level of the feature ``transaction.version``."""
+        self._host = host
+        self._config = config
+        self._transaction_version = transaction_version
+        self._sweeping = False
+        self.runtime: CoordinatorRuntime[TransactionShard] = CoordinatorRuntime(
+            host, TRANSACTION_STATE_TOPIC, config.transaction_state_log_num_partitions, self._new_shard
+        )
+
+    def _new_shard(self, partition: TopicPartition, epoch: int) -> TransactionShard:
+        return TransactionShard(
+            self._host, self.runtime.write, partition, epoch, self._transaction_version, self._start_sweeps
+        )
+
+    # -- sweeps --------------------------------------------------------------------------------------------------
+
+    def _start_sweeps(self, now_ms: int) -> None:
+        """From the first loaded partition on, look for timeouts and idle ids at the configured intervals."""
+        if not self._sweeping:
+            self._sweeping = True
+            timeouts = self._config.transaction_abort_timed_out_transaction_cleanup_interval_ms
+            self._every(timeouts, now_ms, lambda shard, at_ms: shard.abort_timed_out(at_ms))
+            idle_ms = self._config.transactional_id_expiration_ms
+            expiry = self._config.transaction_remove_expired_transaction_cleanup_interval_ms
+            self._every(expiry, now_ms, lambda shard, at_ms: shard.remove_expired(idle_ms, at_ms))
+
+    def _every(self, interval_ms: int, now_ms: int, sweep: Callable[[TransactionShard, int], None]) -> None:
+        def fire(at_ms: int) -> None:
+            for shard in list(self.runtime.shards()):
+                sweep(shard, at_ms)
+            self._host.timers.schedule(at_ms + interval_ms, fire)
+
+        self._host.timers.schedule(now_ms + interval_ms, fire)
+
+    # -- producers -----------------------------------------------------------------------------------------------
+
+    def init_producer_id(
+        self, transactional_id: str | None, timeout_ms: int, expected: ProducerStamp, now_ms: int
+    ) -> Deferred[ProducerResult]:
+        """A producer id and epoch; with a transactional id the former producer is fenced and its transaction aborted.
+
+        CONCURRENT_TRANSACTIONS while that abort is under way: ask again. ``expected`` is the stamp of a producer that
+        goes on after an error (KIP-360), or ``NO_PRODUCER``.
+        """
+        if transactional_id is None:
+            allocated = self._host.allocate_producer_id()
+            deferred = allocated if isinstance(allocated, Deferred) else Deferred.of(allocated)
+            return deferred.map(_new_producer)
+        if not transactional_id:
+            return Deferred.of(ProducerResult(Error.INVALID_REQUEST))
+        if not 0 < timeout_ms <= self._config.transaction_max_timeout_ms:
+            return Deferred.of(ProducerResult(Error.INVALID_TRANSACTION_TIMEOUT))
+        event = InitProducerId(transactional_id, timeout_ms, expected, self._transaction_version)
+        return self._submit(transactional_id, event, now_ms).map(_producer_result)
+
+    def add_partitions(
+        self,
+        transactional_id: str,
+        stamp: ProducerStamp,
+        partitions: Iterable[TopicPartition],
+        now_ms: int,
+        transaction_version: int,
+    ) -> Deferred[Error]:
+        """Put partitions into the producer's transaction, which begins with the first of them.
+
+        :param transaction_version: 2 when a partition's leader adds for the client (KIP-890 part 2), else 0.
+        """
+        event = AddPartitions(stamp, frozenset(partitions), transaction_version)
+        return self._submit(transactional_id, event, now_ms).map(_error_of)
+
+    def verify_partitions(
+        self, transactional_id: str, stamp: ProducerStamp, partitions: Iterable[TopicPartition], now_ms: int
+    ) -> Deferred[dict[TopicPartition, Error]]:
+        """Whether each partition is in the producer's transaction; TRANSACTION_ABORTABLE where it is not."""
+        asked = frozenset(partitions)
+
+        def verdicts(outcome: Outcome) -> dict[TopicPartition, Error]:
+            return {
+                partition: Error.TRANSACTION_ABORTABLE if partition in outcome.absent else outcome.error
+                for partition in sorted(asked)
+            }
+
+        return self._submit(transactional_id, VerifyPartitions(stamp, asked), now_ms).map(verdicts)
+
+    def end_txn(
+        self, transactional_id: str, stamp: ProducerStamp, commit: bool, now_ms: int, transaction_version: int
+    ) -> Deferred[ProducerResult]:
+        """Commit or abort. Answered once the decision is committed; the markers follow.
+
+        :param transaction_version: 2 for EndTxn 5, whose answer holds the stamp of the next transaction; else 0.
+        """
+        bump = transaction_version >= EPOCH_BUMP_VERSION
+        event: Event = EndTxnAndBump(stamp, commit) if bump else EndTxn(stamp, commit)
+        return self._submit(transactional_id, event, now_ms).map(_producer_result)
+
+    def _submit(self, transactional_id: str, event: Event, now_ms: int) -> Deferred[Outcome]:
+        if not transactional_id:
+            return Deferred.of(Outcome(Error.INVALID_REQUEST))
+        shard = self.runtime.shard_for(transactional_id)
+        if isinstance(shard, Error):
+            return Deferred.of(Outcome(shard))
+        return shard.submit(transactional_id, event, now_ms)
+
+    # -- operators -----------------------------------------------------------------------------------------------
+
+    def describe(self, transactional_id: str) -> TransactionDescription:
+        """One id's state, or TRANSACTIONAL_ID_NOT_FOUND."""
+        if not transactional_id:
+            return TransactionDescription(Error.INVALID_REQUEST, transactional_id)
+        shard = self.runtime.shard_for(transactional_id)
+        if isinstance(shard, Error):
+            return TransactionDescription(shard, transactional_id)
+        entry = shard.entry(transactional_id)
+        if entry is None:
+            return TransactionDescription(Error.TRANSACTIONAL_ID_NOT_FOUND, transactional_id)
+        txn = entry.txn
+        return TransactionDescription(
+            Error.NONE,
+            transactional_id,
+            txn.stamp,
+            txn.state,
+            txn.timeout_ms,
+            txn.start_ms,
+            tuple(sorted(entry.unmarked if txn.state in PREPARED else txn.partitions)),
+        )
+
+    def list(
+        self,
+        now_ms: int,
+        *,
+        states: Sequence[str] = (),
+        producer_ids: Sequence[int] = (),
+        duration_ms: int = -1,
+        pattern: str | None = None,
+    ) -> TransactionList:
+        """The ids that pass every filter; an empty filter passes all.
+
+        :param duration_ms: at least 0: only transactions that began longer ago than that.
+        :param pattern: a regular expression for the whole id; INVALID_REGULAR_EXPRESSION where it is none.
+        """
+        if self.runtime.loading:
+            return TransactionList(Error.COORDINATOR_LOAD_IN_PROGRESS)
+        try:
+            matcher = re.compile(pattern) if pattern else None
+        except re.error:
+            return TransactionList(Error.INVALID_REGULAR_EXPRESSION)
+        wanted = {TransactionState.from_label(label) for label in states}
+        unknown = tuple(label for label in states if TransactionState.from_label(label) is None)
+
+        def passes(txn: Txn) -> bool:
+            return (
+                (not producer_ids or txn.producer_id in producer_ids)
+                and (not states or txn.state in wanted)
+                and (duration_ms < 0 or now_ms - txn.start_ms > duration_ms)
+                and (matcher is None or matcher.fullmatch(txn.transactional_id) is not None)
+            )
+
+        found = tuple(
+            TransactionListing(entry.txn.transactional_id, entry.txn.producer_id, entry.txn.state)
+            for shard in self.runtime.shards()
+            for entry in shard.entries()
+            if passes(entry.txn)
+        )
+        return TransactionList(Error.NONE, unknown, found)
+
+
+def _new_producer(producer_id: int) -> ProducerResult:
+    if producer_id == NO_PRODUCER_ID:
+        return ProducerResult(Error.COORDINATOR_LOAD_IN_PROGRESS)
+    return ProducerResult(Error.NONE, ProducerStamp(producer_id, 0))
+
+
+def _error_of(outcome: Outcome) -> Error:
+    return outcome.error
+
+
+def _producer_result(outcome: Outcome) -> ProducerResult:
+    return ProducerResult(outcome.error, outcome.stamp if outcome.error is Error.NONE else NO_PRODUCER)

@@ -1,0 +1,34 @@
+"""What the transaction coordinator needs of the broker that it lives in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from oncelog.coordinator.runtime import CoordinatorHost
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.types import ProducerStamp, TopicPartition
+
+
+class TxnMarker(NamedTuple):
+    """The end of one producer's transaction, to be written to each of ``partitions`` (WriteTxnMarkers)."""
+
+    stamp: ProducerStamp
+    commit: bool
+    coordinator_epoch: int
+    transaction_version: int
+    partitions: tuple[TopicPartition, ...]
+
+
+class TransactionHost(CoordinatorHost, Protocol):
+    def allocate_producer_id(self) -> Deferred[int] | int:
+        """A producer id that this cluster never gave away before; -1 where none can be had now."""
+        ...
+
+    def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
+        """Resolves once the outcome of each partition is known; NONE means that its marker is committed."""
+        ...
+
+    def topic_partitions(self, topic: str) -> int | None:
+        """How many partitions, or None if there is no such topic: a deleted partition needs no marker."""
+        ...

@@ -1,0 +1,366 @@
+"""One partition of ``__transaction_state``: its transactional ids, and how each decision is carried out.
+
+Made by ``coordinator`` through the runtime. The rules decide; here the value is written and applied, the answer waits
+until it is committed, and what must follow follows:
+
+    Prepare* committed -> answer EndTxn -> markers, retried until all are committed -> Complete* written
+
+Invariants
+- No marker is sent before its Prepare* is committed, no Complete* is written before all markers are: a crash at any
+  point leaves either an open transaction, which the producer or its timeout ends, or a prepared one, which ``loaded``
+  finishes with the new coordinator epoch.
+- State is applied when it is appended. What is decided on it is logged after it, so its answer, which waits for its own
+  commit, never outruns what it builds on. An answer without a write waits for the last write of its id.
+- A request that would be told CONCURRENT_TRANSACTIONS because a transaction is being completed waits for that, at most
+  ``PARK_LIMIT_MS``, instead of sending the client into its back-off: to a client this is a faster completion.
+
+Source: Kafka's ``TransactionStateManager``, ``TransactionMarkerChannelManager`` and its completion handler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple, Protocol
+
+from oncelog.coordinator.runtime import CoordinatorRecord, LoggedMarker, LoggedRecord
+from oncelog.coordinator.transaction import records
+from oncelog.coordinator.transaction.host import TransactionHost, TxnMarker
+from oncelog.coordinator.transaction.rules import (
+    Decision,
+    EndTxnAndBump,
+    Event,
+    Expire,
+    InitProducerId,
+    MarkersWritten,
+    Timeout,
+    decide,
+)
+from oncelog.coordinator.transaction.states import EXPIRABLE, PREPARED, TransactionState, Txn
+from oncelog.deferred import Deferred
+from oncelog.errors import Error, InvariantError
+from oncelog.timers import Timer
+from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerStamp, TopicPartition
+
+PARK_LIMIT_MS: Final = 250
+"""How long a request waits for the markers of the transaction before it; then CONCURRENT_TRANSACTIONS."""
+RETRY_MS: Final = 100
+"""Pause before markers or a record are tried again."""
+TOMBSTONE_BATCH_BYTES: Final = 16_384
+"""Keys in one batch of tombstones (Kafka's first buffer size for it)."""
+
+LOG_ERRORS: Final[Mapping[Error, Error]] = {
+    Error.UNKNOWN_TOPIC_OR_PARTITION: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.REQUEST_TIMED_OUT: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_LEADER_OR_FOLLOWER: Error.NOT_COORDINATOR,
+    Error.KAFKA_STORAGE_ERROR: Error.NOT_COORDINATOR,
+    Error.MESSAGE_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
+    Error.RECORD_LIST_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
+}
+"""What a client is told when the record of its request could not be written."""
+
+MARKER_DONE: Final = frozenset({Error.NONE, Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, Error.UNSUPPORTED_VERSION})
+"""The partition needs no marker any more; one that cannot hold markers cannot hold transactional records."""
+MARKER_CANCELLED: Final = frozenset({Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED})
+"""Another coordinator, or another producer, took over: this one stops. Every other error is tried again."""
+
+
+class Outcome(NamedTuple):
+    """The answer to an event; ``absent`` are the partitions of VerifyPartitions that are not in the transaction."""
+
+    error: Error
+    stamp: ProducerStamp = NO_PRODUCER
+    absent: tuple[TopicPartition, ...] = ()
+
+
+class Write(Protocol):
+    def __call__(
+        self, partition: TopicPartition, records: Sequence[CoordinatorRecord], now_ms: int
+    ) -> Deferred[Error]: ...
+
+
+@dataclass(slots=True, eq=False)
+class _Request:
+    transactional_id: str
+    event: Event
+    now_ms: int
+    outcome: Deferred[Outcome] = field(default_factory=Deferred)
+    give_up: Timer | None = None
+
+
+_SETTLED: Final = Deferred.of(Error.NONE)
+
+
+@dataclass(slots=True)
+class Entry:
+    """A transactional id: its state, what its completion still waits for, and who waits for that."""
+
+    txn: Txn
+    unmarked: frozenset[TopicPartition] = frozenset()
+    parked: list[_Request] = field(default_factory=list)
+    last_write: Deferred[Error] = _SETTLED
+
+
+class TransactionShard:
+    """The state of one partition, for as long as this broker leads it with ``coordinator_epoch``."""
+
+    def __init__(
+        self,
+        host: TransactionHost,
+        write: Write,
+        partition: TopicPartition,
+        coordinator_epoch: int,
+        transaction_version: int,
+        on_loaded: Callable[[int], None],
+    ) -> None:
+        """:param on_loaded: called with the time once the log is replayed, before anything is done about it."""
+        self._on_loaded = on_loaded
+        self._host = host
+        self._write_records = write
+        self._partition = partition
+        self._coordinator_epoch = coordinator_epoch
+        self._transaction_version = transaction_version
+        self._value_version = records.value_version(transaction_version)
+        self._entries: dict[str, Entry] = {}
+        self._being_written: dict[bytes, Txn] = {}
+        self._leading = True
+
+    # -- Shard -------------------------------------------------------------------------------------------------
+
+    def replay(self, record: LoggedRecord) -> None:
+        """Apply a record. One that is just being written is at hand, with what the log does not keep of it."""
+        transactional_id = records.decode_key(record.key)
+        if transactional_id is None:
+            return
+        if record.value is None:
+            self._entries.pop(transactional_id, None)
+            return
+        txn = self._being_written.get(record.key) or records.decode_value(transactional_id, record.value)
+        entry = self._entries.get(transactional_id)
+        if entry is None:
+            self._entries[transactional_id] = Entry(txn)
+        else:
+            entry.txn = txn
+
+    def replay_marker(self, marker: LoggedMarker) -> None:
+        raise InvariantError(f"{self._partition} holds a transaction marker at offset {marker.offset}")
+
+    def loaded(self, now_ms: int) -> None:
+        """Finish every prepared transaction; open ones go on until their producer or their timeout ends them."""
+        self._on_loaded(now_ms)
+        for entry in list(self._entries.values()):
+            if entry.txn.state in PREPARED:
+                self._send_markers(entry.txn, entry.txn.partitions, now_ms)
+
+    def unloaded(self) -> None:
+        self._leading = False
+        for entry in self._entries.values():
+            parked, entry.parked = entry.parked, []
+            for request in parked:
+                self._unpark(request)
+                request.outcome.resolve(Outcome(Error.NOT_COORDINATOR))
+
+    # -- requests ----------------------------------------------------------------------------------------------
+
+    def submit(self, transactional_id: str, event: Event, now_ms: int) -> Deferred[Outcome]:
+        """Decide, write, and answer once that is committed."""
+        request = _Request(transactional_id, event, now_ms)
+        self._attempt(request)
+        return request.outcome
+
+    def txn(self, transactional_id: str) -> Txn | None:
+        entry = self._entries.get(transactional_id)
+        return None if entry is None else entry.txn
+
+    def entries(self) -> Iterator[Entry]:
+        """Every id with its state; partitions of a prepared transaction that have no marker yet are ``unmarked``."""
+        yield from self._entries.values()
+
+    def entry(self, transactional_id: str) -> Entry | None:
+        return self._entries.get(transactional_id)
+
+    def abort_timed_out(self, now_ms: int) -> None:
+        """Abort transactions that are open for longer than their timeout; their producers are fenced."""
+        for txn in [entry.txn for entry in self._entries.values() if entry.txn.state is TransactionState.ONGOING]:
+            self.submit(txn.transactional_id, Timeout(self._transaction_version), now_ms)
+
+    def remove_expired(self, idle_ms: int, now_ms: int) -> None:
+        """Write tombstones for ids without a transaction that were idle for ``idle_ms``."""
+        expire = Expire(idle_ms)
+        batch: list[CoordinatorRecord] = []
+        size = 0
+        for txn in [entry.txn for entry in self._entries.values() if entry.txn.state in EXPIRABLE]:
+            if decide(txn, expire, now_ms).forget:
+                batch.append(CoordinatorRecord(records.encode_key(txn.transactional_id), None))
+                size += len(batch[-1].key)
+                if size >= TOMBSTONE_BATCH_BYTES:
+                    self._write_records(self._partition, batch, now_ms)
+                    batch, size = [], 0
+        if batch:
+            self._write_records(self._partition, batch, now_ms)
+
+    def _attempt(self, request: _Request) -> None:
+        entry = self._entries.get(request.transactional_id)
+        decision = decide(None if entry is None else entry.txn, request.event, request.now_ms)
+        if decision.needs_producer_id:
+            self._with_producer_id(request)
+        elif decision.value is not None:
+            self._persist(decision.value, request.now_ms, lambda error: self._answer(request, decision, error))
+        elif entry is None:
+            self._answer(request, decision, Error.NONE)
+        elif decision.error is Error.CONCURRENT_TRANSACTIONS:
+            self._park(entry, request)
+        elif decision.error is Error.NONE:
+            entry.last_write.then(lambda error: self._answer(request, decision, self._told(error)))
+        else:
+            self._answer(request, decision, Error.NONE)
+
+    def _answer(self, request: _Request, decision: Decision, write_error: Error) -> None:
+        if write_error is not Error.NONE:
+            request.outcome.resolve(Outcome(write_error))
+        else:
+            request.outcome.resolve(Outcome(decision.error, decision.stamp, decision.absent))
+
+    def _with_producer_id(self, request: _Request) -> None:
+        """Ask for a producer id and decide again on the state that there is by then."""
+
+        def allocated(producer_id: int) -> None:
+            event = request.event
+            if not self._leading:
+                request.outcome.resolve(Outcome(Error.NOT_COORDINATOR))
+            elif producer_id == NO_PRODUCER_ID:
+                request.outcome.resolve(Outcome(Error.COORDINATOR_LOAD_IN_PROGRESS))
+            elif isinstance(event, InitProducerId | EndTxnAndBump | Timeout):
+                request.event = replace(event, fresh_producer_id=producer_id)
+                self._attempt(request)
+            else:
+                raise InvariantError(f"{type(event).__name__} asked for a producer id, which it cannot use")
+
+        producer_id = self._host.allocate_producer_id()
+        if isinstance(producer_id, Deferred):
+            producer_id.then(allocated)
+        else:
+            allocated(producer_id)
+
+    # -- waiting for a completion --------------------------------------------------------------------------------
+
+    def _park(self, entry: Entry, request: _Request) -> None:
+        def give_up(_: int) -> None:
+            entry.parked.remove(request)
+            request.outcome.resolve(Outcome(Error.CONCURRENT_TRANSACTIONS))
+
+        request.give_up = self._host.timers.schedule(request.now_ms + PARK_LIMIT_MS, give_up)
+        entry.parked.append(request)
+
+    @staticmethod
+    def _unpark(request: _Request) -> None:
+        if request.give_up is not None:
+            request.give_up.cancel()
+
+    def _decide_parked(self, entry: Entry) -> None:
+        """Those who waited, in the order in which they came, on the state that there is now."""
+        parked, entry.parked = entry.parked, []
+        for request in parked:
+            self._unpark(request)
+            self._attempt(request)
+
+    # -- writing -------------------------------------------------------------------------------------------------
+
+    def _persist(self, value: Txn, now_ms: int, answer: Callable[[Error], None]) -> bool:
+        """Append and apply ``value``; False where nothing was appended. ``answer`` hears when it is committed, or why not.
+
+        What was appended but not committed is applied all the same; it is written again until it is committed, so that
+        an answer which needs no write of its own does not rest on a state that a crash may take back.
+        """
+        key = records.encode_key(value.transactional_id)
+        record = CoordinatorRecord(key, records.encode_value(value, self._value_version))
+        self._being_written[key] = value
+        committed = self._write_records(self._partition, [record], now_ms)
+        del self._being_written[key]
+        entry = self._entries.get(value.transactional_id)
+        appended = entry is not None and entry.txn is value
+        if entry is not None and appended:
+            entry.last_write = committed
+
+        def settled(error: Error) -> None:
+            told = self._told(error)
+            answer(told)
+            if not self._current(value):
+                return
+            if told is Error.NONE:
+                if value.state in PREPARED:
+                    self._send_markers(value, value.partitions, now_ms)
+            elif told is Error.COORDINATOR_NOT_AVAILABLE and appended:
+                self._later(value, now_ms, lambda at_ms: self._persist(value, at_ms, _nobody))
+
+        committed.then(settled)
+        return appended
+
+    def _told(self, error: Error) -> Error:
+        """A log's error as clients of the coordinator know it; NOT_COORDINATOR after the leadership is gone."""
+        return LOG_ERRORS.get(error, error) if self._leading else Error.NOT_COORDINATOR
+
+    def _current(self, value: Txn) -> bool:
+        """Whether this broker still coordinates and nothing was applied after ``value``."""
+        return self._leading and self.txn(value.transactional_id) is value
+
+    def _later(self, value: Txn, now_ms: int, action: Callable[[int], object]) -> None:
+        def retry(at_ms: int) -> None:
+            if self._current(value):
+                action(at_ms)
+
+        self._host.timers.schedule(now_ms + RETRY_MS, retry)
+
+    # -- completing a prepared transaction -----------------------------------------------------------------------
+
+    def _send_markers(self, txn: Txn, partitions: Iterable[TopicPartition], now_ms: int) -> None:
+        """Send markers to ``partitions`` as far as they still exist; none left: the transaction is complete."""
+        entry = self._entries[txn.transactional_id]
+        unmarked = tuple(sorted(partition for partition in partitions if self._exists(partition)))
+        entry.unmarked = frozenset(unmarked)
+        if not unmarked:
+            self._complete(txn, now_ms)
+            return
+        marker = TxnMarker(
+            stamp=txn.stamp,
+            commit=txn.state is TransactionState.PREPARE_COMMIT,
+            coordinator_epoch=self._coordinator_epoch,
+            transaction_version=txn.client_transaction_version,
+            partitions=unmarked,
+        )
+        self._host.write_marker(marker, now_ms).then(lambda errors: self._markers_written(txn, errors, now_ms))
+
+    def _exists(self, partition: TopicPartition) -> bool:
+        count = self._host.topic_partitions(partition.topic)
+        return count is not None and partition.partition < count
+
+    def _markers_written(self, txn: Txn, errors: Mapping[TopicPartition, Error], now_ms: int) -> None:
+        if not self._current(txn):
+            return
+        entry = self._entries[txn.transactional_id]
+        entry.unmarked = frozenset(partition for partition, error in errors.items() if error not in MARKER_DONE)
+        if any(error in MARKER_CANCELLED for error in errors.values()):
+            return
+        if entry.unmarked:
+            self._later(txn, now_ms, lambda at_ms: self._send_markers(txn, entry.unmarked, at_ms))
+        else:
+            self._complete(txn, now_ms)
+
+    def _complete(self, txn: Txn, now_ms: int) -> None:
+        """Write Complete* and let those in who wait: what they write is logged after it."""
+        value = decide(txn, MarkersWritten(), now_ms).value
+        if value is None:
+            raise InvariantError(f"no value completes state {txn.state.label} of {txn.transactional_id!r}")
+
+        def written(error: Error) -> None:
+            if error is Error.COORDINATOR_NOT_AVAILABLE and self._current(txn):
+                self._later(txn, now_ms, lambda at_ms: self._complete(txn, at_ms))
+
+        if self._persist(value, now_ms, written):
+            self._decide_parked(self._entries[txn.transactional_id])
+
+
+def _nobody(error: Error) -> None:
+    """Whoever asked was answered at the first attempt."""

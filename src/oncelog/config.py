@@ -440,6 +440,8 @@ class BrokerConfig:
     """Property to text as the broker was started, what has no field included."""
     dynamic: Mapping[str, str] = field(default_factory=dict, hash=False)
     """What AlterConfigs laid over it."""
+    started: BrokerConfig | None = field(default=None, hash=False, compare=False, repr=False)
+    """The configuration before AlterConfigs; None where there is no change."""
 
     def text(self, name: str) -> str | None:
         """The effective text of any broker property of Kafka, in force or not; None where it has no value."""
@@ -447,15 +449,15 @@ class BrokerConfig:
         if f is not None:
             value = getattr(self, f.name)
             known = broker_properties().get(name)
-            unset = value in ("", ()) and (known is None or known.default is None)
-            return None if unset else render(value)
+            return None if known is not None and known.default is None and value == f.default else render(value)
         known = broker_properties()[name]
         given = self.dynamic.get(name, self.static.get(name))
         return known.default if given is None else render(known.parse(given))
 
     def with_dynamic(self, dynamic: Mapping[str, str]) -> BrokerConfig:
-        """This configuration, with which the broker was started, under what AlterConfigs set since; checked."""
-        return replace(parse_broker(dynamic, self), static=self.static, dynamic=dict(dynamic))
+        """What the broker was started with under ``dynamic``, all that AlterConfigs has set; checked."""
+        started = self.started or self
+        return replace(parse_broker(dynamic, started), static=started.static, dynamic=dict(dynamic), started=started)
 
 
 _HOUR_MS, _MINUTE_MS = 3_600_000, 60_000

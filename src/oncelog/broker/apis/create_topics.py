@@ -1,0 +1,182 @@
+"""CreateTopics (key 19), versions 2-7.
+
+Version 5 answers partition count, replication factor and effective configuration, 7 the topic id. The checks come in
+Kafka's order with Kafka's messages: whole request, name, collision, overrides, then partitions and replicas.
+Sources: Kafka's ``ControllerApis.createTopics`` and
+``ReplicationControlManager.createTopics``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from oncelog.broker.apis.describe_configs import layers_of
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error, KafkaError, StorageError
+from oncelog.metadata.descriptions import topic_entries
+from oncelog.metadata.identity import ZERO_ID
+from oncelog.metadata.topic_rules import CLUSTER_METADATA_TOPIC, colliding_topic, name_refusal, overrides_refusal
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
+from oncelog.protocol.generated.create_topics_response import (
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsResponse,
+)
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.CREATE_TOPICS
+VERSIONS = (2, 7)
+
+MAX_PARTITIONS_OF_A_REQUEST = 10_000
+"""Kafka's ``MAX_PARTITIONS_PER_BATCH``; each topic counts as one more record of the same bound."""
+
+
+def handle(broker: Broker, context: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    counts = Counter(topic.name for topic in request.topics)
+    wanted = [topic for topic in request.topics if counts[topic.name] == 1 and topic.name != CLUSTER_METADATA_TOPIC]
+    too_many = _too_many(wanted)
+    if too_many is not None:
+        results = [_refused(topic.name, Error.POLICY_VIOLATION, too_many) for topic in wanted]
+    else:
+        results = [_create(broker, context, topic, validate_only=request.validate_only) for topic in wanted]
+    for name, count in counts.items():
+        if count > 1:
+            results.append(_refused(name, Error.INVALID_REQUEST, "Duplicate topic name."))
+        elif name == CLUSTER_METADATA_TOPIC:
+            prohibited = f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited."
+            results.append(_refused(name, Error.INVALID_REQUEST, prohibited))
+    return CreateTopicsResponse(topics=results)
+
+
+def _too_many(topics: list[CreatableTopic]) -> str | None:
+    partitions = sum(len(topic.assignments) or topic.num_partitions for topic in topics)
+    if partitions > MAX_PARTITIONS_OF_A_REQUEST:
+        return "Excessively large number of partitions per request."
+    if partitions + len(topics) > MAX_PARTITIONS_OF_A_REQUEST:
+        return "Unable to perform excessively large batch operation."
+    return None
+
+
+def _create(
+    broker: Broker, context: RequestContext, topic: CreatableTopic, *, validate_only: bool
+) -> CreatableTopicResult:
+    values = {config.name: config.value for config in topic.configs}
+    refusal = refusal_of_topic(broker, topic, values)
+    if refusal is not None:
+        return _refused(topic.name, *refusal)
+    overrides = {name: value for name, value in values.items() if value is not None}
+    partitions = len(topic.assignments) or (
+        broker.config.num_partitions if topic.num_partitions == -1 else topic.num_partitions
+    )
+    topic_id = ZERO_ID
+    if not validate_only:
+        try:
+            topic_id = broker.create_topic(topic.name, partitions, overrides, context.now_ms).topic_id
+        except KafkaError as error:
+            return _refused(topic.name, error.error, str(error))
+        except StorageError as error:
+            return _refused(topic.name, Error.KAFKA_STORAGE_ERROR, str(error))
+    return CreatableTopicResult(
+        name=topic.name,
+        topic_id=topic_id,
+        error_code=Error.NONE,
+        error_message=None,
+        num_partitions=partitions,
+        replication_factor=1,
+        configs=_configs(broker, overrides),
+    )
+
+
+def refusal_of_topic(
+    broker: Broker, topic: CreatableTopic, values: Mapping[str, str | None]
+) -> tuple[Error, str] | None:
+    """Kafka's error and message for a topic that cannot be made."""
+    message = name_refusal(topic.name)
+    if message is not None:
+        return Error.INVALID_TOPIC_EXCEPTION, message
+    if broker.metadata.topic(topic.name) is not None:
+        return Error.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists."
+    other = colliding_topic(topic.name, (info.name for info in broker.metadata.topics()))
+    if other is not None:
+        return Error.INVALID_TOPIC_EXCEPTION, f"Topic '{topic.name}' collides with existing topic: {other}"
+    message = overrides_refusal(values, broker.metadata.topic_defaults)
+    if message is not None:
+        return Error.INVALID_CONFIG, message
+    if topic.assignments:
+        return _refusal_of_assignments(broker, topic)
+    if topic.replication_factor < -1 or topic.replication_factor == 0:
+        return (
+            Error.INVALID_REPLICATION_FACTOR,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        )
+    if topic.num_partitions < -1 or topic.num_partitions == 0:
+        return Error.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
+    replicas = broker.config.default_replication_factor if topic.replication_factor == -1 else topic.replication_factor
+    if replicas > 1:
+        return (
+            Error.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {replicas} time(s): The target replication factor of {replicas} "
+            f"cannot be reached because only 1 broker(s) are registered or some brokers have all their log "
+            f"directories cordoned.",
+        )
+    return None
+
+
+def _refusal_of_assignments(broker: Broker, topic: CreatableTopic) -> tuple[Error, str] | None:
+    set_too = "A manual partition assignment was specified, but"
+    if topic.replication_factor != -1:
+        return Error.INVALID_REQUEST, f"{set_too} replication factor was not set to -1."
+    if topic.num_partitions != -1:
+        return Error.INVALID_REQUEST, f"{set_too} numPartitions was not set to -1."
+    seen = set()
+    for assignment in topic.assignments:
+        if assignment.partition_index in seen:
+            return (
+                Error.INVALID_REPLICA_ASSIGNMENT,
+                f"Found multiple manual partition assignments for partition {assignment.partition_index}",
+            )
+        seen.add(assignment.partition_index)
+        message = refusal_of_replicas(broker, assignment.broker_ids)
+        if message is not None:
+            return Error.INVALID_REPLICA_ASSIGNMENT, message
+    if seen != set(range(len(seen))):
+        return (
+            Error.INVALID_REPLICA_ASSIGNMENT,
+            "partitions should be a consecutive 0-based integer sequence",
+        )
+    return None
+
+
+def refusal_of_replicas(broker: Broker, broker_ids: list[int]) -> str | None:
+    """Kafka's message for replicas that a partition cannot have."""
+    if not broker_ids:
+        return "The manual partition assignment includes an empty replica list."
+    for position, broker_id in enumerate(sorted(broker_ids)):
+        if broker_id != broker.node.node_id:
+            return f"The manual partition assignment includes broker {broker_id}, but no such broker is registered."
+        if position:
+            return f"The manual partition assignment includes the broker {broker_id} more than once."
+    return None
+
+
+def _configs(broker: Broker, overrides: Mapping[str, str]) -> list[CreatableTopicConfigs]:
+    """The effective configuration; an override is shown as it was given."""
+    return [
+        CreatableTopicConfigs(
+            name=entry.name,
+            value=overrides.get(entry.name, entry.value),
+            read_only=False,
+            config_source=entry.source,
+            is_sensitive=False,
+        )
+        for entry in topic_entries(layers_of(broker), overrides)
+    ]
+
+
+def _refused(name: str, error: Error, message: str) -> CreatableTopicResult:
+    return CreatableTopicResult(name=name, error_code=error, error_message=message, configs=[])

@@ -1,0 +1,88 @@
+"""DeleteTopics (key 20), versions 1-6.
+
+Names to version 5, names or topic ids in 6; 5 brings messages. A topic is gone when the answer leaves; its files go
+later. Source: Kafka's ``ControllerApis.deleteTopics``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error, StorageError
+from oncelog.metadata.identity import ZERO_ID
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from oncelog.protocol.generated.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.DELETE_TOPICS
+VERSIONS = (1, 6)
+
+UNKNOWN_NAME = "This server does not host this topic-partition."
+UNKNOWN_ID = "This server does not host this topic ID."
+
+
+def handle(broker: Broker, context: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    asked = [DeleteTopicState(name=name) for name in request.topic_names] + list(request.topics)
+    if not broker.config.delete_topic_enable:
+        error = Error.INVALID_REQUEST if context.api_version < 3 else Error.TOPIC_DELETION_DISABLED
+        return DeleteTopicsResponse(
+            responses=[_result(topic.name, topic.topic_id, error, "Topic deletion is disabled.") for topic in asked]
+        )
+    results: list[DeletableTopicResult] = []
+    names = Counter[str]()
+    ids = Counter[bytes]()
+    for topic in asked:
+        if topic.name is not None and topic.topic_id != ZERO_ID:
+            both = "You may not specify both topic name and topic id."
+            results.append(_result(topic.name, topic.topic_id, Error.INVALID_REQUEST, both))
+        elif topic.name is not None:
+            names[topic.name] += 1
+        elif topic.topic_id != ZERO_ID:
+            ids[topic.topic_id] += 1
+        else:
+            neither = "Neither topic name nor id were specified."
+            results.append(_result(None, ZERO_ID, Error.INVALID_REQUEST, neither))
+    results += _delete_all(broker, context.now_ms, names, ids)
+    return DeleteTopicsResponse(responses=results)
+
+
+def _delete_all(broker: Broker, now_ms: int, names: Counter[str], ids: Counter[bytes]) -> list[DeletableTopicResult]:
+    results: list[DeletableTopicResult] = []
+    found: dict[bytes, str] = {}
+    for topic_id, count in ids.items():
+        info = broker.metadata.topic_by_id(topic_id)
+        if count > 1:
+            results.append(_result(None, topic_id, Error.INVALID_REQUEST, "Duplicate topic id."))
+        elif info is None:
+            results.append(_result(None, topic_id, Error.UNKNOWN_TOPIC_ID, UNKNOWN_ID))
+        else:
+            found[topic_id] = info.name
+    for name, count in names.items():
+        info = broker.metadata.topic(name)
+        if count > 1:
+            results.append(_result(name, ZERO_ID, Error.INVALID_REQUEST, "Duplicate topic name."))
+        elif info is None:
+            results.append(_result(name, ZERO_ID, Error.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_NAME))
+        elif ids[info.topic_id]:
+            found.pop(info.topic_id, None)
+            twice = "The provided topic name maps to an ID that was already supplied."
+            results.append(_result(name, info.topic_id, Error.INVALID_REQUEST, twice))
+        else:
+            found[info.topic_id] = name
+    for topic_id, name in found.items():
+        try:
+            broker.delete_topic(name, now_ms)
+        except StorageError as error:
+            results.append(_result(name, topic_id, Error.KAFKA_STORAGE_ERROR, str(error)))
+        else:
+            results.append(_result(name, topic_id, Error.NONE, None))
+    return results
+
+
+def _result(name: str | None, topic_id: bytes, error: Error, message: str | None) -> DeletableTopicResult:
+    return DeletableTopicResult(name=name, topic_id=topic_id, error_code=error, error_message=message)

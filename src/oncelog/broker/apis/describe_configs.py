@@ -1,0 +1,139 @@
+"""DescribeConfigs (key 32), versions 1-4: settings of topics, this broker, its loggers, groups and client metrics.
+
+Version 3 brings types and documentation. Each value comes with the sources it could have had, the strongest first.
+Source: Kafka's ``ConfigHelper``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from oncelog.broker import loggers
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error
+from oncelog.metadata.descriptions import (
+    BrokerLayers,
+    ConfigSource,
+    Entry,
+    broker_entries,
+    client_metrics_entries,
+    default_broker_entries,
+    group_entries,
+    topic_entries,
+)
+from oncelog.metadata.store import ResourceType
+from oncelog.metadata.topic_rules import name_refusal
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from oncelog.protocol.generated.describe_configs_response import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.DESCRIBE_CONFIGS
+VERSIONS = (1, 4)
+
+UNKNOWN_RESOURCE_TYPE = (
+    "This most likely occurs because of a request being malformed by the client library or the message was sent "
+    "to an incompatible broker. See the broker logs for more details."
+)
+
+
+def handle(broker: Broker, context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    return DescribeConfigsResponse(results=[_describe(broker, request, resource) for resource in request.resources])
+
+
+def layers_of(broker: Broker) -> BrokerLayers:
+    """The sources of this broker's settings as of now."""
+    store = broker.metadata
+    return BrokerLayers(
+        broker.config,
+        store.dynamic_config(ResourceType.BROKER, str(broker.node.node_id)),
+        store.dynamic_config(ResourceType.BROKER, ""),
+    )
+
+
+def _describe(
+    broker: Broker, request: DescribeConfigsRequest, resource: DescribeConfigsResource
+) -> DescribeConfigsResult:
+    result = DescribeConfigsResult(
+        error_code=Error.NONE,
+        error_message="",
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )
+    found = _entries(broker, resource)
+    if isinstance(found, tuple):
+        result.error_code, result.error_message = found
+        return result
+    keys = set(resource.configuration_keys or ())
+    result.configs = [_shown(entry, request) for entry in found if not keys or entry.name in keys]
+    return result
+
+
+def _entries(broker: Broker, resource: DescribeConfigsResource) -> Iterable[Entry] | tuple[Error, str]:
+    """The settings of a resource, or why it has none."""
+    name = resource.resource_name
+    match resource.resource_type:
+        case ResourceType.TOPIC:
+            refusal = name_refusal(name)
+            if refusal is not None:
+                return Error.INVALID_TOPIC_EXCEPTION, refusal
+            info = broker.metadata.topic(name)
+            if info is None:
+                return Error.UNKNOWN_TOPIC_OR_PARTITION, ""
+            return topic_entries(layers_of(broker), info.overrides)
+        case ResourceType.BROKER:
+            if not name:
+                return default_broker_entries(layers_of(broker))
+            return _refusal_of_broker(broker, name, " or empty string,") or broker_entries(layers_of(broker))
+        case ResourceType.BROKER_LOGGER:
+            if not name:
+                return Error.INVALID_REQUEST, "Broker id must not be empty"
+            return _refusal_of_broker(broker, name, "") or [
+                Entry(logger, level, ConfigSource.DYNAMIC_BROKER_LOGGER, (), 0, "")
+                for logger, level in loggers.levels().items()
+            ]
+        case ResourceType.CLIENT_METRICS:
+            if not name:
+                return Error.INVALID_REQUEST, "Client metrics subscription name must not be empty"
+            return client_metrics_entries(broker.metadata.dynamic_config(ResourceType.CLIENT_METRICS, name))
+        case ResourceType.GROUP:
+            if not name:
+                return Error.INVALID_REQUEST, "Group name must not be empty"
+            return group_entries(layers_of(broker), broker.metadata.dynamic_config(ResourceType.GROUP, name))
+        case _:
+            return Error.INVALID_REQUEST, UNKNOWN_RESOURCE_TYPE
+
+
+def _refusal_of_broker(broker: Broker, name: str, alternative: str) -> tuple[Error, str] | None:
+    node_id = broker.node.node_id
+    try:
+        asked = int(name)
+    except ValueError:
+        return Error.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
+    if asked == node_id:
+        return None
+    return Error.INVALID_REQUEST, f"Unexpected broker id, expected {node_id}{alternative} but received {name}"
+
+
+def _shown(entry: Entry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+    return DescribeConfigsResourceResult(
+        name=entry.name,
+        value=entry.value,
+        read_only=entry.read_only,
+        config_source=entry.source,
+        is_sensitive=entry.sensitive,
+        synonyms=[
+            DescribeConfigsSynonym(name=synonym.name, value=synonym.value, source=synonym.source)
+            for synonym in (entry.synonyms if request.include_synonyms else ())
+        ],
+        config_type=entry.kind,
+        documentation=entry.doc if request.include_documentation else None,
+    )

@@ -1,0 +1,142 @@
+"""Metadata (key 3), versions 0-13: the broker's address, topics, partitions and who leads them.
+
+Version 0 has no way to ask for no topic: its empty list means all, as null does from version 1. From 4 the client says
+whether a missing topic may be made; 7 brings leader epochs, 8 authorized operations (cluster's only to 10), 10 topic
+ids in answers, 12 topic ids in requests, 13 an error for the whole answer. A topic that is made here is answered at
+once, where a Kafka cluster answers UNKNOWN_TOPIC_OR_PARTITION until its controller has made it. Source: Kafka's
+``KafkaApis.handleTopicMetadataRequest``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error, StorageError
+from oncelog.metadata.identity import ZERO_ID
+from oncelog.metadata.store import TopicInfo
+from oncelog.metadata.topic_rules import colliding_topic, name_refusal
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.metadata_request import MetadataRequest
+from oncelog.protocol.generated.metadata_response import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from oncelog.types import INTERNAL_TOPICS, TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.METADATA
+VERSIONS = (0, 13)
+
+FIRST_VERSION_WITH_IDS_ASKED = 12
+TOPIC_OPERATIONS = 0b1101_1111_1000
+"""Every operation on a topic: read, write, create, delete, alter, describe, describe and alter configs (KIP-430)."""
+CLUSTER_OPERATIONS = 0b1_1111_1010_0000
+"""Every operation on the cluster: create, alter, describe, cluster action, describe and alter configs, idempotent
+write."""
+
+
+def handle(broker: Broker, context: RequestContext, request: MetadataRequest) -> MetadataResponse:
+    version = context.api_version
+    if version < FIRST_VERSION_WITH_IDS_ASKED and any(
+        topic.name is None or topic.topic_id != ZERO_ID for topic in request.topics or ()
+    ):
+        return _refused(request, Error.INVALID_REQUEST)
+    if any(topic.name is None and topic.topic_id == ZERO_ID for topic in request.topics or ()):
+        return _refused(request, Error.INVALID_REQUEST)
+    topics = _topics(broker, context, request)
+    if request.include_topic_authorized_operations:
+        for topic in topics:
+            if topic.name is not None:
+                topic.topic_authorized_operations = TOPIC_OPERATIONS
+    response = MetadataResponse(
+        brokers=[
+            MetadataResponseBroker(
+                node_id=broker.node.node_id, host=broker.node.host, port=broker.node.port, rack=broker.node.rack
+            )
+        ],
+        cluster_id=broker.metadata.cluster_id,
+        controller_id=broker.node.node_id,
+        topics=topics,
+    )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+    return response
+
+
+def _topics(broker: Broker, context: RequestContext, request: MetadataRequest) -> list[MetadataResponseTopic]:
+    if request.topics is None or (not request.topics and context.api_version == 0):
+        return [_described(broker, info) for info in broker.metadata.topics()]
+    ids = dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_ID)
+    if ids:
+        # Where any topic is asked for by id, names are not looked at.
+        return [_by_id(broker, topic_id) for topic_id in ids]
+    may_create = request.allow_auto_topic_creation and broker.config.auto_create_topics_enable
+    names = dict.fromkeys(topic.name for topic in request.topics if topic.name is not None)
+    return [_by_name(broker, name, context.now_ms, may_create=may_create) for name in names]
+
+
+def _by_id(broker: Broker, topic_id: bytes) -> MetadataResponseTopic:
+    info = broker.metadata.topic_by_id(topic_id)
+    if info is None:
+        return MetadataResponseTopic(error_code=Error.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
+    return _described(broker, info)
+
+
+def _by_name(broker: Broker, name: str, now_ms: int, *, may_create: bool) -> MetadataResponseTopic:
+    info = broker.metadata.topic(name)
+    if info is not None:
+        return _described(broker, info)
+    error = Error.UNKNOWN_TOPIC_OR_PARTITION
+    if name_refusal(name) is not None:
+        error = Error.INVALID_TOPIC_EXCEPTION
+    elif may_create and colliding_topic(name, (topic.name for topic in broker.metadata.topics())) is None:
+        try:
+            made = broker.auto_create_topic(name, now_ms)
+        except StorageError:
+            made = Error.KAFKA_STORAGE_ERROR
+        if isinstance(made, TopicInfo):
+            return _described(broker, made)
+        error = made
+    return MetadataResponseTopic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS)
+
+
+def _described(broker: Broker, info: TopicInfo) -> MetadataResponseTopic:
+    node_id = broker.node.node_id
+    partitions = []
+    for index in range(info.partitions):
+        partition = broker.partition(TopicPartition(info.name, index))
+        online = partition is not None and not partition.failed
+        partitions.append(
+            MetadataResponsePartition(
+                error_code=Error.NONE if online else Error.LEADER_NOT_AVAILABLE,
+                partition_index=index,
+                leader_id=node_id if online else -1,
+                leader_epoch=partition.leader_epoch if partition is not None else -1,
+                replica_nodes=[node_id],
+                isr_nodes=[node_id],
+                offline_replicas=[] if online else [node_id],
+            )
+        )
+    return MetadataResponseTopic(
+        error_code=Error.NONE,
+        name=info.name,
+        topic_id=info.topic_id,
+        is_internal=info.internal,
+        partitions=partitions,
+    )
+
+
+def _refused(request: MetadataRequest, error: Error) -> MetadataResponse:
+    """Kafka's answer to a request that it cannot take: the error on each topic, and nothing else."""
+    return MetadataResponse(
+        topics=[
+            MetadataResponseTopic(error_code=error, name=topic.name or "", topic_id=topic.topic_id)
+            for topic in request.topics or ()
+        ],
+        error_code=error,
+    )

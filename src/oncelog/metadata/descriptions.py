@@ -1,0 +1,213 @@
+"""Settings as DescribeConfigs shows them: value in force, where it comes from, and what it would otherwise be.
+
+Pure; called by the config APIs and CreateTopics. Source: Kafka's ``ConfigHelper``, its order of sources included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig, default_of, parse, properties
+from oncelog.kafka_properties import (
+    Property,
+    Update,
+    broker_properties,
+    client_metrics_properties,
+    group_properties,
+    render,
+    topic_properties,
+)
+
+NO_EFFECT = "Checked and shown as Apache Kafka does; this broker has no use for it."
+
+
+class ConfigSource(IntEnum):
+    """Kafka's ``DescribeConfigsResponse.ConfigSource``."""
+
+    TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+    DYNAMIC_BROKER_LOGGER = 6
+    CLIENT_METRICS = 7
+    GROUP = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Synonym:
+    """A property that could give the value, with what it says; None for a secret."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One setting of one resource."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+    synonyms: tuple[Synonym, ...]
+    kind: int
+    doc: str
+    read_only: bool = False
+    sensitive: bool = False
+
+
+@dataclass(frozen=True)
+class BrokerLayers:
+    """Where a broker's property can come from, the strongest first."""
+
+    config: BrokerConfig
+    own: Mapping[str, str]
+    every: Mapping[str, str]
+
+    def static(self, name: str) -> str | None:
+        """The text the broker was started with; None where it is the default."""
+        started = self.config.started or self.config
+        if name in started.static:
+            known = broker_properties().get(name)
+            return started.static[name] if known is None else render(known.parse(started.static[name]))
+        f = properties(BrokerConfig).get(name)
+        if f is None or getattr(started, f.name) == f.default:
+            return None
+        return render(getattr(started, f.name))
+
+    def default(self, name: str) -> str | None:
+        f = properties(BrokerConfig).get(name)
+        known = broker_properties().get(name)
+        if f is None or (known is not None and known.default is None):
+            return known.default if known is not None else None
+        return render(default_of(f))
+
+    def synonyms(self, name: str, names: tuple[str, ...]) -> tuple[Synonym, ...]:
+        """What each layer says about ``names``; those before the first of ``name`` itself are left out."""
+        known = broker_properties().get(name)
+        hidden = known is not None and known.sensitive
+        layers = (
+            (self.own.get, ConfigSource.DYNAMIC_BROKER),
+            (self.every.get, ConfigSource.DYNAMIC_DEFAULT_BROKER),
+            (self.static, ConfigSource.STATIC_BROKER),
+            (self.default, ConfigSource.DEFAULT),
+        )
+        found: list[Synonym] = []
+        for look_up, source in layers:
+            for synonym in names:
+                value = look_up(synonym)
+                if value is not None and (found or synonym == name):
+                    found.append(Synonym(synonym, None if hidden else value, source))
+        return tuple(found)
+
+
+_FAMILIES = (
+    ("log.roll.ms", "log.roll.hours"),
+    ("log.roll.jitter.ms", "log.roll.jitter.hours"),
+    ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
+    ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+)
+
+
+def _family(name: str) -> tuple[str, ...]:
+    """All names that say the same as a broker property, the strongest first (``brokerConfigSynonyms``)."""
+    for family in _FAMILIES:
+        if name in family and (name != "log.flush.scheduler.interval.ms"):
+            return family
+    return (name,)
+
+
+def topic_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterator[Entry]:
+    """Every setting of a topic, sorted by name."""
+    config = parse(TopicConfig, overrides, layers.config.topic_defaults)
+    fields = properties(TopicConfig)
+    for name, known in topic_properties().items():
+        if known.internal and name not in overrides:
+            continue
+        f = fields[name]
+        value = render(known.parse(overrides[name])) if name in overrides else render(getattr(config, f.name))
+        strongest = TOPIC_SYNONYMS[name][0][0] if name in TOPIC_SYNONYMS else None
+        synonyms = layers.synonyms(strongest, _family(strongest)) if strongest else ()
+        if name in overrides:
+            synonyms = (Synonym(name, value, ConfigSource.TOPIC), *synonyms)
+        yield Entry(name, value, _source(synonyms), synonyms, known.kind.value, f.metadata["doc"])
+
+
+def broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
+    """Every setting of this broker, ours included, sorted by name."""
+    ours = {name: f for name, f in properties(BrokerConfig).items() if name not in broker_properties()}
+    for name in sorted([*broker_properties(), *ours]):
+        known = broker_properties().get(name)
+        synonyms = layers.synonyms(name, _family(name))
+        if known is None:
+            f = ours[name]
+            value = render(getattr(layers.config, f.name))
+            yield Entry(name, value, _source(synonyms), synonyms, f.metadata["kind"].value, _doc(name), read_only=True)
+        elif not known.internal or name in layers.config.static:
+            yield _broker_entry(layers, known, synonyms)
+
+
+def default_broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
+    """What AlterConfigs has set for every broker of the cluster."""
+    for name in sorted(layers.every):
+        known = broker_properties().get(name)
+        hidden = known is not None and known.sensitive
+        synonym = Synonym(name, None if hidden else layers.every[name], ConfigSource.DYNAMIC_DEFAULT_BROKER)
+        kind = known.kind.value if known is not None else 0
+        yield Entry(name, synonym.value, synonym.source, (synonym,), kind, _doc(name), sensitive=hidden)
+
+
+def _broker_entry(layers: BrokerLayers, known: Property, synonyms: tuple[Synonym, ...]) -> Entry:
+    return Entry(
+        known.name,
+        None if known.sensitive else layers.config.text(known.name),
+        _source(synonyms),
+        synonyms,
+        known.kind.value,
+        _doc(known.name),
+        read_only=known.update is Update.READ_ONLY,
+        sensitive=known.sensitive,
+    )
+
+
+def group_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterator[Entry]:
+    """Every setting of a group, sorted by name; its defaults are the broker's ``group.*``."""
+    for name, known in group_properties().items():
+        broker_name = f"group.{name}"
+        if broker_name in broker_properties():
+            default = layers.config.text(broker_name)
+            synonyms = layers.synonyms(broker_name, (broker_name,))
+        else:
+            default = known.default
+            synonyms = (Synonym(name, default, ConfigSource.DEFAULT),)
+        value = render(known.parse(overrides[name])) if name in overrides else default
+        if name in overrides:
+            synonyms = (Synonym(name, value, ConfigSource.GROUP), *synonyms)
+        yield Entry(name, value, _source(synonyms), synonyms, known.kind.value, _doc(broker_name))
+
+
+def client_metrics_entries(overrides: Mapping[str, str]) -> Iterator[Entry]:
+    """Every setting of a client metrics subscription (KIP-714), sorted by name."""
+    for name, known in client_metrics_properties().items():
+        default = Synonym(name, known.default, ConfigSource.DEFAULT)
+        synonyms: tuple[Synonym, ...] = (default,)
+        if name in overrides:
+            synonyms = (Synonym(name, overrides[name], ConfigSource.CLIENT_METRICS), default)
+        yield Entry(name, synonyms[0].value, synonyms[0].source, synonyms, known.kind.value, NO_EFFECT)
+
+
+def _source(synonyms: tuple[Synonym, ...]) -> ConfigSource:
+    return synonyms[0].source if synonyms else ConfigSource.DEFAULT
+
+
+def _doc(name: str) -> str:
+    f = properties(BrokerConfig).get(name)
+    if f is not None:
+        return str(f.metadata["doc"])
+    for topic_property, synonyms in TOPIC_SYNONYMS.items():
+        if name in {synonym for synonym, _ in synonyms}:
+            return f"The broker's default of the topic setting {topic_property}."
+    return NO_EFFECT

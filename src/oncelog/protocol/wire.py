@@ -30,6 +30,9 @@ VARINT: Final = tuple(bytes((n,)) for n in range(128))
 EMPTY: Final[list[Any]] = []
 """Stands for "a new empty list" as a default, because ``None`` is a value of nullable arrays. Never stored."""
 
+UNSET: Final[Any] = object()
+"""Stands for "a new struct of defaults" where ``None`` is a value too. Never stored."""
+
 
 class Struct:
     """A part of a message. Compares by value, is not hashable, is copied with changes by ``replace``."""

@@ -22,7 +22,7 @@ from tests.unit.protocol.message_values import MESSAGES, RandomSource, make_mess
 pytestmark = pytest.mark.kafka
 
 ORACLE = Path(__file__).parent / "MessageOracle.java"
-MESSAGES_A_VERSION = 6
+MESSAGES_A_VERSION = 16
 
 
 class Case(NamedTuple):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Buffer, Message, Struct, malformed, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, UNSET, VARINT, Append, Buffer, Message, Struct, malformed, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
 
 _pack_i = _Struct(">i").pack
 _pack_iB = _Struct(">iB").pack
-_unpack_b = _Struct(">b").unpack_from
 _unpack_iB = _Struct(">iB").unpack_from
 
 
@@ -53,7 +52,7 @@ class ConsumerGroupMemberMetadataValue(Message):
         subscribed_topic_regex: str | None = "",  # 0+
         rebalance_timeout_ms: int = -1,  # 0+
         server_assignor: str | None = "",  # 0+
-        classic_member_metadata: ClassicMemberMetadata | None | None = None,  # 0+, tag 0
+        classic_member_metadata: ClassicMemberMetadata | None = UNSET,  # 0+, tag 0
     ) -> None:
         self.instance_id = instance_id
         self.rack_id = rack_id
@@ -63,7 +62,7 @@ class ConsumerGroupMemberMetadataValue(Message):
         self.subscribed_topic_regex = subscribed_topic_regex
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.server_assignor = server_assignor
-        self.classic_member_metadata = ClassicMemberMetadata() if classic_member_metadata is None else classic_member_metadata
+        self.classic_member_metadata = ClassicMemberMetadata() if classic_member_metadata is UNSET else classic_member_metadata
 
 
 def _read_classic_protocol_v0(data: bytes, pos: int, size: int) -> tuple[ClassicProtocol, int]:
@@ -265,11 +264,9 @@ def _read_consumer_group_member_metadata_value_v0(data: bytes, pos: int, size: i
                 if tag_end > size:
                     raise overrun(length, size - pos)
                 if tag == 0:
-                    at = "classic_member_metadata"
-                    present, = _unpack_b(data, pos)
-                    pos += 1
+                    present, pos = read_uvarint(data, pos)
                     classic_member_metadata = None
-                    if present >= 0:
+                    if present:
                         classic_member_metadata, pos = _read_classic_member_metadata_v0(data, pos, size)
                 else:
                     pos = tag_end
@@ -333,11 +330,11 @@ def _write_consumer_group_member_metadata_value_v0(w: Append, x: ConsumerGroupMe
         w(VARINT[count] if count < 128 else string_length(count))
         w(server_assignor_bytes)
     tagged: list[tuple[int, bytes]] = []
-    if x.classic_member_metadata.session_timeout_ms != 0 or x.classic_member_metadata.supported_protocols:
+    if x.classic_member_metadata is None or x.classic_member_metadata.session_timeout_ms != 0 or x.classic_member_metadata.supported_protocols:
         classic_member_metadata_part: list[Buffer] = []
         classic_member_metadata = x.classic_member_metadata
         if classic_member_metadata is None:
-            classic_member_metadata_part.append(b"\xff")
+            classic_member_metadata_part.append(b"\0")
         else:
             classic_member_metadata_part.append(b"\x01")
             _write_classic_member_metadata_v0(classic_member_metadata_part.append, classic_member_metadata)

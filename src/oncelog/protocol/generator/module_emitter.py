@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from oncelog.protocol.generator.layout import Layout, Layouts
-from oncelog.protocol.generator.names import annotation, default, function_format
+from oncelog.protocol.generator.names import annotation, default, function_format, may_be_null
 from oncelog.protocol.generator.read_emitter import ReadEmitter, needs_view
 from oncelog.protocol.generator.schema import ENDLESS, Field, MessageDef, StructDef
 from oncelog.protocol.generator.write_emitter import WriteEmitter
@@ -153,7 +153,11 @@ def _parameter(item: Field, helpers: set[str]) -> str:
     elif text == "ZERO_UUID":
         helpers.add("ZERO_UUID")
     elif item.struct and text != "None":
-        type_, text = f"{type_} | None", "None"
+        if may_be_null(item):
+            helpers.add("UNSET")
+            text = "UNSET"
+        else:
+            type_, text = f"{type_} | None", "None"
     return f"{item.attribute}: {type_} = {text},"
 
 
@@ -163,7 +167,8 @@ def _store(item: Field) -> str:
     if text == "[]":
         return f"self.{name} = [] if {name} is EMPTY else {name}"
     if item.struct and text != "None":
-        return f"self.{name} = {item.type}() if {name} is None else {name}"
+        unset = "UNSET" if may_be_null(item) else "None"
+        return f"self.{name} = {item.type}() if {name} is {unset} else {name}"
     return f"self.{name} = {name}"
 
 

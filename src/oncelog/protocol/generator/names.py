@@ -48,8 +48,12 @@ def element_type(item: Field) -> str:
 
 def annotation(item: Field) -> str:
     text = f"list[{element_type(item)}]" if item.is_array else element_type(item)
-    may_be_null = item.nullable.low <= item.nullable.high or item.type == "records"
-    return f"{text} | None" if may_be_null else text
+    return f"{text} | None" if may_be_null(item) else text
+
+
+def may_be_null(item: Field) -> bool:
+    """Whether the field is null in some message of some version."""
+    return item.nullable.low <= item.nullable.high or item.type == "records"
 
 
 def default(item: Field) -> str:
@@ -86,9 +90,10 @@ def differs_from_default(item: Field, value: str) -> str:
     if item.is_array or item.type in ("bytes", "records"):
         if item.default_is_null:
             return f"{value} is not None"
-        return f"{value} is None or {value}" if "None" in annotation(item) else value
+        return f"{value} is None or {value}" if may_be_null(item) else value
     if item.struct and not item.default_is_null:
-        parts = [differs_from_default(child, f"{value}.{child.attribute}") for child in item.struct.fields]
+        parts = [f"{value} is None"] if may_be_null(item) else []
+        parts += [differs_from_default(child, f"{value}.{child.attribute}") for child in item.struct.fields]
         return " or ".join(parts)
     if item.default_is_null:
         return f"{value} is not None"

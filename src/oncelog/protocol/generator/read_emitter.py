@@ -139,10 +139,13 @@ class ReadEmitter:
             self._mark(slot.field.attribute)
             self._line(f"{target}, pos = {call}")
             return
-        self._fixed("b", "present", slot.field.attribute)
-        self._flush()
+        if slot.tagged:
+            self._line("present, pos = read_uvarint(data, pos)")
+        else:
+            self._fixed("b", "present", slot.field.attribute)
+            self._flush()
         self._declare(target, annotation(slot.field), declare)
-        self._line("if present >= 0:")
+        self._line("if present:" if slot.tagged else "if present >= 0:")
         self._line(f"    {target}, pos = {call}")
 
     def _declare(self, target: str, type_: str, declare: bool, value: str = "None") -> None:

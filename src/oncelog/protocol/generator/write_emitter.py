@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from oncelog.protocol.generator.layout import Layout, Slot
-from oncelog.protocol.generator.names import FORMATS, differs_from_default, local, struct_function
+from oncelog.protocol.generator.names import FORMATS, differs_from_default, local, may_be_null, struct_function
 
 
 class WriteEmitter:
@@ -111,8 +111,7 @@ class WriteEmitter:
             self._bytes(slot, target)
 
     def _refuse_null(self, slot: Slot, target: str) -> None:
-        sometimes = slot.field.nullable.low <= slot.field.nullable.high
-        if sometimes and not slot.nullable:
+        if may_be_null(slot.field) and not slot.nullable:
             self.helpers.add("null_field")
             self._line(f"if {target} is None:")
             self._line(f"    raise null_field({self._where(slot)})")
@@ -135,8 +134,9 @@ class WriteEmitter:
         if not slot.nullable:
             self._line(call)
             return
+        null = 'b"\\0"' if slot.tagged else 'b"\\xff"'  # in a tagged field the marker is a varint, else an int8
         self._line(f"if {target} is None:")
-        self._line(f'    {self._append}(b"\\xff")')
+        self._line(f"    {self._append}({null})")
         self._line("else:")
         self._line(f'    {self._append}(b"\\x01")')
         self._line(f"    {call}")

@@ -1,0 +1,55 @@
+"""Names of the files and folders of a data folder.
+
+Called by every module that touches them. Source: Kafka's ``LogFileUtils``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from oncelog.types import TopicPartition
+
+LOG_SUFFIX = ".log"
+OFFSET_INDEX_SUFFIX = ".index"
+TIME_INDEX_SUFFIX = ".timeindex"
+TRANSACTION_INDEX_SUFFIX = ".txnindex"
+SNAPSHOT_SUFFIX = ".snapshot"
+INDEX_SUFFIXES = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+SEGMENT_SUFFIXES = (LOG_SUFFIX, *INDEX_SUFFIXES)
+
+DELETED_SUFFIX = ".deleted"
+CLEANED_SUFFIX = ".cleaned"
+SWAP_SUFFIX = ".swap"
+
+DELETED_FOLDER_SUFFIX = "-delete"
+_MAX_NAME_LENGTH = 255
+_OFFSET_NAME = re.compile(r"(\d{20})(\.[a-z]+)((?:\.deleted|\.cleaned|\.swap)?)")
+
+
+def file_name(offset: int, suffix: str) -> str:
+    """A segment's or snapshot's file: the offset in 20 digits, and the kind."""
+    return f"{offset:020d}{suffix}"
+
+
+def parse_file_name(name: str) -> tuple[int, str, str] | None:
+    """Offset, kind (``.log``, ...) and temporary suffix (or ``""``) of such a name; None for any other."""
+    match = _OFFSET_NAME.fullmatch(name)
+    return (int(match[1]), match[2], match[3]) if match else None
+
+
+def partition_folder(topic_partition: TopicPartition) -> str:
+    return f"{topic_partition.topic}-{topic_partition.partition}"
+
+
+def deleted_folder(topic_partition: TopicPartition, token: str) -> str:
+    """What a partition's folder is called until it is removed; ``token`` tells it from earlier ones."""
+    tail = f"-{topic_partition.partition}.{token}{DELETED_FOLDER_SUFFIX}"
+    return topic_partition.topic[: _MAX_NAME_LENGTH - len(tail)] + tail
+
+
+def parse_partition_folder(name: str) -> TopicPartition | None:
+    """The partition that a folder of the data folder holds; None for a deleted one and any other folder."""
+    if name.endswith(DELETED_FOLDER_SUFFIX):
+        return None
+    topic, _, partition = name.rpartition("-")
+    return TopicPartition(topic, int(partition)) if topic and partition.isascii() and partition.isdigit() else None

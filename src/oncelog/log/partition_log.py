@@ -1,0 +1,813 @@
+"""One partition's log: append, read, look up, cut, recover.
+
+Called by ``broker.Partition`` and the broker's log manager; nothing else writes into a partition's folder.
+Invariants: offsets rise without a gap in what is appended here; nothing in memory changes before its bytes are
+written; ``log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset``; below ``flushed_offset`` all is
+on stable storage. After a failed sync, or a write that could not be undone, ``failed`` says why and every append is
+answered KAFKA_STORAGE_ERROR until the folder is opened anew.
+Source: Kafka's ``UnifiedLog`` and ``LocalLog`` (KIP-98, KIP-101, KIP-107, KIP-360, KIP-890).
+"""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from struct import Struct
+from typing import NamedTuple
+
+from oncelog.config import TopicConfig
+from oncelog.errors import CorruptLogError, Error, StorageError, TornWriteError
+from oncelog.log import recovery, retention
+from oncelog.log.checkpoints import LEADER_EPOCH_CHECKPOINT, encode_leader_epochs
+from oncelog.log.file_names import deleted_folder
+from oncelog.log.leader_epoch_cache import LeaderEpochCache
+from oncelog.log.producer_state import (
+    BatchMetadata,
+    ProducerStateEntry,
+    ProducerStateManager,
+    Refusal,
+    VerificationGuard,
+)
+from oncelog.log.segment import Segment
+from oncelog.log.transaction_index import AbortedTxn
+from oncelog.ports import Buffer, Disk, File
+from oncelog.records.batch import BatchHeader, CorruptBatch, decode_records, read_header
+from oncelog.records.compression import Compression
+from oncelog.records.control import encode_end_txn_marker
+from oncelog.records.validation import InvalidBatch, TimestampType, validate_append
+from oncelog.types import NO_TIMESTAMP, ProducerStamp, TopicPartition
+
+__all__ = [
+    "AppendOrigin",
+    "AppendResult",
+    "FileSlice",
+    "FlushTicket",
+    "LogRead",
+    "PartitionLog",
+    "SegmentInfo",
+    "TimestampOffset",
+    "VerificationGuard",
+]
+
+_HEAD = Struct(">qii")
+_HEAD_SIZE_BYTES = _HEAD.size
+
+
+class AppendOrigin(Enum):
+    """Who appends, which says how much is checked."""
+
+    CLIENT = "client"
+    COORDINATOR = "coordinator"
+    REPLICATION = "replication"
+
+
+class AppendResult(NamedTuple):
+    """Outcome of an append. Anything but NONE: nothing was written, and ``message`` says why.
+
+    ``log_append_time_ms`` is -1 unless the topic dates records itself (LogAppendTime). ``duplicate``: the batch was
+    in the log already, at these offsets; nothing was written. ``record_errors``: index in the batch and message.
+    """
+
+    error: Error
+    base_offset: int = -1
+    last_offset: int = -1
+    log_append_time_ms: int = -1
+    log_start_offset: int = -1
+    duplicate: bool = False
+    message: str = ""
+    record_errors: tuple[tuple[int, str], ...] = ()
+
+
+class FileSlice(NamedTuple):
+    """Bytes of a file, to be sent with ``sendfile`` or read."""
+
+    file: File
+    position: int
+    size_bytes: int
+
+    def read_bytes(self) -> bytes:
+        return self.file.read_at(self.position, self.size_bytes)
+
+
+class LogRead(NamedTuple):
+    """Whole batches, the first of which ends at or after the offset asked for; empty where there is nothing to read.
+
+    ``upper_bound_offset`` is not below the end of what was read: the bound for the look-up of aborted transactions.
+    """
+
+    slices: tuple[FileSlice, ...]
+    size_bytes: int
+    first_offset: int
+    upper_bound_offset: int
+
+
+class FlushTicket(NamedTuple):
+    """What to sync so that everything below ``end_offset`` is on stable storage: ``files``, then ``folders``."""
+
+    files: tuple[File, ...]
+    folders: tuple[str, ...]
+    end_offset: int
+
+
+class TimestampOffset(NamedTuple):
+    """A record found by its timestamp, in ms."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+class SegmentInfo(NamedTuple):
+    """A segment as tools show it."""
+
+    base_offset: int
+    size_bytes: int
+    max_timestamp: int
+
+
+class PartitionLog:
+    """The log of one partition; make it with :meth:`open`. Timestamps and clocks are in ms."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        folder: str,
+        topic_partition: TopicPartition,
+        config: TopicConfig,
+        state: ProducerStateManager,
+        loaded: recovery.LoadedLog,
+        now_ms: int,
+    ) -> None:
+        self._disk = disk
+        self.folder = folder
+        self.topic_partition = topic_partition
+        self._state = state
+        self._segments = loaded.segments
+        self._bases = [segment.base_offset for segment in loaded.segments]
+        self._active = loaded.segments[-1]
+        self._snapshots = loaded.snapshots
+        self.leader_epoch_cache: LeaderEpochCache = loaded.epochs
+        self.log_start_offset = loaded.log_start_offset
+        self.log_end_offset = loaded.log_end_offset
+        self.high_watermark = loaded.log_start_offset
+        self.flushed_offset = loaded.recovery_point
+        self.failed: str | None = None
+        self._now_ms = now_ms
+        self._unsynced_files: dict[str, File] = {}
+        self._folder_unsynced = True
+        self._removals: list[tuple[int, list[str]]] = []
+        self._validation: dict[str, object] = {}
+        self.update_config(config)
+
+    @classmethod
+    def open(
+        cls,
+        disk: Disk,
+        folder: str,
+        topic_partition: TopicPartition,
+        config: TopicConfig,
+        *,
+        now_ms: int,
+        clean_shutdown: bool,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        producer_id_expiration_ms: int = 86_400_000,
+        verify_transactions: bool = True,
+    ) -> PartitionLog:
+        """Make the partition's folder, or take in the one that is there; after a crash, recover it.
+
+        :param folder: path below the disk's root.
+        :param clean_shutdown: the data folder was closed cleanly: nothing is scanned.
+        :param recovery_point: checkpoint: below it everything was on stable storage.
+        :param log_start_offset: checkpoint: where the log begins, for it may begin inside a segment.
+        :param verify_transactions: ``transaction.partition.verification.enable``.
+
+        The high watermark is the start of the log; the owner moves it on.
+        """
+        state = ProducerStateManager(
+            topic_partition, producer_id_expiration_ms, verify_transactions=verify_transactions
+        )
+        loaded = recovery.load(
+            disk,
+            folder,
+            config,
+            state,
+            now_ms=now_ms,
+            clean_shutdown=clean_shutdown,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+        )
+        return cls(disk, folder, topic_partition, config, state, loaded, now_ms)
+
+    def __repr__(self) -> str:
+        return (
+            f"PartitionLog({self.topic_partition}, start={self.log_start_offset}, "
+            f"high_watermark={self.high_watermark}, end={self.log_end_offset})"
+        )
+
+    def update_config(self, config: TopicConfig) -> None:
+        """Take new topic settings for what is appended from now on."""
+        self.config = config
+        codec = config.compression_type
+        level = {
+            "gzip": config.compression_gzip_level,
+            "lz4": config.compression_lz4_level,
+            "zstd": config.compression_zstd_level,
+        }.get(codec)
+        self._timestamp_type = TimestampType.from_name(config.message_timestamp_type)
+        self._compression = None if codec == "producer" else Compression.from_name(codec)
+        self._compression_level = level
+
+    @property
+    def recovery_point(self) -> int:
+        """What the checkpoint of this name may say."""
+        return self.flushed_offset
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Where read_committed readers stop: before the first transaction that is open or not replicated yet."""
+        unstable = self._state.first_unstable_offset
+        if unstable is None:
+            return self.high_watermark
+        return min(max(unstable, self.log_start_offset), self.high_watermark)
+
+    @property
+    def first_undecided_offset(self) -> int | None:
+        """First offset of the earliest transaction that has no marker yet."""
+        return self._state.first_undecided_offset
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.size_bytes for segment in self._segments)
+
+    @property
+    def segments(self) -> Sequence[SegmentInfo]:
+        """Oldest first; the last one is written."""
+        return [SegmentInfo(s.base_offset, s.size_bytes, s.load_max_timestamp()) for s in self._segments]
+
+    # --- append --------------------------------------------------------------------------------------------------
+
+    def append_client(
+        self,
+        batch: Buffer,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        guard: VerificationGuard | None = None,
+        transaction_version: int = 0,
+    ) -> AppendResult:
+        """One batch from a producer, checked as Kafka checks it, in Kafka's order.
+
+        :param guard: from :meth:`begin_verification`, once the coordinator has verified (KIP-890).
+        :param transaction_version: 2 where the producer's transactions bump the epoch (Produce 12).
+        """
+        if self.failed is not None:
+            return self._storage_error(self.failed)
+        config = self.config
+        checked = validate_append(
+            batch,
+            now_ms=now_ms,
+            max_message_bytes=config.max_message_bytes,
+            compacted=config.compacted,
+            timestamp_type=self._timestamp_type,
+            before_max_ms=config.message_timestamp_before_max_ms,
+            after_max_ms=config.message_timestamp_after_max_ms,
+            compression_type=self._compression,
+            compression_level=self._compression_level,
+        )
+        if isinstance(checked, InvalidBatch):
+            errors = tuple(checked.record_errors)
+            return self._refused(checked.error_code, checked.message, errors)
+        header = checked.header
+        if header.producer_id >= 0:
+            outcome = self._state.check_client(header, guard, transaction_version, self.log_end_offset)
+            if outcome is not None:
+                if isinstance(outcome, Refusal):
+                    return self._refused(outcome.error, outcome.message)
+                return self._duplicate(outcome)
+        append_time_ms = now_ms if self._timestamp_type else -1
+        return self._append_data(checked.records, header, leader_epoch, now_ms, append_time_ms)
+
+    def append_coordinator(
+        self, batch: Buffer, *, leader_epoch: int, now_ms: int, guard: VerificationGuard | None = None
+    ) -> AppendResult:
+        """One batch that a coordinator of this broker made; of its producer only epoch and verification are checked."""
+        if self.failed is not None:
+            return self._storage_error(self.failed)
+        header = read_header(batch)
+        if header.size_bytes > self.config.max_message_bytes:
+            return self._refused(
+                Error.MESSAGE_TOO_LARGE,
+                f"the batch has {header.size_bytes} bytes, max.message.bytes of {self.topic_partition} allows "
+                f"{self.config.max_message_bytes}",
+            )
+        if header.producer_id >= 0:
+            refusal = self._state.check_coordinator(header, guard, self.log_end_offset)
+            if refusal is not None:
+                return self._refused(refusal.error, refusal.message)
+        return self._append_data(batch, header, leader_epoch, now_ms, -1)
+
+    def _append_data(
+        self, batch: Buffer, header: BatchHeader, leader_epoch: int, now_ms: int, append_time_ms: int
+    ) -> AppendResult:
+        size_bytes = header.size_bytes
+        if size_bytes > self.config.segment_bytes:
+            return self._refused(
+                Error.RECORD_LIST_TOO_LARGE,
+                f"the batch has {size_bytes} bytes, segment.bytes of {self.topic_partition} allows "
+                f"{self.config.segment_bytes}",
+            )
+        base_offset = self.log_end_offset
+        head = _HEAD.pack(base_offset, header.batch_length, leader_epoch)
+        buffers: list[Buffer] = [head, memoryview(batch)[_HEAD_SIZE_BYTES:size_bytes]]
+        last_offset = base_offset + header.last_offset_delta
+        try:
+            self._write(buffers, size_bytes, base_offset, last_offset, header.max_timestamp, leader_epoch, now_ms)
+        except StorageError as error:
+            return self._append_failed(error)
+        self._state.apply_data(header, base_offset)
+        return AppendResult(Error.NONE, base_offset, last_offset, append_time_ms, self.log_start_offset)
+
+    def append_marker(
+        self,
+        stamp: ProducerStamp,
+        *,
+        commit: bool,
+        coordinator_epoch: int,
+        transaction_version: int,
+        leader_epoch: int,
+        now_ms: int,
+    ) -> AppendResult:
+        """The end of a producer's transaction; written even where none is open here, as Kafka does."""
+        if self.failed is not None:
+            return self._storage_error(self.failed)
+        producer_id, producer_epoch = stamp
+        refusal = self._state.check_marker(producer_id, producer_epoch, coordinator_epoch, transaction_version)
+        if refusal is not None:
+            return self._refused(refusal.error, refusal.message)
+        offset = self.log_end_offset
+        batch = encode_end_txn_marker(
+            producer_id, producer_epoch, coordinator_epoch, commit, now_ms, offset, leader_epoch
+        )
+        try:
+            self._write([batch], len(batch), offset, offset, now_ms, leader_epoch, now_ms)
+        except StorageError as error:
+            return self._append_failed(error)
+        done = self._state.apply_marker(producer_id, producer_epoch, coordinator_epoch, commit, offset, now_ms)
+        if done is not None and done.aborted:
+            entry = AbortedTxn(done.producer_id, done.first_offset, done.last_offset, done.last_stable_offset)
+            self._active.add_aborted(entry)
+        return AppendResult(Error.NONE, offset, offset, -1, self.log_start_offset)
+
+    def append_replicated(self, batches: Buffer) -> AppendResult:
+        """Batches as a leader stored them, offsets and epochs included; never refused for their producers.
+
+        Batches below the end of the log are passed over. :raises CorruptBatch: bytes that are no batch.
+        """
+        if self.failed is not None:
+            return self._storage_error(self.failed)
+        view, position, first = memoryview(batches), 0, -1
+        while position < len(view):
+            header = read_header(view, position)
+            batch = view[position : position + header.size_bytes]
+            if len(batch) < header.size_bytes:
+                break
+            position += header.size_bytes
+            if header.base_offset < self.log_end_offset:
+                continue
+            try:
+                self._write(
+                    [batch],
+                    len(batch),
+                    header.base_offset,
+                    header.last_offset,
+                    header.max_timestamp,
+                    header.partition_leader_epoch,
+                    self._now_ms,
+                )
+            except StorageError as error:
+                return self._append_failed(error)
+            recovery.apply_batch(self._state, header, batch, self._active)
+            first = header.base_offset if first < 0 else first
+        return AppendResult(Error.NONE, first, self.log_end_offset - 1, -1, self.log_start_offset)
+
+    def _write(
+        self,
+        buffers: list[Buffer],
+        size_bytes: int,
+        base_offset: int,
+        last_offset: int,
+        max_timestamp: int,
+        leader_epoch: int,
+        now_ms: int,
+    ) -> None:
+        """One batch at the end of the log, in a new segment where one is due. :raises StorageError: nothing changed."""
+        config, active = self.config, self._active
+        if active.should_roll(size_bytes, max_timestamp, last_offset, now_ms, config, self._jitter_ms()):
+            active = self._roll(base_offset, now_ms)
+        active.append(buffers, size_bytes, last_offset, max_timestamp, now_ms, config.index_interval_bytes)
+        self._now_ms = now_ms
+        self.log_end_offset = last_offset + 1
+        if leader_epoch > self.leader_epoch_cache.latest_epoch:
+            self.leader_epoch_cache.assign(leader_epoch, base_offset)
+
+    def _jitter_ms(self) -> int:
+        """A part of ``segment.jitter.ms`` that differs between segments but not between runs."""
+        limit = min(self.config.segment_jitter_ms, self.config.segment_ms)
+        if not limit:
+            return 0
+        return zlib.crc32(f"{self.topic_partition} {self._active.base_offset}".encode()) % limit
+
+    def _refused(self, error: Error, message: str, record_errors: tuple[tuple[int, str], ...] = ()) -> AppendResult:
+        return AppendResult(error, log_start_offset=self.log_start_offset, message=message, record_errors=record_errors)
+
+    def _duplicate(self, batch: BatchMetadata) -> AppendResult:
+        append_time_ms = batch.timestamp if self._timestamp_type else -1
+        return AppendResult(
+            Error.NONE, batch.first_offset, batch.last_offset, append_time_ms, self.log_start_offset, duplicate=True
+        )
+
+    def _storage_error(self, reason: str) -> AppendResult:
+        return self._refused(Error.KAFKA_STORAGE_ERROR, reason)
+
+    def _append_failed(self, error: StorageError) -> AppendResult:
+        if isinstance(error, TornWriteError):
+            self.fail(str(error))
+        return self._storage_error(str(error))
+
+    def fail(self, reason: str) -> None:
+        """The disk failed in a way that leaves what is stored unknown: refuse every append from now on."""
+        self.failed = self.failed or reason
+
+    # --- transactions --------------------------------------------------------------------------------------------
+
+    def begin_verification(
+        self, producer_id: int, epoch: int, first_sequence: int, supports_epoch_bump: bool
+    ) -> VerificationGuard | None:
+        """What the first append of a transaction must carry once its coordinator has verified it (KIP-890).
+
+        None: not needed, a transaction of this producer and epoch is open here, or verification is switched off.
+        """
+        return self._state.begin_verification(producer_id, epoch, first_sequence, supports_epoch_bump, self._now_ms)
+
+    def maybe_advance_high_watermark(self, offset: int) -> bool:
+        """Move the high watermark up to ``offset``, never down, never past the end; whether it moved."""
+        offset = min(offset, self.log_end_offset)
+        if offset <= self.high_watermark:
+            return False
+        self.high_watermark = offset
+        self._state.replicated_to(offset)
+        return True
+
+    def expire_producers(self, now_ms: int) -> None:
+        """Forget producers that were idle for ``producer.id.expiration.ms``."""
+        self._now_ms = max(self._now_ms, now_ms)
+        self._state.expire(now_ms)
+
+    def active_producers(self) -> list[ProducerStateEntry]:
+        """Every producer that is known, by id; the entries are live, not to be changed."""
+        return [self._state.entries[producer_id] for producer_id in sorted(self._state.entries)]
+
+    # --- reading -------------------------------------------------------------------------------------------------
+
+    def read(
+        self, offset: int, max_bytes: int, upper_bound_offset: int, *, at_least_one_batch: bool
+    ) -> LogRead | Error:
+        """Whole batches from ``offset`` on, of one segment, at most ``max_bytes``, below ``upper_bound_offset``.
+
+        :param upper_bound_offset: high watermark, last stable offset or log end: the start of a batch.
+        :param at_least_one_batch: the first batch comes even where it is larger than ``max_bytes``.
+        """
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            return Error.OFFSET_OUT_OF_RANGE
+        upper = min(upper_bound_offset, self.log_end_offset)
+        nothing = LogRead((), 0, offset, offset)
+        if offset >= upper:
+            return nothing
+        number = max(bisect_right(self._bases, offset) - 1, 0)
+        located = self._segments[number].locate(offset)
+        while located is None:
+            number += 1
+            if number == len(self._segments):
+                return nothing
+            located = self._segments[number].locate(offset)
+        segment, start = self._segments[number], located.position
+        last = number + 1 == len(self._segments)
+        segment_end = self.log_end_offset if last else self._bases[number + 1]
+        limit = segment.size_bytes if upper >= segment_end else segment.position_of(upper)
+        if limit <= start:
+            return nothing
+        end, first_end = segment.cut(start, limit, max_bytes, located.header)
+        if first_end - start > max_bytes:
+            if not at_least_one_batch:
+                return nothing
+            end = first_end
+        bound: int | None = min(upper, segment_end) if end == limit else segment.upper_bound_offset(end)
+        piece = FileSlice(segment.file, start, end - start)
+        return LogRead((piece,), end - start, offset, segment_end if bound is None else bound)
+
+    def aborted_transactions(self, offset: int, upper_bound_offset: int) -> list[tuple[int, int]]:
+        """Producer id and first offset of the aborted transactions that touch ``[offset, upper_bound_offset)``.
+
+        In the order of their markers, as Kafka answers them; more than needed is harmless, fewer would not be.
+        """
+        found: list[AbortedTxn] = []
+        number = max(bisect_right(self._bases, offset) - 1, 0)
+        for segment in self._segments[number:]:
+            if segment.transaction_index.collect(offset, upper_bound_offset, found):
+                break
+        return [(aborted.producer_id, aborted.first_offset) for aborted in found]
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+        """The first record whose timestamp is at or after ``timestamp``; None where there is none.
+
+        The caller drops what lies at or past the high watermark or the last stable offset.
+        """
+        for segment in self._segments:
+            latest = segment.load_max_timestamp()
+            if (latest if latest >= 0 else segment.last_append_ms) >= timestamp:
+                from_offset = max(segment.time_index.offset_for(timestamp), self.log_start_offset)
+                return self._search(
+                    segment,
+                    segment.offset_index.position_for(from_offset),
+                    lambda header: header.max_timestamp >= timestamp,
+                    lambda found: found >= timestamp,
+                )
+        return None
+
+    def offset_of_max_timestamp(self) -> TimestampOffset | None:
+        """The first record that has the log's largest timestamp (ListOffsets -3); None in an empty log."""
+        segment = max(self._segments, key=lambda candidate: candidate.load_max_timestamp())
+        largest = segment.load_max_timestamp()
+        if largest == NO_TIMESTAMP:
+            return None
+        position = segment.offset_index.position_for(segment.offset_of_max_timestamp)
+        return self._search(
+            segment, position, lambda header: header.max_timestamp == largest, lambda found: found == largest
+        )
+
+    def _search(
+        self,
+        segment: Segment,
+        position: int,
+        batch_matches: Callable[[BatchHeader], bool],
+        record_matches: Callable[[int], bool],
+    ) -> TimestampOffset | None:
+        """The first record from ``position`` on whose timestamp matches, in a batch that matches."""
+        for at, header in segment.scan(position):
+            if not batch_matches(header):
+                continue
+            try:
+                records = decode_records(segment.file.read_at(at, header.size_bytes), check_crc=False)
+            except CorruptBatch as error:
+                raise CorruptLogError(f"{self.topic_partition}, offset {header.base_offset}: {error}") from error
+            for record in records:
+                if record.offset >= self.log_start_offset and record_matches(record.timestamp):
+                    return TimestampOffset(record.timestamp, record.offset, header.partition_leader_epoch)
+        return None
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """The greatest known epoch not above ``epoch`` and where it ended; (-1, -1) where nothing is known."""
+        return self.leader_epoch_cache.end_offset_for(epoch, self.log_end_offset)
+
+    def batches(self, start: int) -> Iterator[tuple[BatchHeader, memoryview]]:
+        """Header and bytes of every batch that ends at or after ``start``, to the end of the log.
+
+        :raises CorruptLogError: bytes that are no batch.
+        """
+        number = max(bisect_right(self._bases, start) - 1, 0)
+        for segment in self._segments[number:]:
+            position = segment.position_of(start)
+            if position >= segment.size_bytes:
+                continue
+            try:
+                for _, header, batch in recovery.read_batches(segment.file, position, segment.size_bytes):
+                    yield header, batch
+            except CorruptBatch as error:
+                raise CorruptLogError(f"{self.topic_partition}: {error}; restart the broker to recover it") from error
+
+    # --- flushing ------------------------------------------------------------------------------------------------
+
+    def begin_flush(self) -> FlushTicket | None:
+        """What to sync so that all that is appended by now is safe; None where it is.
+
+        Sync ``files`` in any thread and ``folders``, then call :meth:`flushed`, or :meth:`fail` where it failed.
+        """
+        end = self.log_end_offset
+        if self.flushed_offset >= end and not self._unsynced_files:
+            return None
+        self._write_leader_epochs()
+        files = list(self._unsynced_files.values())
+        self._unsynced_files.clear()
+        number = max(bisect_right(self._bases, self.flushed_offset) - 1, 0)
+        files += [segment.file for segment in self._segments[number:] if segment.size_bytes]
+        folders = (self.folder,) if self._folder_unsynced else ()
+        self._folder_unsynced = False
+        return FlushTicket(tuple(files), folders, end)
+
+    def flushed(self, ticket: FlushTicket) -> None:
+        """All that ``ticket`` names is on stable storage."""
+        self.flushed_offset = max(self.flushed_offset, min(ticket.end_offset, self.log_end_offset))
+
+    def _write_leader_epochs(self) -> None:
+        cache = self.leader_epoch_cache
+        if cache.dirty:
+            path = f"{self.folder}/{LEADER_EPOCH_CHECKPOINT}"
+            self._disk.write_atomic(path, encode_leader_epochs(cache.entries), sync=False)
+            cache.dirty = False
+
+    def write_indexes(self) -> None:
+        """Bring the index files up to date, for tools that read them while the log is open."""
+        for segment in self._segments:
+            segment.write_indexes()
+
+    # --- segments ------------------------------------------------------------------------------------------------
+
+    def roll(self, now_ms: int) -> None:
+        """Begin a new segment, where the last one holds anything. :raises StorageError: nothing changed."""
+        if self._active.size_bytes:
+            self._roll(self.log_end_offset, now_ms)
+
+    def _roll(self, base_offset: int, now_ms: int) -> Segment:
+        active = self._active
+        if active.base_offset == base_offset:
+            return active
+        segment = Segment.create(self._disk, self.folder, base_offset, now_ms)
+        for file in active.write_indexes(final=True):
+            self._unsynced_files[file.path] = file
+        self._state.skip_to(base_offset)
+        snapshot = self._snapshots.take(self._state)
+        if snapshot is not None:
+            self._unsynced_files[snapshot] = self._disk.open(snapshot)
+        self._write_leader_epochs()
+        segment.start_tail(base_offset)
+        self._segments.append(segment)
+        self._bases.append(base_offset)
+        self._active = segment
+        self._folder_unsynced = True
+        return segment
+
+    def apply_retention(self, now_ms: int) -> int:
+        """Drop the oldest segments that the topic's settings no longer keep; answers how many.
+
+        Files that were dropped ``file.delete.delay.ms`` ago are removed for good.
+        """
+        self.remove_deleted_files(now_ms)
+        count = retention.segments_to_drop(self._segments, self.config, self, now_ms)
+        if count == len(self._segments):
+            self._roll(self.log_end_offset, now_ms)
+        if count:
+            self._drop_segments(self._segments[:count], now_ms)
+            self._set_log_start(max(self.log_start_offset, self._bases[0]))
+        return count
+
+    def remove_deleted_files(self, now_ms: int) -> None:
+        """Remove the files whose time has come."""
+        due = [entry for entry in self._removals if entry[0] <= now_ms]
+        self._removals = [entry for entry in self._removals if entry[0] > now_ms]
+        for _, paths in due:
+            for path in paths:
+                self._disk.remove(path)
+
+    def _drop_segments(self, segments: Sequence[Segment], now_ms: int) -> None:
+        paths = []
+        for segment in list(segments):
+            paths += segment.mark_deleted()
+            snapshot = self._snapshots.mark_deleted(segment.base_offset)
+            if snapshot is not None:
+                paths.append(snapshot)
+            self._segments.remove(segment)
+        self._bases = [segment.base_offset for segment in self._segments]
+        self._removals.append((now_ms + self.config.file_delete_delay_ms, paths))
+
+    def replace_segments(self, old: Sequence[Segment], new: Segment, now_ms: int) -> None:
+        """Put one compacted segment, whose files have the suffix ``.cleaned``, in the place of ``old``."""
+        new.rename(".swap")
+        number = self._segments.index(old[0])
+        snapshot_offsets = [segment.base_offset for segment in old[1:]]
+        paths = [path for segment in old for path in segment.mark_deleted()]
+        for offset in snapshot_offsets:
+            snapshot = self._snapshots.mark_deleted(offset)
+            if snapshot is not None:
+                paths.append(snapshot)
+        new.rename("")
+        self._segments[number : number + len(old)] = [new]
+        self._bases = [segment.base_offset for segment in self._segments]
+        self._removals.append((now_ms + self.config.file_delete_delay_ms, paths))
+
+    @property
+    def closed_segments(self) -> Sequence[Segment]:
+        """All segments but the one that is written."""
+        return self._segments[:-1]
+
+    # --- cutting -------------------------------------------------------------------------------------------------
+
+    def delete_records_before(self, offset: int) -> Error:
+        """Move the start of the log up to ``offset`` (-1: the high watermark), as DeleteRecords does.
+
+        Whole segments below it go at the next :meth:`apply_retention`. Producer state stays (KIP-360).
+        """
+        if offset == -1:
+            offset = self.high_watermark
+        if not 0 <= offset <= self.high_watermark:
+            return Error.OFFSET_OUT_OF_RANGE
+        self._set_log_start(offset)
+        return Error.NONE
+
+    def _set_log_start(self, offset: int) -> None:
+        if offset <= self.log_start_offset:
+            return
+        self.log_start_offset = offset
+        self.high_watermark = max(self.high_watermark, offset)
+        self.flushed_offset = max(self.flushed_offset, offset)
+        self.leader_epoch_cache.truncate_from_start(offset)
+        self._state.replicated_to(offset)
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop everything from the batch that holds ``offset`` on (a follower that had more than its leader)."""
+        if offset >= self.log_end_offset:
+            self.leader_epoch_cache.truncate_from_end(self.log_end_offset)
+            return
+        if offset < self._bases[0]:
+            self.truncate_fully_and_start_at(offset)
+            return
+        keep = bisect_right(self._bases, offset)
+        self._drop_segments(self._segments[keep:], self._now_ms)
+        self._active = self._segments[-1]
+        self._active.truncate_to(offset)
+        self.log_end_offset = self._active.next_offset()
+        self._after_truncation()
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Drop everything; the log goes on at ``offset``."""
+        self._drop_segments(list(self._segments), self._now_ms)
+        self._snapshots.keep_between(1, 0)
+        self._active = Segment.create(self._disk, self.folder, offset, self._now_ms)
+        self._segments.append(self._active)
+        self._bases = [offset]
+        self.log_start_offset = self.log_end_offset = self.high_watermark = offset
+        self._active.start_tail(offset)
+        self.leader_epoch_cache.clear()
+        self._after_truncation()
+
+    def _after_truncation(self) -> None:
+        end = self.log_end_offset
+        self.log_start_offset = min(self.log_start_offset, end)
+        self.flushed_offset = min(self.flushed_offset, end)
+        self.high_watermark = min(self.high_watermark, end)
+        self.leader_epoch_cache.truncate_from_end(end)
+        self._snapshots.keep_between(0, end)
+        recovery.reload_state(
+            self._segments,
+            self._snapshots,
+            self._state,
+            self._disk,
+            self.folder,
+            self.config,
+            self.log_start_offset,
+            end,
+            self._now_ms,
+        )
+        self._state.replicated_to(self.high_watermark)
+        self._folder_unsynced = True
+
+    # --- end -----------------------------------------------------------------------------------------------------
+
+    def close(self, clean: bool = True) -> None:
+        """Give the files back. ``clean``: all is written and synced first, so that the next opening reads little.
+
+        :raises StorageError: the disk failed; the log must then be opened as after a crash.
+        """
+        if clean and self.failed is None:
+            for segment in self._segments:
+                for file in segment.write_indexes(final=True):
+                    self._unsynced_files[file.path] = file
+            snapshot = self._snapshots.take(self._state)
+            if snapshot is not None:
+                self._unsynced_files[snapshot] = self._disk.open(snapshot)
+            ticket = self.begin_flush()
+            if ticket is not None:
+                for file in ticket.files:
+                    file.sync()
+                for folder in ticket.folders:
+                    self._disk.sync_folder(folder)
+                self.flushed(ticket)
+            self._write_leader_epochs()
+        for segment in self._segments:
+            segment.close()
+
+    def delete(self, token: str) -> str:
+        """Close the log and rename its folder; answers the new path, which the caller removes after a while.
+
+        :param token: tells this folder from earlier ones of the same partition.
+        """
+        self.close(clean=False)
+        parent, _, _ = self.folder.rpartition("/")
+        name = deleted_folder(self.topic_partition, token)
+        new = f"{parent}/{name}" if parent else name
+        self._disk.rename(self.folder, new)
+        self.folder = new
+        self.fail(f"{self.topic_partition} was deleted")
+        return new

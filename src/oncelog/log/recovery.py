@@ -1,0 +1,371 @@
+"""Opening a partition's folder: what a crash left is put right, what a clean close left is believed.
+
+Called by ``PartitionLog.open`` alone. After an unclean end every segment that reaches past the recovery point is read
+whole: each batch's CRC is checked, indexes, leader epochs and producer state are made anew, and the first bad batch
+ends the log. Nothing valid before it is lost. Source: Kafka's ``LogLoader``, ``LogSegment.recover``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from oncelog.config import TopicConfig
+from oncelog.errors import CorruptLogError
+from oncelog.log.checkpoints import LEADER_EPOCH_CHECKPOINT, decode_leader_epochs
+from oncelog.log.file_names import (
+    CLEANED_SUFFIX,
+    INDEX_SUFFIXES,
+    LOG_SUFFIX,
+    OFFSET_INDEX_SUFFIX,
+    SEGMENT_SUFFIXES,
+    SWAP_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    file_name,
+    parse_file_name,
+)
+from oncelog.log.leader_epoch_cache import LeaderEpochCache
+from oncelog.log.producer_state import ProducerStateManager
+from oncelog.log.segment import MAX_OFFSET, MAX_RELATIVE_OFFSET, Segment
+from oncelog.log.snapshots import SnapshotFiles
+from oncelog.log.transaction_index import AbortedTxn
+from oncelog.ports import Disk, File
+from oncelog.records.batch import HEADER_SIZE_BYTES, BatchHeader, CorruptBatch, read_header, verify_crc
+from oncelog.records.control import parse_control
+
+logger = logging.getLogger(__name__)
+
+_CHUNK_BYTES = 4 << 20
+
+
+class LoadedLog(NamedTuple):
+    """What a folder holds once it is in order; all of it below ``log_end_offset``."""
+
+    segments: list[Segment]
+    log_start_offset: int
+    recovery_point: int
+    log_end_offset: int
+    epochs: LeaderEpochCache
+    snapshots: SnapshotFiles
+
+
+def read_batches(
+    file: File, position: int, end: int, *, check_crc: bool = False
+) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+    """Position, header and bytes of the batches in ``[position, end)``; reads large pieces.
+
+    :raises CorruptBatch: at the first bytes that are no whole batch, or whose CRC differs.
+    """
+    while position < end:
+        chunk = memoryview(file.read_at(position, min(_CHUNK_BYTES, end - position)))
+        at = 0
+        while len(chunk) - at >= HEADER_SIZE_BYTES:
+            header = read_header(chunk, at)
+            size = header.size_bytes
+            if size > len(chunk) - at:
+                break
+            if check_crc and not verify_crc(chunk, at):
+                raise CorruptBatch(f"{file.path}, position {position + at}: the CRC differs from that of the bytes")
+            yield position + at, header, chunk[at : at + size]
+            at += size
+        if at:
+            position += at
+            continue
+        header = read_header(chunk)
+        if header.size_bytes > end - position:
+            raise CorruptBatch(f"{file.path}, position {position}: a batch of {header.size_bytes} bytes is cut off")
+        batch = memoryview(file.read_at(position, header.size_bytes))
+        if check_crc and not verify_crc(batch):
+            raise CorruptBatch(f"{file.path}, position {position}: the CRC differs from that of the bytes")
+        yield position, header, batch
+        position += header.size_bytes
+
+
+def apply_batch(
+    state: ProducerStateManager, header: BatchHeader, batch: memoryview, aborted: Segment | None = None
+) -> None:
+    """Replay one batch into ``state``; an abort marker also goes into the transaction index of ``aborted``.
+
+    :raises CorruptBatch: a control batch that is not well formed.
+    """
+    if not header.is_control or header.producer_id < 0:
+        if header.producer_id < 0:
+            state.skip_to(header.next_offset)
+        else:
+            state.apply_data(header, header.base_offset)
+        return
+    marker = parse_control(batch, 0, header)
+    if marker is None:
+        state.skip_to(header.next_offset)
+        return
+    done = state.apply_marker(
+        header.producer_id,
+        header.producer_epoch,
+        marker.coordinator_epoch,
+        marker.commit,
+        header.base_offset,
+        header.max_timestamp,
+    )
+    if done is not None and done.aborted and aborted is not None:
+        aborted.add_aborted(AbortedTxn(done.producer_id, done.first_offset, done.last_offset, done.last_stable_offset))
+
+
+class _Loader:
+    """One opening of one folder."""
+
+    def __init__(
+        self, disk: Disk, folder: str, config: TopicConfig, state: ProducerStateManager, now_ms: int, log_start: int
+    ) -> None:
+        self.disk = disk
+        self.folder = folder
+        self.config = config
+        self.state = state
+        self.now_ms = now_ms
+        self.log_start = log_start
+        self.segments: list[Segment] = []
+        self.epochs = LeaderEpochCache()
+        self.snapshots = SnapshotFiles(disk, folder)
+        self.state_loaded = False
+
+    def path(self, name: str) -> str:
+        return f"{self.folder}/{name}"
+
+    # --- files -----------------------------------------------------------------------------------------------------
+
+    def finish_swaps(self, names: Sequence[str]) -> Sequence[str]:
+        """Remove temporary files; a compaction that had got as far as ``.swap`` is completed."""
+        files = [(name, *parsed) for name in names if (parsed := parse_file_name(name)) is not None]
+        leftovers = [(name, offset, kind, extra) for name, offset, kind, extra in files if extra]
+        if not leftovers:
+            return names
+        cleaned = [offset for _, offset, _, extra in leftovers if extra == CLEANED_SUFFIX]
+        swaps = []
+        for name, offset, kind, extra in leftovers:
+            if extra == SWAP_SUFFIX and offset < min(cleaned, default=MAX_OFFSET):
+                swaps.append((name, offset, kind))
+            else:
+                self.disk.remove(self.path(name))
+        self._replace_swapped(files, [offset for _, offset, kind in swaps if kind == LOG_SUFFIX])
+        for name, _, _ in swaps:
+            self.disk.rename(self.path(name), self.path(name[: -len(SWAP_SUFFIX)]))
+        return self.disk.list(self.folder)
+
+    def _replace_swapped(self, files: Sequence[tuple[str, int, str, str]], bases: Sequence[int]) -> None:
+        """Remove the files of the segments whose compacted form is in the ``.swap`` segments at ``bases``."""
+        if not bases:
+            return
+        ends = []
+        for base in bases:
+            segment = Segment(self.disk, self.folder, base, self.now_ms, suffix=SWAP_SUFFIX)
+            segment.size_bytes = self.disk.size(segment.path(LOG_SUFFIX))
+            ends.append(segment.next_offset())
+            segment.close()
+        for name, offset, kind, extra in files:
+            if not extra and kind in SEGMENT_SUFFIXES and min(bases) <= offset < max(ends):
+                self.disk.remove(self.path(name))
+
+    def list_segments(self, names: Sequence[str]) -> list[Segment]:
+        """Take in the segments; answers those whose indexes have to be made anew."""
+        present = set(names)
+        damaged = []
+        for name in names:
+            parsed = parse_file_name(name)
+            if parsed is None:
+                continue
+            offset, kind, _ = parsed
+            if kind in INDEX_SUFFIXES and file_name(offset, LOG_SUFFIX) not in present:
+                logger.warning("%s/%s belongs to no segment and is removed", self.folder, name)
+                self.disk.remove(self.path(name))
+            elif kind == LOG_SUFFIX:
+                segment = Segment.existing(self.disk, self.folder, offset, self.now_ms)
+                self.segments.append(segment)
+                if not self._has_indexes(segment, present):
+                    damaged.append(segment)
+        return damaged
+
+    def _has_indexes(self, segment: Segment, present: set[str]) -> bool:
+        for kind in (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+            if file_name(segment.base_offset, kind) not in present:
+                return False
+        if file_name(segment.base_offset, TRANSACTION_INDEX_SUFFIX) in present:
+            try:
+                len(segment.transaction_index)
+            except CorruptLogError as error:
+                logger.warning("%s; it is made anew", error)
+                return False
+        return True
+
+    def load_epochs(self, names: Sequence[str]) -> None:
+        if LEADER_EPOCH_CHECKPOINT not in names:
+            return
+        path = self.path(LEADER_EPOCH_CHECKPOINT)
+        try:
+            self.epochs = LeaderEpochCache(decode_leader_epochs(self.disk.read(path), path))
+        except CorruptLogError as error:
+            logger.warning("%s; the epochs are read from the batches", error)
+            for segment in self.segments:
+                for _, header in segment.scan(0):
+                    self.note_epoch(header)
+
+    def note_epoch(self, header: BatchHeader) -> None:
+        if header.partition_leader_epoch > self.epochs.latest_epoch:
+            self.epochs.assign(header.partition_leader_epoch, header.base_offset)
+
+    # --- segments and state ----------------------------------------------------------------------------------------
+
+    def load_state(self, offset: int) -> None:
+        """Bring the producer state to ``offset``: newest snapshot at or below it, then the batches from there on."""
+        if self.state_loaded and self.state.map_end_offset == offset:
+            return
+        low = min(offset, max(self.log_start, self.segments[0].base_offset) if self.segments else self.log_start)
+        found = self.snapshots.load_newest(low, offset)
+        if found is None:
+            self.state.clear(low)
+        else:
+            self.state.load(found[1], found[0], self.now_ms)
+        self.state_loaded = True
+        for segment, end in self.with_ends():
+            if segment.base_offset < offset and end > self.state.map_end_offset:
+                self._replay(segment, offset)
+        self.state.skip_to(offset)
+
+    def with_ends(self) -> list[tuple[Segment, int]]:
+        """The segments, each with the offset that it does not reach."""
+        ends = [segment.base_offset for segment in self.segments[1:]]
+        return list(zip(self.segments, [*ends, MAX_OFFSET], strict=False))
+
+    def _replay(self, segment: Segment, offset: int) -> None:
+        position = segment.position_of(self.state.map_end_offset)
+        try:
+            for _, header, batch in read_batches(segment.file, position, segment.size_bytes):
+                if header.base_offset >= offset:
+                    return
+                apply_batch(self.state, header, batch)
+        except CorruptBatch as error:
+            logger.warning("producer state of %s ends early: %s", self.folder, error)
+
+    def recover(self, segment: Segment) -> int:
+        """Read a segment whole, rebuild what follows from it, cut it off at the first bad batch; answers bytes cut."""
+        self.load_state(segment.base_offset)
+        segment.start_indexes()
+        interval = self.config.index_interval_bytes
+        expected, end = segment.base_offset, 0
+        try:
+            for position, header, batch in read_batches(segment.file, 0, segment.size_bytes, check_crc=True):
+                if (
+                    not expected
+                    <= header.base_offset
+                    <= header.last_offset
+                    <= segment.base_offset + MAX_RELATIVE_OFFSET
+                ):
+                    raise CorruptBatch(f"offset {header.base_offset} does not follow {expected - 1}")
+                apply_batch(self.state, header, batch, segment)
+                segment.index_batch(position, header, interval)
+                self.note_epoch(header)
+                expected, end = header.next_offset, position + header.size_bytes
+        except CorruptBatch as error:
+            logger.warning("%s ends at offset %d, position %d: %s", segment, expected, end, error)
+        cut = segment.size_bytes - end
+        if cut:
+            segment.file.truncate(end)
+            segment.size_bytes = end
+        segment.start_tail(expected)
+        segment.write_indexes(final=True)
+        self.snapshots.take(self.state)
+        return cut
+
+    def remove_segments(self, segments: Sequence[Segment]) -> None:
+        for segment in segments:
+            segment.close()
+            for path in segment.mark_deleted():
+                self.disk.remove(path)
+            self.snapshots.remove(segment.base_offset)
+            self.segments.remove(segment)
+
+    def recover_past(self, recovery_point: int) -> None:
+        """After a crash: every segment that reaches past ``recovery_point``, until one turns out to be damaged."""
+        pending = [segment for segment, end in self.with_ends() if end > recovery_point]
+        for number, segment in enumerate(pending):
+            logger.info("recovering %s", segment)
+            if self.recover(segment):
+                self.remove_segments(pending[number + 1 :])
+                self.snapshots.keep_between(0, segment.next_offset())
+                return
+
+
+def load(
+    disk: Disk,
+    folder: str,
+    config: TopicConfig,
+    state: ProducerStateManager,
+    *,
+    now_ms: int,
+    clean_shutdown: bool,
+    recovery_point: int,
+    log_start_offset: int,
+) -> LoadedLog:
+    """Read or make the folder; ``state`` is filled. ``recovery_point`` and ``log_start_offset`` are checkpoints."""
+    names = disk.list(folder)
+    if not names:
+        disk.make_folder(folder)
+    loader = _Loader(disk, folder, config, state, now_ms, log_start_offset)
+    names = loader.finish_swaps(names)
+    damaged = {segment.base_offset for segment in loader.list_segments(names)}
+    loader.snapshots = SnapshotFiles.listed(disk, folder, names)
+    loader.load_epochs(names)
+    for segment, end in loader.with_ends():
+        if segment.base_offset in damaged and (clean_shutdown or end <= recovery_point):
+            logger.warning("the indexes of %s are missing or damaged and are made anew", segment)
+            loader.recover(segment)
+    if not clean_shutdown:
+        loader.recover_past(recovery_point)
+    return _settle(loader, clean_shutdown, recovery_point)
+
+
+def _settle(loader: _Loader, clean_shutdown: bool, recovery_point: int) -> LoadedLog:
+    segments, log_start = loader.segments, loader.log_start
+    log_end = segments[-1].next_offset() if segments else log_start
+    if log_end < log_start:
+        logger.warning("%s ends at %d, before its start %d: it begins anew there", loader.folder, log_end, log_start)
+        loader.remove_segments(list(segments))
+        loader.epochs.clear()
+        loader.snapshots.keep_between(log_start, log_start)
+        loader.state_loaded = False
+        log_end = log_start
+    if not segments:
+        segments.append(Segment.create(loader.disk, loader.folder, log_start, loader.now_ms))
+    segments[-1].start_tail(log_end)
+    log_start = max(log_start, segments[0].base_offset)
+    loader.epochs.truncate_from_end(log_end)
+    loader.epochs.truncate_from_start(log_start)
+    loader.snapshots.remove_strays([segment.base_offset for segment in segments])
+    loader.snapshots.keep_between(log_start, log_end)
+    loader.log_start = log_start
+    if clean_shutdown and loader.snapshots.latest is None and not loader.state_loaded:
+        # A folder of a version without snapshots: its producers are not known, and it is not read whole for them.
+        loader.state.clear(log_end)
+    else:
+        loader.load_state(log_end)
+    loader.snapshots.take(loader.state)
+    point = log_end if clean_shutdown else min(recovery_point, log_end)
+    return LoadedLog(segments, log_start, max(point, log_start), log_end, loader.epochs, loader.snapshots)
+
+
+def reload_state(
+    segments: Sequence[Segment],
+    snapshots: SnapshotFiles,
+    state: ProducerStateManager,
+    disk: Disk,
+    folder: str,
+    config: TopicConfig,
+    log_start_offset: int,
+    log_end_offset: int,
+    now_ms: int,
+) -> None:
+    """Producer state as of ``log_end_offset``, after a truncation."""
+    loader = _Loader(disk, folder, config, state, now_ms, log_start_offset)
+    loader.segments, loader.snapshots = list(segments), snapshots
+    loader.load_state(log_end_offset)
+    snapshots.take(state)

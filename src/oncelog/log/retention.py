@@ -1,0 +1,47 @@
+"""Which segments a topic's settings no longer keep. Called by ``PartitionLog.apply_retention``.
+
+Oldest first, up to the first that has to stay. Source: Kafka's ``UnifiedLog.deleteOldSegments``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from oncelog.config import TopicConfig
+from oncelog.log.segment import Segment
+
+
+class Bounds(Protocol):
+    """What of a log decides besides its segments."""
+
+    log_start_offset: int
+    log_end_offset: int
+    high_watermark: int
+
+
+def segments_to_drop(segments: Sequence[Segment], config: TopicConfig, log: Bounds, now_ms: int) -> int:
+    """How many segments, from the oldest on, are to go; the last one counts too, where it holds anything."""
+    excess_bytes = sum(segment.size_bytes for segment in segments) - config.retention_bytes
+    if config.retention_bytes < 0 or "delete" not in config.cleanup_policy:
+        excess_bytes = -1
+    for count, segment in enumerate(segments):
+        last = count + 1 == len(segments)
+        end_offset = log.log_end_offset if last else segments[count + 1].base_offset
+        if log.high_watermark < end_offset or (last and not segment.size_bytes):
+            return count
+        if not (
+            (not last and end_offset <= log.log_start_offset)
+            or excess_bytes >= segment.size_bytes
+            or _too_old(segment, config, now_ms)
+        ):
+            return count
+        excess_bytes -= segment.size_bytes
+    return len(segments)
+
+
+def _too_old(segment: Segment, config: TopicConfig, now_ms: int) -> bool:
+    if config.retention_ms < 0 or "delete" not in config.cleanup_policy:
+        return False
+    latest = segment.load_max_timestamp()
+    return now_ms - (latest if latest >= 0 else segment.last_append_ms) > config.retention_ms

@@ -1,0 +1,435 @@
+"""One segment of a partition: a ``.log`` file, its three indexes, and where its newest batches lie.
+
+Called by ``log.partition_log``, ``log.recovery``, ``log.retention`` and ``log.compaction``. The indexes live in
+memory and are loaded when first used; :meth:`Segment.write_indexes` puts what is new into their files (roll, close,
+or the owner's own rhythm). Positions are bytes in the ``.log`` file, always starts of batches.
+Source: Kafka's ``LogSegment``.
+"""
+
+from __future__ import annotations
+
+import logging
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from oncelog.config import TopicConfig
+from oncelog.errors import CorruptLogError
+from oncelog.log.file_names import (
+    DELETED_SUFFIX,
+    LOG_SUFFIX,
+    OFFSET_INDEX_SUFFIX,
+    SEGMENT_SUFFIXES,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    file_name,
+)
+from oncelog.log.offset_index import ENTRY_SIZE_BYTES as OFFSET_ENTRY_SIZE_BYTES
+from oncelog.log.offset_index import OffsetIndex
+from oncelog.log.time_index import ENTRY_SIZE_BYTES as TIME_ENTRY_SIZE_BYTES
+from oncelog.log.time_index import TimeIndex
+from oncelog.log.transaction_index import AbortedTxn, TransactionIndex
+from oncelog.ports import Buffer, Disk, File
+from oncelog.records.batch import HEADER_SIZE_BYTES, BatchHeader, CorruptBatch, read_header
+from oncelog.types import NO_TIMESTAMP
+
+logger = logging.getLogger(__name__)
+
+MAX_RELATIVE_OFFSET = 2**31 - 1
+_TAIL_MAX = 4096
+_TAIL_KEPT = 2048
+_HEADER_READ_BYTES = 16_384
+
+
+class Located(NamedTuple):
+    """A batch found by an offset. ``header`` is None where the place came from memory."""
+
+    position: int
+    header: BatchHeader | None
+
+
+class Segment:
+    """A segment whose batches have offsets from ``base_offset`` on.
+
+    ``first_timestamp``: largest timestamp of the first batch, from which ``segment.ms`` counts; None: not read yet.
+    ``last_append_ms``: wall clock of the newest append (of the opening, before one), for records without timestamps.
+    """
+
+    __slots__ = (
+        "_bytes_since_index_entry",
+        "_disk",
+        "_file",
+        "_folder",
+        "_offset_index",
+        "_tail_low",
+        "_tail_next",
+        "_tail_positions",
+        "_time_index",
+        "_transaction_index",
+        "_written",
+        "base_offset",
+        "created_ms",
+        "first_timestamp",
+        "last_append_ms",
+        "max_timestamp",
+        "offset_of_max_timestamp",
+        "size_bytes",
+        "suffix",
+    )
+
+    def __init__(
+        self, disk: Disk, folder: str, base_offset: int, now_ms: int, *, size_bytes: int = 0, suffix: str = ""
+    ) -> None:
+        self._disk = disk
+        self._folder = folder
+        self.base_offset = base_offset
+        self.suffix = suffix
+        self.size_bytes = size_bytes
+        self.created_ms = self.last_append_ms = now_ms
+        self.first_timestamp: int | None = None
+        self.max_timestamp = NO_TIMESTAMP
+        self.offset_of_max_timestamp = base_offset
+        self._file: File | None = None
+        self._offset_index: OffsetIndex | None = None
+        self._time_index: TimeIndex | None = None
+        self._transaction_index: TransactionIndex | None = None
+        # Entries of the offset, time and transaction index that are in their files; None: the file is to be replaced.
+        self._written: list[int | None] = [0, 0, 0]
+        self._bytes_since_index_entry = 0
+        # For the newest batches: position, and the offset after the batch. All batches from _tail_low on are here.
+        self._tail_positions = array("q")
+        self._tail_next = array("q")
+        self._tail_low = base_offset
+
+    @classmethod
+    def create(cls, disk: Disk, folder: str, base_offset: int, now_ms: int, suffix: str = "") -> Segment:
+        """A new, empty segment; left-over files of its name are replaced."""
+        segment = cls(disk, folder, base_offset, now_ms, suffix=suffix)
+        for kind in (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX):
+            disk.remove(segment.path(kind))
+        segment._file = disk.open(segment.path(LOG_SUFFIX), create=True)
+        if segment._file.size():
+            segment._file.truncate(0)
+        segment.start_indexes()
+        return segment
+
+    @classmethod
+    def existing(cls, disk: Disk, folder: str, base_offset: int, now_ms: int) -> Segment:
+        """A segment that lies on the disk; nothing but its size is read yet."""
+        segment = cls(disk, folder, base_offset, now_ms)
+        segment.size_bytes = disk.size(segment.path(LOG_SUFFIX))
+        segment._tail_low = MAX_OFFSET
+        return segment
+
+    def __repr__(self) -> str:
+        return f"Segment({self._folder}, base_offset={self.base_offset}, size_bytes={self.size_bytes})"
+
+    def path(self, kind: str) -> str:
+        return f"{self._folder}/{file_name(self.base_offset, kind)}{self.suffix}"
+
+    @property
+    def file(self) -> File:
+        if self._file is None:
+            self._file = self._disk.open(self.path(LOG_SUFFIX))
+        return self._file
+
+    # --- indexes -------------------------------------------------------------------------------------------------
+
+    def start_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
+        """Begin with empty indexes; their files, if any, are replaced at the next write."""
+        self._offset_index = OffsetIndex(self.base_offset)
+        self._time_index = TimeIndex(self.base_offset)
+        self._transaction_index = TransactionIndex()
+        self._written = [None, None, None]
+        self._bytes_since_index_entry = 0
+        self.max_timestamp, self.offset_of_max_timestamp = NO_TIMESTAMP, self.base_offset
+        return self._offset_index, self._time_index
+
+    @property
+    def offset_index(self) -> OffsetIndex:
+        return self._load_indexes()[0] if self._offset_index is None else self._offset_index
+
+    @property
+    def time_index(self) -> TimeIndex:
+        return self._load_indexes()[1] if self._time_index is None else self._time_index
+
+    @property
+    def transaction_index(self) -> TransactionIndex:
+        """:raises CorruptLogError: its file is damaged (recovery rebuilds it at the next start)."""
+        if self._transaction_index is None:
+            path = self.path(TRANSACTION_INDEX_SUFFIX)
+            data = self._disk.read(path) if self._disk.exists(path) else b""
+            self._transaction_index = TransactionIndex.decode(self.base_offset, data, path)
+            self._written[2] = len(self._transaction_index)
+        return self._transaction_index
+
+    def _load_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
+        """Read the offset and time index; where they are damaged, make them anew from the batches' headers."""
+        offset_path, time_path = self.path(OFFSET_INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)
+        try:
+            offset_data = self._disk.read(offset_path) if self._disk.exists(offset_path) else b""
+            time_data = self._disk.read(time_path) if self._disk.exists(time_path) else b""
+            offsets = OffsetIndex.decode(self.base_offset, offset_data, self.size_bytes, offset_path)
+            times = TimeIndex.decode(self.base_offset, time_data, time_path)
+        except CorruptLogError as error:
+            logger.warning("%s; it is made anew", error)
+            return self._index_headers()
+        self._offset_index, self._time_index = offsets, times
+        self._written[0] = len(offsets) if len(offsets) * OFFSET_ENTRY_SIZE_BYTES == len(offset_data) else None
+        self._written[1] = len(times) if len(times) * TIME_ENTRY_SIZE_BYTES == len(time_data) else None
+        self.max_timestamp, self.offset_of_max_timestamp = times.last_timestamp, times.last_offset
+        return offsets, times
+
+    def _index_headers(self, interval_bytes: int = 4096) -> tuple[OffsetIndex, TimeIndex]:
+        transactions, written = self._transaction_index, self._written[2]
+        indexes = self.start_indexes()
+        self._transaction_index, self._written[2] = transactions, written
+        for position, header in self.scan(0):
+            self.index_batch(position, header, interval_bytes)
+        return indexes
+
+    def index_batch(self, position: int, header: BatchHeader, interval_bytes: int) -> None:
+        """Take one batch at ``position``, the next in the file, into the indexes."""
+        last_offset = header.base_offset + header.last_offset_delta
+        self._index(position, last_offset, header.max_timestamp, last_offset, header.size_bytes, interval_bytes)
+
+    def _index(
+        self,
+        position: int,
+        last_offset: int,
+        max_timestamp: int,
+        offset_of_max_timestamp: int,
+        size_bytes: int,
+        interval_bytes: int,
+    ) -> None:
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp, self.offset_of_max_timestamp = max_timestamp, offset_of_max_timestamp
+        if self._bytes_since_index_entry > interval_bytes:
+            self.offset_index.append(last_offset, position)
+            self.time_index.append_if_later(self.max_timestamp, self.offset_of_max_timestamp)
+            self._bytes_since_index_entry = 0
+        self._bytes_since_index_entry += size_bytes
+
+    def load_max_timestamp(self) -> int:
+        """Largest timestamp in ms, -1 where no record has one."""
+        if self._time_index is None:
+            self._load_indexes()
+        return self.max_timestamp
+
+    def write_indexes(self, *, final: bool = False) -> list[File]:
+        """Put new entries into the index files; answers the files that changed.
+
+        :param final: the segment takes no more batches now: its largest timestamp gets its entry.
+        """
+        if final and self.load_max_timestamp() >= 0:
+            self.time_index.append_if_later(self.max_timestamp, self.offset_of_max_timestamp)
+        changed = []
+        for which, kind, index in (
+            (0, OFFSET_INDEX_SUFFIX, self._offset_index),
+            (1, TIME_INDEX_SUFFIX, self._time_index),
+            (2, TRANSACTION_INDEX_SUFFIX, self._transaction_index),
+        ):
+            if index is None or self._written[which] == len(index):
+                continue
+            path, written = self.path(kind), self._written[which]
+            if which == 2 and not index:
+                self._disk.remove(path)
+            else:
+                file = self._disk.open(path, create=True)
+                if written is None:
+                    file.truncate(0)
+                if len(index) > (written or 0):
+                    file.append([index.encode(written or 0)])
+                changed.append(file)
+            self._written[which] = len(index)
+        return changed
+
+    def add_aborted(self, aborted: AbortedTxn) -> None:
+        self.transaction_index.append(aborted)
+
+    # --- appending -----------------------------------------------------------------------------------------------
+
+    def should_roll(
+        self, size_bytes: int, max_timestamp: int, last_offset: int, now_ms: int, config: TopicConfig, jitter_ms: int
+    ) -> bool:
+        """Whether a batch of ``size_bytes`` has to go into a new segment."""
+        if self.size_bytes > config.segment_bytes - size_bytes:
+            return True
+        if last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
+            return True
+        if len(self.offset_index) >= config.segment_index_bytes // OFFSET_ENTRY_SIZE_BYTES:
+            return True
+        if len(self.time_index) >= config.segment_index_bytes // TIME_ENTRY_SIZE_BYTES - 1:
+            return True
+        if not self.size_bytes:
+            return False
+        first = self.first_timestamp
+        if first is None:
+            first = self.read_first_timestamp()
+        waited_ms = max_timestamp - first if first >= 0 else now_ms - self.created_ms
+        return waited_ms > config.segment_ms - jitter_ms
+
+    def read_first_timestamp(self) -> int:
+        """Largest timestamp of the first batch, -1 in an empty segment."""
+        for _, header in self.scan(0, 1):
+            self.first_timestamp = header.max_timestamp
+            return header.max_timestamp
+        return NO_TIMESTAMP
+
+    def append(
+        self,
+        buffers: list[Buffer],
+        size_bytes: int,
+        last_offset: int,
+        max_timestamp: int,
+        now_ms: int,
+        index_interval_bytes: int,
+    ) -> None:
+        """One batch at the end of the file. A failure leaves file and segment as they were."""
+        position = self.size_bytes
+        self.file.append(buffers)
+        if not position:
+            self.first_timestamp = max_timestamp
+        self.size_bytes = position + size_bytes
+        self.last_append_ms = now_ms
+        self.remember(position, last_offset + 1)
+        self._index(position, last_offset, max_timestamp, last_offset, size_bytes, index_interval_bytes)
+
+    def remember(self, position: int, next_offset: int) -> None:
+        """Keep the place of the newest batch for readers at the tail."""
+        positions = self._tail_positions
+        positions.append(position)
+        self._tail_next.append(next_offset)
+        if len(positions) > _TAIL_MAX:
+            self._tail_low = self._tail_next[-_TAIL_KEPT - 1]
+            del positions[:-_TAIL_KEPT], self._tail_next[:-_TAIL_KEPT]
+
+    def start_tail(self, next_offset: int) -> None:
+        """Nothing of the file is remembered; ``next_offset`` is the first that the next batch may have."""
+        del self._tail_positions[:], self._tail_next[:]
+        self._tail_low = next_offset
+
+    # --- finding -------------------------------------------------------------------------------------------------
+
+    def scan(self, position: int, limit: int = MAX_RELATIVE_OFFSET) -> Iterator[tuple[int, BatchHeader]]:
+        """Positions and headers of at most ``limit`` batches from ``position`` on; ends at what is no batch."""
+        chunk, start = b"", position
+        while limit and position + HEADER_SIZE_BYTES <= self.size_bytes:
+            if position + HEADER_SIZE_BYTES > start + len(chunk):
+                size = min(_HEADER_READ_BYTES, self.size_bytes - position) if limit > 1 else HEADER_SIZE_BYTES
+                chunk, start = self.file.read_at(position, size), position
+            try:
+                header = read_header(chunk, position - start)
+            except CorruptBatch as error:
+                logger.warning("%s holds no batch at position %d: %s", self.path(LOG_SUFFIX), position, error)
+                return
+            if position + header.size_bytes > self.size_bytes:
+                return
+            yield position, header
+            position += header.size_bytes
+            limit -= 1
+
+    def locate(self, offset: int) -> Located | None:
+        """The first batch that ends at or after ``offset``; None where all end before."""
+        if offset >= self._tail_low:
+            entry = bisect_right(self._tail_next, offset)
+            return Located(self._tail_positions[entry], None) if entry < len(self._tail_next) else None
+        for position, header in self.scan(self.offset_index.position_for(offset)):
+            if header.last_offset >= offset:
+                return Located(position, header)
+        return None
+
+    def position_of(self, offset: int) -> int:
+        """Where the first batch that ends at or after ``offset`` starts; the end of the file without one."""
+        located = self.locate(offset)
+        return self.size_bytes if located is None else located.position
+
+    def cut(self, start: int, end: int, limit: int, header: BatchHeader | None) -> tuple[int, int]:
+        """Where a read of whole batches in ``[start, end)`` ends that takes at most ``limit`` bytes, and the end of
+        its first batch. ``header`` is that of the batch at ``start``, where it is known.
+        """
+        tail = self._tail_positions
+        if tail and start >= tail[0]:
+            first = bisect_right(tail, start)
+            first_end = tail[first] if first < len(tail) else self.size_bytes
+            if start + limit >= end:
+                return end, first_end
+            last = bisect_right(tail, start + limit)
+            return max(first_end, tail[last - 1]), first_end
+        if header is None:
+            header = read_header(self.file.read_at(start, HEADER_SIZE_BYTES))
+        first_end = start + header.size_bytes
+        if start + limit >= end:
+            return end, first_end
+        position = max(first_end, self.offset_index.boundary_at_or_before(start + limit))
+        for at, header in self.scan(position):
+            if at + header.size_bytes > start + limit:
+                break
+            position = at + header.size_bytes
+        return position, first_end
+
+    def upper_bound_offset(self, position: int) -> int | None:
+        """An upper bound for the offsets of batches before ``position``; None where only the segment's end is known."""
+        tail = self._tail_positions
+        if tail and position > tail[0]:
+            return self._tail_next[bisect_right(tail, position - 1) - 1]
+        return self.offset_index.offset_at_or_after(position)
+
+    def next_offset(self) -> int:
+        """The offset after the last batch, the base offset without one. Reads from the last index entry on."""
+        if self._tail_next:
+            return self._tail_next[-1]
+        offset = self.base_offset
+        for _, header in self.scan(self.offset_index.last_position):
+            offset = header.next_offset
+        return offset
+
+    # --- cutting, ending -----------------------------------------------------------------------------------------
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop the batches from the one that holds ``offset`` on."""
+        position = self.position_of(offset)
+        self.load_max_timestamp()
+        self.offset_index.truncate_to(offset)
+        self.time_index.truncate_to(offset)
+        self.transaction_index.truncate_to(offset)
+        self._written = [None, None, None]
+        if position < self.size_bytes:
+            self.file.truncate(position)
+        self.size_bytes = position
+        self._bytes_since_index_entry = 0
+        if not position:
+            self.first_timestamp = None
+        self.start_tail(MAX_OFFSET)
+        self.max_timestamp = self.time_index.last_timestamp
+        self.offset_of_max_timestamp = self.time_index.last_offset
+        next_offset = self.base_offset
+        for _, header in self.scan(self.offset_index.last_position):
+            next_offset = header.next_offset
+            if header.max_timestamp > self.max_timestamp:
+                self.max_timestamp, self.offset_of_max_timestamp = header.max_timestamp, header.last_offset
+        self.start_tail(next_offset)
+
+    def rename(self, suffix: str) -> None:
+        """Give all files of the segment another temporary suffix (or none)."""
+        for kind in SEGMENT_SUFFIXES:
+            old = self.path(kind)
+            if kind == LOG_SUFFIX or self._disk.exists(old):
+                self._disk.rename(old, f"{self._folder}/{file_name(self.base_offset, kind)}{suffix}")
+        self.suffix = suffix
+
+    def mark_deleted(self) -> list[str]:
+        """Rename the files for removal; answers what is to be removed. Reads that are under way go on."""
+        self.rename(DELETED_SUFFIX)
+        return [self.path(kind) for kind in SEGMENT_SUFFIXES]
+
+    def close(self) -> None:
+        """Give the descriptor back; what was not written is lost."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+MAX_OFFSET = 2**63 - 1
+"""No offset of a log reaches this: with it as the low end, the memory of the tail answers for nothing."""

@@ -1,0 +1,85 @@
+"""The ``.snapshot`` files of one partition: producer state as of the offset in the name.
+
+Called by ``log.partition_log`` and ``log.recovery``. Source: Kafka's ``ProducerStateManager``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+
+from oncelog.errors import CorruptLogError
+from oncelog.log.file_names import DELETED_SUFFIX, SNAPSHOT_SUFFIX, file_name, parse_file_name
+from oncelog.log.producer_state import ProducerStateEntry, ProducerStateManager, decode_snapshot
+from oncelog.ports import Disk
+
+logger = logging.getLogger(__name__)
+
+
+class SnapshotFiles:
+    """Snapshots that exist, by their offsets in rising order."""
+
+    def __init__(self, disk: Disk, folder: str, offsets: Collection[int] = ()) -> None:
+        self._disk = disk
+        self._folder = folder
+        self.offsets = sorted(offsets)
+
+    @classmethod
+    def listed(cls, disk: Disk, folder: str, names: Collection[str]) -> SnapshotFiles:
+        """Those among ``names``."""
+        parsed = filter(None, map(parse_file_name, names))
+        return cls(disk, folder, [offset for offset, kind, extra in parsed if kind == SNAPSHOT_SUFFIX and not extra])
+
+    def path(self, offset: int) -> str:
+        return f"{self._folder}/{file_name(offset, SNAPSHOT_SUFFIX)}"
+
+    @property
+    def latest(self) -> int | None:
+        return self.offsets[-1] if self.offsets else None
+
+    def take(self, state: ProducerStateManager) -> str | None:
+        """Write the state at its end offset; answers the file, or None where that snapshot exists already."""
+        offset = state.map_end_offset
+        if offset <= (self.offsets[-1] if self.offsets else 0):
+            return None
+        path = self.path(offset)
+        self._disk.write_atomic(path, state.snapshot(), sync=False)
+        self.offsets.append(offset)
+        return path
+
+    def load_newest(self, low: int, high: int) -> tuple[int, list[ProducerStateEntry]] | None:
+        """The newest intact snapshot from ``low`` to ``high``; damaged ones are removed on the way."""
+        for offset in reversed([offset for offset in self.offsets if low <= offset <= high]):
+            path = self.path(offset)
+            try:
+                return offset, decode_snapshot(self._disk.read(path), path)
+            except CorruptLogError as error:
+                logger.warning("%s; an older one is used", error)
+                self.remove(offset)
+        return None
+
+    def remove(self, offset: int) -> None:
+        if offset in self.offsets:
+            self.offsets.remove(offset)
+            self._disk.remove(self.path(offset))
+
+    def mark_deleted(self, offset: int) -> str | None:
+        """Rename a snapshot for removal; answers the new path, None where there is none."""
+        if offset not in self.offsets:
+            return None
+        self.offsets.remove(offset)
+        path = self.path(offset)
+        self._disk.rename(path, path + DELETED_SUFFIX)
+        return path + DELETED_SUFFIX
+
+    def keep_between(self, low: int, high: int) -> None:
+        """Remove snapshots below ``low`` or above ``high``."""
+        for offset in [offset for offset in self.offsets if not low <= offset <= high]:
+            self.remove(offset)
+
+    def remove_strays(self, base_offsets: Collection[int]) -> None:
+        """Keep the snapshots of segments, and the newest of all, which a clean shutdown leaves at the log's end."""
+        newest_base = max(base_offsets, default=0)
+        for offset in [offset for offset in self.offsets if offset not in base_offsets]:
+            if offset != self.latest or offset < newest_base:
+                self.remove(offset)

@@ -1,0 +1,277 @@
+"""Files below one data folder, through the operating system: ``ports.Disk`` for a broker that keeps its data.
+
+Called by the broker's cores through the port. One thread (the event loop) opens, reads, appends, renames and removes;
+``File.sync`` may run in any other. Descriptors are opened when they are first needed and at most
+``max_descriptors`` stay open, the oldest clean one is closed first: whoever sends from a descriptor asks ``fileno()``
+anew before each ``sendfile``. Every failure is a ``StorageError`` that names the file and the cause.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import weakref
+from collections.abc import Sequence
+from itertools import count
+from typing import NoReturn
+
+from oncelog.errors import StorageError, TornWriteError
+from oncelog.ports import Buffer
+
+DEFAULT_MAX_DESCRIPTORS = 512
+_IOV_MAX = 1024
+
+
+def _refuse(what: str, path: str, error: OSError) -> NoReturn:
+    raise StorageError(f"cannot {what} {path}: {error.strerror or error}") from error
+
+
+class OsFile:
+    """A file of an :class:`OsDisk`; made by ``OsDisk.open``."""
+
+    __slots__ = ("__weakref__", "_disk", "_fd", "_size", "_syncing", "_unsynced", "path")
+
+    def __init__(self, disk: OsDisk, path: str, fd: int = -1) -> None:
+        self.path = path
+        self._disk = disk
+        self._fd = fd
+        self._size = -1
+        disk._files.add(self)
+        self._unsynced = False
+        self._syncing = 0
+
+    def __del__(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def fileno(self) -> int:
+        """The descriptor, opened where it is not; good until the caller returns to the event loop."""
+        if self._fd < 0:
+            self._disk._open_descriptor(self, create=False)
+        return self._fd
+
+    def size(self) -> int:
+        if self._size < 0:
+            try:
+                self._size = os.fstat(self.fileno()).st_size
+            except OSError as error:
+                _refuse("read the size of", self.path, error)
+        return self._size
+
+    def read_at(self, position: int, size: int) -> bytes:
+        try:
+            data = os.pread(self.fileno(), size, position)
+            if len(data) == size or not data:
+                return data
+            parts, got = [data], len(data)
+            while got < size:
+                data = os.pread(self._fd, size - got, position + got)
+                if not data:
+                    break
+                parts.append(data)
+                got += len(data)
+        except OSError as error:
+            _refuse("read", self.path, error)
+        return b"".join(parts)
+
+    def append(self, buffers: Sequence[Buffer]) -> None:
+        end = self.size()
+        total = sum(map(len, buffers))
+        try:
+            written = os.pwritev(self.fileno(), buffers, end) if len(buffers) <= _IOV_MAX else 0
+            if written != total:
+                self._write_rest(b"".join(buffers), written, end)
+        except OSError as error:
+            self._cut_off(end, error)
+        self._size = end + total
+        self._unsynced = True
+
+    def _write_rest(self, data: bytes, written: int, end: int) -> None:
+        view = memoryview(data)
+        while written < len(view):
+            written += os.pwrite(self._fd, view[written:], end + written)
+
+    def _cut_off(self, end: int, cause: OSError) -> NoReturn:
+        """Undo a write that failed half-way, and raise."""
+        try:
+            os.ftruncate(self._fd, end)
+        except OSError as error:
+            self._size = -1
+            raise TornWriteError(
+                f"cannot append to {self.path}: {cause.strerror or cause}; what was written could not be cut off "
+                f"again ({error.strerror or error}): restart the broker to recover the file"
+            ) from cause
+        _refuse("append to", self.path, cause)
+
+    def write_at(self, position: int, data: Buffer) -> None:
+        view = memoryview(data)
+        try:
+            fd, written = self.fileno(), 0
+            while written < len(view):
+                written += os.pwrite(fd, view[written:], position + written)
+        except OSError as error:
+            self._size = -1
+            _refuse("write", self.path, error)
+        self._size = max(self.size(), position + len(view))
+        self._unsynced = True
+
+    def truncate(self, size: int) -> None:
+        try:
+            os.ftruncate(self.fileno(), size)
+        except OSError as error:
+            self._size = -1
+            _refuse("truncate", self.path, error)
+        self._size = size
+        self._unsynced = True
+
+    def sync(self) -> None:
+        with self._disk._lock:
+            self._syncing += 1
+            self._unsynced = False
+        try:
+            try:
+                fd = self.fileno()
+            except StorageError as error:
+                if isinstance(error.__cause__, FileNotFoundError):
+                    return  # removed meanwhile: there is nothing left to be safe
+                raise
+            os.fdatasync(fd)
+        except OSError as error:
+            self._unsynced = True
+            _refuse("sync", self.path, error)
+        finally:
+            with self._disk._lock:
+                self._syncing -= 1
+
+    def close(self) -> None:
+        with self._disk._lock:
+            self._disk._opened.pop(id(self), None)
+            fd, self._fd = self._fd, -1
+        self._size = -1
+        if fd >= 0:
+            try:
+                os.close(fd)
+            except OSError as error:
+                _refuse("close", self.path, error)
+
+
+class OsDisk:
+    """``ports.Disk`` over the folder ``root``, which must exist."""
+
+    def __init__(self, root: str, max_descriptors: int = DEFAULT_MAX_DESCRIPTORS) -> None:
+        self.root = os.path.abspath(root)
+        self.max_descriptors = max_descriptors
+        self._lock = threading.RLock()
+        self._opened: weakref.WeakValueDictionary[int, OsFile] = weakref.WeakValueDictionary()
+        self._files: weakref.WeakSet[OsFile] = weakref.WeakSet()
+        self._temporary = count()
+
+    def _full(self, path: str) -> str:
+        return f"{self.root}/{path}" if path else self.root
+
+    def _open_descriptor(self, file: OsFile, create: bool) -> None:
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        with self._lock:
+            if len(self._opened) >= self.max_descriptors:
+                self._close_oldest()
+            try:
+                file._fd = os.open(self._full(file.path), flags, 0o644)
+            except OSError as error:
+                _refuse("open", file.path, error)
+            self._opened[id(file)] = file
+
+    def _close_oldest(self) -> None:
+        """Give back the descriptor that was opened first, of a file that nobody is writing or syncing."""
+        for file in list(self._opened.values()):
+            if not file._unsynced and not file._syncing:
+                file.close()
+                return
+
+    def open(self, path: str, *, create: bool = False) -> OsFile:
+        """The file; without ``create`` it is touched only when it is first used."""
+        file = OsFile(self, path)
+        if create:
+            self._open_descriptor(file, create=True)
+        return file
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(self._full(path))
+
+    def list(self, path: str) -> Sequence[str]:
+        try:
+            return sorted(os.listdir(self._full(path)))
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            _refuse("list", path or self.root, error)
+
+    def make_folder(self, path: str) -> None:
+        try:
+            os.makedirs(self._full(path), exist_ok=True)
+        except OSError as error:
+            _refuse("make the folder", path, error)
+
+    def size(self, path: str) -> int:
+        try:
+            return os.stat(self._full(path)).st_size
+        except OSError as error:
+            _refuse("read the size of", path, error)
+
+    def read(self, path: str) -> bytes:
+        try:
+            with open(self._full(path), "rb") as file:
+                return file.read()
+        except OSError as error:
+            _refuse("read", path, error)
+
+    def write_atomic(self, path: str, data: bytes, *, sync: bool = True) -> None:
+        full = self._full(path)
+        temporary = f"{full}.{next(self._temporary)}.tmp"
+        try:
+            with open(temporary, "wb") as file:
+                file.write(data)
+                if sync:
+                    file.flush()
+                    os.fsync(file.fileno())
+            os.replace(temporary, full)
+            if sync:
+                self._sync_folder(os.path.dirname(full))
+        except OSError as error:
+            _refuse("write", path, error)
+
+    def rename(self, old: str, new: str) -> None:
+        try:
+            os.replace(self._full(old), self._full(new))
+        except OSError as error:
+            _refuse(f"rename {old} to", new, error)
+        for file in list(self._files):
+            if file.path == old or file.path.startswith(f"{old}/"):
+                file.path = new + file.path[len(old) :]
+
+    def remove(self, path: str) -> None:
+        full = self._full(path)
+        try:
+            if os.path.isdir(full) and not os.path.islink(full):
+                shutil.rmtree(full)
+            else:
+                os.unlink(full)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            _refuse("remove", path, error)
+
+    def sync_folder(self, path: str) -> None:
+        try:
+            self._sync_folder(self._full(path))
+        except OSError as error:
+            _refuse("sync the folder", path or self.root, error)
+
+    @staticmethod
+    def _sync_folder(full: str) -> None:
+        fd = os.open(full, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)

@@ -25,8 +25,11 @@ from enum import IntEnum
 from typing import Any
 
 from oncelog.config import TopicConfig, parse
-from oncelog.errors import Error, InvariantError, KafkaError, OncelogError, StorageError
-from oncelog.metadata.identity import new_topic_id, uuid_text
+from oncelog.errors import ConfigError, Error, InvariantError, KafkaError, OncelogError, StorageError
+from oncelog.log.checkpoints import encode_uuid
+from oncelog.metadata.adoption import AdoptedTopic
+from oncelog.metadata.errors import MetadataError
+from oncelog.metadata.identity import new_topic_id
 from oncelog.ports import Random
 from oncelog.types import INTERNAL_TOPICS
 
@@ -51,10 +54,6 @@ CREATE TABLE features (name TEXT PRIMARY KEY, level INTEGER NOT NULL) WITHOUT RO
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {FORMAT_VERSION};
 """
-
-
-class MetadataError(OncelogError):
-    """The metadata file cannot be used: another cluster's or node's, damaged, in use, or of a newer format."""
 
 
 class ResourceType(IntEnum):
@@ -90,16 +89,6 @@ class TopicInfo:
     epoch_origins: tuple[tuple[int, int], ...] = field(default=((0, 0),), repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class AdoptedTopic:
-    """A topic found as partition folders that Apache Kafka wrote; see :mod:`oncelog.metadata.adoption`."""
-
-    name: str
-    topic_id: bytes
-    partitions: int
-    first_leader_epoch: int
-
-
 class MetadataStore:
     """All metadata, read from memory and written through to the file.
 
@@ -126,6 +115,7 @@ class MetadataStore:
         self._topic_defaults = topic_defaults if topic_defaults is not None else TopicConfig()
         self._depth = 0
         self._failed = False
+        self.adopted = False
         self._producer_ids = range(0)
         self._topics: dict[str, TopicInfo] = {}
         self._by_id: dict[bytes, str] = {}
@@ -173,7 +163,7 @@ class MetadataStore:
         execute("PRAGMA journal_mode = WAL")
         execute("BEGIN IMMEDIATE")
         if application != APPLICATION_ID:
-            self._create(cluster_id or uuid_text(new_topic_id(self._random)))
+            self._create(cluster_id or encode_uuid(new_topic_id(self._random)))
         self._load_meta(cluster_id)
         self._starts += 1
         execute("UPDATE meta SET value = ? WHERE key = 'starts'", (str(self._starts),))
@@ -184,6 +174,7 @@ class MetadataStore:
         for statement in _SCHEMA.split(";\n"):
             self._db.execute(statement)
         rows = {"cluster_id": cluster_id, "node_id": str(self.node_id), "next_producer_id": "0", "starts": "-1"}
+        rows["adopted"] = "no"
         self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
 
     def _load_meta(self, cluster_id: str) -> None:
@@ -192,6 +183,7 @@ class MetadataStore:
             self.cluster_id = meta["cluster_id"]
             node_id, self._starts = int(meta["node_id"]), int(meta["starts"])
             self._next_producer_id = int(meta["next_producer_id"])
+            self.adopted = meta["adopted"] == "yes"
         except (KeyError, ValueError) as error:
             raise MetadataError(f"the metadata file {self.path} is damaged: table meta lacks {error}") from error
         if node_id != self.node_id:
@@ -310,14 +302,22 @@ class MetadataStore:
         self._insert(info)
         return info
 
-    def adopt_topics(self, adopted: Sequence[AdoptedTopic], now_ms: int) -> None:
-        """Take over topics found on disk, ids and leader epochs included; names must be free."""
+    def adopt(self, topics: Sequence[AdoptedTopic], next_producer_id: int, now_ms: int) -> None:
+        """Take over what another broker left in the data folder; once in a store's life, ``adopted`` says whether."""
         with self.batch():
-            for topic in adopted:
-                info = self.create_topic(topic.name, topic.partitions, {}, now_ms, topic_id=topic.topic_id)
+            self._execute("UPDATE meta SET value = 'yes' WHERE key = 'adopted'")
+            self.reserve_producer_ids(next_producer_id)
+            for topic in topics:
+                try:
+                    info = self.create_topic(
+                        topic.name, topic.partitions, topic.overrides, now_ms, topic_id=topic.topic_id
+                    )
+                except ConfigError as error:
+                    raise MetadataError(f"cannot take over the topic {topic.name}: {error}") from error
                 origins = ((0, topic.first_leader_epoch - self._starts),)
                 self._execute("UPDATE topics SET epoch_origins = ? WHERE name = ?", json.dumps(origins), topic.name)
                 self._remember(replace(info, epoch_origins=origins))
+        self.adopted = True
 
     def delete_topic(self, name: str) -> None:
         info = self._existing(name)
@@ -450,6 +450,14 @@ class MetadataStore:
         self._execute("UPDATE meta SET value = ? WHERE key = 'next_producer_id'", str(after))
         self._next_producer_id = after
         return range(first, after)
+
+    def reserve_producer_ids(self, end: int) -> None:
+        """No producer id below ``end`` is given from now on."""
+        if end > self._next_producer_id:
+            self._execute("UPDATE meta SET value = ? WHERE key = 'next_producer_id'", str(end))
+            self._next_producer_id = end
+        if self._producer_ids and self._producer_ids[0] < end:
+            self._producer_ids = range(max(end, self._producer_ids[0]), max(end, self._producer_ids[-1] + 1))
 
     def allocate_producer_id(self) -> int:
         """The next producer id of this broker's block; ids left in a block at a stop are never given."""

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.node import Node
-from oncelog.config import BrokerConfig
+from oncelog.config import BrokerConfig, parse
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.metadata.broker_settings import broker_settings
-from oncelog.metadata.store import FILE_NAME, MetadataStore
+from oncelog.metadata.opening import open_metadata
+from oncelog.metadata.store import FILE_NAME
 from oncelog.ports import Disk
 from oncelog.server.disk import OsDisk
 from oncelog.server.memory_disk import MemoryDisk
@@ -74,7 +74,7 @@ async def open_server(listen: Address, data: Path | None, settings: Mapping[str,
     :param data: the folder that keeps everything; None keeps it in memory.
     :param settings: Kafka's broker properties as text; unknown ones are refused.
     """
-    config, topic_defaults = broker_settings(settings)
+    config = parse(BrokerConfig, settings)
     loop = asyncio.get_running_loop()
     disk: Disk
     if data is None:
@@ -84,12 +84,8 @@ async def open_server(listen: Address, data: Path | None, settings: Mapping[str,
         prepare_folder(data)
         disk, store_path = OsDisk(data), str(data / FILE_NAME)
     random = SystemRandom()
-    metadata = MetadataStore(
-        store_path,
-        node_id=config.node_id,
-        random=random,
-        topic_defaults=topic_defaults,
-        sync=config.oncelog_flush_policy == "commit",
+    metadata, config = open_metadata(
+        store_path, disk, config, random, Server.now_ms(), sync=config.oncelog_flush_policy == "commit"
     )
     sock = _bind(listen)
     bound = Address(listen.host, sock.getsockname()[1])

@@ -1,0 +1,152 @@
+"""A data folder that Apache Kafka wrote: its topics, their settings, and the producer ids it gave out.
+
+Called once, when a store is new. Topics are the partition folders with their ``partition.metadata``; their overrides
+and the next producer id come from Kafka's own metadata log (``__cluster_metadata-0``, KIP-631) where the folder has one,
+so that a compacted topic stays compacted and no producer id is given twice. Nothing here writes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from struct import Struct
+
+from oncelog.log.checkpoints import decode_leader_epochs, read_partition_metadata
+from oncelog.metadata.errors import MetadataError
+from oncelog.ports import Disk
+from oncelog.protocol.wire import read_uvarint
+from oncelog.records.batch import decode_records, iter_headers, verify_crc
+from oncelog.records.errors import CorruptBatch
+
+CLUSTER_METADATA_FOLDER = "__cluster_metadata-0"
+LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
+
+_PARTITION_FOLDER = re.compile(r"([a-zA-Z0-9._-]{1,249})-(\d{1,9})")
+_SNAPSHOT = re.compile(r"(\d{20})-\d{10}\.checkpoint")
+_SEGMENT = re.compile(r"\d{20}\.log")
+_PRODUCER_IDS = Struct(">iqq")
+
+_TOPIC_RECORD = 2
+_CONFIG_RECORD = 4
+_PRODUCER_IDS_RECORD = 15
+_TOPIC_RESOURCE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptedTopic:
+    """A topic found as partition folders."""
+
+    name: str
+    topic_id: bytes
+    partitions: int
+    first_leader_epoch: int
+    overrides: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ClusterMetadata:
+    """What Kafka's metadata log says of interest here."""
+
+    overrides: dict[str, dict[str, str]] = field(default_factory=dict)
+    next_producer_id: int = 0
+
+
+def topics_in(disk: Disk, metadata: ClusterMetadata) -> list[AdoptedTopic]:
+    """Topics of the partition folders of a data folder, sorted by name.
+
+    :raises MetadataError: a topic lacks a partition's folder, or its folders name several topic ids.
+    """
+    folders: dict[str, dict[int, str]] = {}
+    for folder in disk.list(""):
+        match = _PARTITION_FOLDER.fullmatch(folder)
+        if match and folder != CLUSTER_METADATA_FOLDER and disk.exists(f"{folder}/partition.metadata"):
+            folders.setdefault(match[1], {})[int(match[2])] = folder
+    return [_topic(disk, name, folders[name], metadata.overrides.get(name, {})) for name in sorted(folders)]
+
+
+def _topic(disk: Disk, name: str, folders: Mapping[int, str], overrides: Mapping[str, str]) -> AdoptedTopic:
+    missing = sorted(set(range(max(folders) + 1)) - set(folders))
+    if missing:
+        raise MetadataError(
+            f"the topic {name} has a folder for partition {max(folders)} and none for {missing[0]}: the data folder "
+            f"seems to be one of several of its cluster; bring all partitions together first"
+        )
+    ids = {read_partition_metadata(disk, folder) for folder in folders.values()} - {None}
+    if len(ids) != 1:
+        raise MetadataError(f"the folders of topic {name} name {len(ids)} different topic ids; remove the wrong ones")
+    (topic_id,) = ids
+    epochs = [_last_epoch(disk, folder) for folder in folders.values()]
+    return AdoptedTopic(name, topic_id or b"", len(folders), max(epochs) + 1, dict(overrides))
+
+
+def _last_epoch(disk: Disk, folder: str) -> int:
+    path = f"{folder}/{LEADER_EPOCH_CHECKPOINT}"
+    if not disk.exists(path):
+        return -1
+    return max((entry.epoch for entry in decode_leader_epochs(disk.read(path), path)), default=-1)
+
+
+def read_cluster_metadata(disk: Disk) -> ClusterMetadata:
+    """Kafka's metadata log, its newest snapshot first; a torn end is left out, as Kafka leaves it out.
+
+    :raises MetadataError: the log cannot be read.
+    """
+    found = ClusterMetadata()
+    files = disk.list(CLUSTER_METADATA_FOLDER)
+    snapshots = [name for name in files if _SNAPSHOT.fullmatch(name)]
+    start = 0
+    if snapshots:
+        start = int(snapshots[-1][:20])
+        _replay(disk, snapshots[-1], 0, found)
+    for name in files:
+        if _SEGMENT.fullmatch(name):
+            _replay(disk, name, start, found)
+    return found
+
+
+def _replay(disk: Disk, name: str, start: int, found: ClusterMetadata) -> None:
+    path = f"{CLUSTER_METADATA_FOLDER}/{name}"
+    data = disk.read(path)
+    try:
+        for position, header in iter_headers(data):
+            if not verify_crc(data, position):
+                return
+            if header.is_control:
+                continue
+            for record in decode_records(data, position, check_crc=False):
+                if record.value is not None and (name.endswith(".checkpoint") or record.offset >= start):
+                    _apply(record.value, found)
+    except (CorruptBatch, IndexError, UnicodeDecodeError, ValueError) as error:
+        raise MetadataError(f"cannot read Apache Kafka's metadata in {path}: {error}") from error
+
+
+def _apply(value: bytes, found: ClusterMetadata) -> None:
+    """One record of the metadata log; kinds that do not matter here are passed over."""
+    _, position = read_uvarint(value, 0)
+    kind, position = read_uvarint(value, position)
+    _, position = read_uvarint(value, position)
+    if kind == _TOPIC_RECORD:
+        name, _ = _string(value, position)
+        found.overrides[name or ""] = {}
+    elif kind == _CONFIG_RECORD and value[position] == _TOPIC_RESOURCE:
+        topic, position = _string(value, position + 1)
+        name, position = _string(value, position)
+        setting, _ = _string(value, position)
+        overrides = found.overrides.setdefault(topic or "", {})
+        if setting is None:
+            overrides.pop(name or "", None)
+        else:
+            overrides[name or ""] = setting
+    elif kind == _PRODUCER_IDS_RECORD:
+        found.next_producer_id = _PRODUCER_IDS.unpack_from(value, position)[2]
+
+
+def _string(data: bytes, position: int) -> tuple[str | None, int]:
+    length, position = read_uvarint(data, position)
+    if length == 0:
+        return None, position
+    end = position + length - 1
+    if end > len(data):
+        raise IndexError(f"a string of {length - 1} bytes reaches past the record's end")
+    return data[position:end].decode(), end

@@ -1,0 +1,9 @@
+"""What the metadata layer raises beside the error table's rows."""
+
+from __future__ import annotations
+
+from oncelog.errors import OncelogError
+
+
+class MetadataError(OncelogError):
+    """The metadata cannot be used: another cluster's or node's, damaged, in use, or of a newer format."""

@@ -1,0 +1,63 @@
+"""From a data folder and settings to the metadata in force.
+
+Called once by the server, before the broker core is made.
+"""
+
+from __future__ import annotations
+
+from oncelog.config import BrokerConfig
+from oncelog.errors import ConfigError
+from oncelog.log.checkpoints import read_meta_properties
+from oncelog.metadata.adoption import read_cluster_metadata, topics_in
+from oncelog.metadata.errors import MetadataError
+from oncelog.metadata.store import MetadataStore, ResourceType
+from oncelog.ports import Disk, Random
+
+
+def open_metadata(
+    path: str, disk: Disk, config: BrokerConfig, random: Random, now_ms: int, *, cluster_id: str = "", sync: bool = True
+) -> tuple[MetadataStore, BrokerConfig]:
+    """The store of a data folder, and the settings in force: those given, under what AlterConfigs has kept.
+
+    A folder that Apache Kafka wrote is taken over: cluster id, topics with ids and overrides, producer ids.
+
+    :param path: the store's file, or ``:memory:``.
+    :raises MetadataError: the folder belongs to another cluster or node, or its metadata cannot be read.
+    :raises ConfigError: a kept setting is not allowed any more.
+    """
+    folder = read_meta_properties(disk)
+    if folder is not None and folder.node_id != config.node_id:
+        raise MetadataError(
+            f"the data folder belongs to node {folder.node_id} and this broker is node {config.node_id}; "
+            f"set node.id={folder.node_id} or name another data folder"
+        )
+    store = MetadataStore(
+        path,
+        node_id=config.node_id,
+        random=random,
+        cluster_id=cluster_id or (folder.cluster_id if folder is not None else ""),
+        topic_defaults=config.topic_defaults,
+        sync=sync,
+    )
+    try:
+        if not store.adopted:
+            known = read_cluster_metadata(disk)
+            store.adopt(topics_in(disk, known), known.next_producer_id, now_ms)
+        return store, effective_config(store, config)
+    except BaseException:
+        store.close()
+        raise
+
+
+def effective_config(store: MetadataStore, config: BrokerConfig) -> BrokerConfig:
+    """``config`` under the dynamic settings of every broker and of this one; topics follow its defaults."""
+    dynamic = {
+        **store.dynamic_config(ResourceType.BROKER, ""),
+        **store.dynamic_config(ResourceType.BROKER, str(store.node_id)),
+    }
+    try:
+        effective = config.with_dynamic(dynamic)
+    except ConfigError as error:
+        raise ConfigError(f"a setting kept by AlterConfigs contradicts the broker's own: {error}") from error
+    store.set_topic_defaults(effective.topic_defaults)
+    return effective

@@ -9,6 +9,7 @@ unsigned one (seven bits a byte, least significant first, at most five bytes; KI
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from struct import Struct as BinaryStruct
 from struct import error as StructError
 from typing import Any, ClassVar, Final, Self, TypeAlias
 
@@ -26,6 +27,9 @@ NEVER_FLEXIBLE: Final = 32767
 MAX_STRING_BYTES: Final = 32767
 READ_ERRORS: Final = (StructError, IndexError, ValueError)
 VARINT: Final = tuple(bytes((n,)) for n in range(128))
+UNPACK_INT32S: Final = tuple(BinaryStruct(f">{n}i").unpack_from for n in range(8))
+"""For arrays of up to seven integers, of which replica lists are most: half the time of a format made for the call."""
+PACK_INT32S: Final = tuple(BinaryStruct(f">{n}i").pack for n in range(8))
 
 EMPTY: Final[list[Any]] = []
 """Stands for "a new empty list" as a default, because ``None`` is a value of nullable arrays. Never stored."""

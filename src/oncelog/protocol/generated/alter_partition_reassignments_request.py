@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _pack_iB = _Struct(">iB").pack
@@ -70,7 +70,7 @@ def _read_reassignable_partition_v0(data: bytes, pos: int, size: int) -> tuple[R
             end = pos + count * 4
             if end > size:
                 raise overrun(count * 4, size - pos)
-            replicas = list(unpack_from(f">{count}i", data, pos))
+            replicas = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
             pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -90,7 +90,7 @@ def _write_reassignable_partition_v0(w: Append, x: ReassignablePartition) -> Non
     else:
         count = len(replicas) + 1
         w(VARINT[count] if count < 128 else uvarint(count))
-        w(pack(f">{len(replicas)}i", *replicas))
+        w(PACK_INT32S[len(replicas)](*replicas) if len(replicas) < 8 else pack(f">{len(replicas)}i", *replicas))
     w(b"\0")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, read_uvarint, skip_tags, tag_size, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Buffer, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, read_uvarint, skip_tags, tag_size, uvarint, uvarint_tail, write_tags
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -64,7 +64,7 @@ def _read_topic_partitions_v0(data: bytes, pos: int, size: int) -> tuple[TopicPa
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -92,7 +92,7 @@ def _read_topic_partitions_v0(data: bytes, pos: int, size: int) -> tuple[TopicPa
                         end = pos + count * 4
                         if end > size:
                             raise overrun(count * 4, size - pos)
-                        assignment_epochs = list(unpack_from(f">{count}i", data, pos))
+                        assignment_epochs = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
                         pos = end
                 else:
                     pos = tag_end
@@ -110,7 +110,7 @@ def _write_topic_partitions_v0(w: Append, x: TopicPartitions) -> None:
     partitions = x.partitions
     count = len(partitions) + 1
     w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
-    w(pack(f">{len(partitions)}i", *partitions))
+    w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
     tagged: list[tuple[int, bytes]] = []
     if x.assignment_epochs is None or x.assignment_epochs:
         assignment_epochs_part: list[Buffer] = []
@@ -120,7 +120,7 @@ def _write_topic_partitions_v0(w: Append, x: TopicPartitions) -> None:
         else:
             count = len(assignment_epochs) + 1
             assignment_epochs_part.append(VARINT[count] if count < 128 else uvarint(count))
-            assignment_epochs_part.append(pack(f">{len(assignment_epochs)}i", *assignment_epochs))
+            assignment_epochs_part.append(PACK_INT32S[len(assignment_epochs)](*assignment_epochs) if len(assignment_epochs) < 8 else pack(f">{len(assignment_epochs)}i", *assignment_epochs))
         tagged.append((0, b"".join(assignment_epochs_part)))
     if tagged:
         write_tags(w, tagged)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, Append, Message, Struct, malformed, null_value, overrun
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, Append, Message, Struct, malformed, null_value, overrun
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -60,7 +60,7 @@ def _read_topic_partition_v0(data: bytes, pos: int, size: int) -> tuple[TopicPar
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
         raise malformed("ConsumerProtocolAssignment.TopicPartition", at, pos, error) from None
@@ -74,7 +74,7 @@ def _write_topic_partition_v0(w: Append, x: TopicPartition) -> None:
     w(topic_bytes)
     partitions = x.partitions
     w(_pack_i(len(partitions)))
-    w(pack(f">{len(partitions)}i", *partitions))
+    w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
 def _read_consumer_protocol_assignment_v0(data: bytes, pos: int, size: int) -> tuple[ConsumerProtocolAssignment, int]:

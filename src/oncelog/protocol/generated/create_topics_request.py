@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -96,7 +96,7 @@ def _read_creatable_replica_assignment_v2(data: bytes, pos: int, size: int) -> t
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        broker_ids: list[int] = list(unpack_from(f">{count}i", data, pos))
+        broker_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
         raise malformed("CreateTopicsRequest.CreatableReplicaAssignment", at, pos, error) from None
@@ -106,7 +106,7 @@ def _read_creatable_replica_assignment_v2(data: bytes, pos: int, size: int) -> t
 def _write_creatable_replica_assignment_v2(w: Append, x: CreatableReplicaAssignment) -> None:
     broker_ids = x.broker_ids
     w(_pack_ii(x.partition_index, len(broker_ids)))
-    w(pack(f">{len(broker_ids)}i", *broker_ids))
+    w(PACK_INT32S[len(broker_ids)](*broker_ids) if len(broker_ids) < 8 else pack(f">{len(broker_ids)}i", *broker_ids))
 
 
 def _read_creatable_topic_config_v2(data: bytes, pos: int, size: int) -> tuple[CreatableTopicConfig, int]:
@@ -161,7 +161,7 @@ def _read_creatable_replica_assignment_v5(data: bytes, pos: int, size: int) -> t
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        broker_ids: list[int] = list(unpack_from(f">{count}i", data, pos))
+        broker_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -177,7 +177,7 @@ def _write_creatable_replica_assignment_v5(w: Append, x: CreatableReplicaAssignm
     broker_ids = x.broker_ids
     count = len(broker_ids) + 1
     w(_pack_iB(x.partition_index, count) if count < 128 else _pack_i(x.partition_index) + uvarint(count))
-    w(pack(f">{len(broker_ids)}i", *broker_ids))
+    w(PACK_INT32S[len(broker_ids)](*broker_ids) if len(broker_ids) < 8 else pack(f">{len(broker_ids)}i", *broker_ids))
     w(b"\0")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -58,7 +58,7 @@ def _read_describable_log_dir_topic_v1(data: bytes, pos: int, size: int) -> tupl
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
         raise malformed("DescribeLogDirsRequest.DescribableLogDirTopic", at, pos, error) from None
@@ -72,7 +72,7 @@ def _write_describable_log_dir_topic_v1(w: Append, x: DescribableLogDirTopic) ->
     w(topic_bytes)
     partitions = x.partitions
     w(_pack_i(len(partitions)))
-    w(pack(f">{len(partitions)}i", *partitions))
+    w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
 def _read_describable_log_dir_topic_v2(data: bytes, pos: int, size: int) -> tuple[DescribableLogDirTopic, int]:
@@ -100,7 +100,7 @@ def _read_describable_log_dir_topic_v2(data: bytes, pos: int, size: int) -> tupl
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -121,7 +121,7 @@ def _write_describable_log_dir_topic_v2(w: Append, x: DescribableLogDirTopic) ->
     partitions = x.partitions
     count = len(partitions) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
-    w(pack(f">{len(partitions)}i", *partitions))
+    w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
     w(b"\0")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 
 
@@ -59,7 +59,7 @@ def _read_topic_request_v0(data: bytes, pos: int, size: int) -> tuple[TopicReque
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partition_indexes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -80,7 +80,7 @@ def _write_topic_request_v0(w: Append, x: TopicRequest) -> None:
     partition_indexes = x.partition_indexes
     count = len(partition_indexes) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
-    w(pack(f">{len(partition_indexes)}i", *partition_indexes))
+    w(PACK_INT32S[len(partition_indexes)](*partition_indexes) if len(partition_indexes) < 8 else pack(f">{len(partition_indexes)}i", *partition_indexes))
     w(b"\0")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 
 
@@ -71,7 +71,7 @@ def _read_describe_share_group_offsets_request_topic_v0(data: bytes, pos: int, s
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -92,7 +92,7 @@ def _write_describe_share_group_offsets_request_topic_v0(w: Append, x: DescribeS
     partitions = x.partitions
     count = len(partitions) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
-    w(pack(f">{len(partitions)}i", *partitions))
+    w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
     w(b"\0")
 
 

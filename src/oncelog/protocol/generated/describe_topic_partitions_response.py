@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_UT = _Struct(">16s?").pack
 _pack_UTB = _Struct(">16s?B").pack
@@ -111,7 +111,7 @@ def _read_describe_topic_partitions_response_partition_v0(data: bytes, pos: int,
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        replica_nodes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        replica_nodes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "isr_nodes"
         count = data[pos]
@@ -124,7 +124,7 @@ def _read_describe_topic_partitions_response_partition_v0(data: bytes, pos: int,
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        isr_nodes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        isr_nodes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "eligible_leader_replicas"
         count = data[pos]
@@ -137,7 +137,7 @@ def _read_describe_topic_partitions_response_partition_v0(data: bytes, pos: int,
             end = pos + count * 4
             if end > size:
                 raise overrun(count * 4, size - pos)
-            eligible_leader_replicas = list(unpack_from(f">{count}i", data, pos))
+            eligible_leader_replicas = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
             pos = end
         at = "last_known_elr"
         count = data[pos]
@@ -150,7 +150,7 @@ def _read_describe_topic_partitions_response_partition_v0(data: bytes, pos: int,
             end = pos + count * 4
             if end > size:
                 raise overrun(count * 4, size - pos)
-            last_known_elr = list(unpack_from(f">{count}i", data, pos))
+            last_known_elr = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
             pos = end
         at = "offline_replicas"
         count = data[pos]
@@ -163,7 +163,7 @@ def _read_describe_topic_partitions_response_partition_v0(data: bytes, pos: int,
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        offline_replicas: list[int] = list(unpack_from(f">{count}i", data, pos))
+        offline_replicas: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -179,29 +179,29 @@ def _write_describe_topic_partitions_response_partition_v0(w: Append, x: Describ
     replica_nodes = x.replica_nodes
     count = len(replica_nodes) + 1
     w(_pack_hiiiB(x.error_code, x.partition_index, x.leader_id, x.leader_epoch, count) if count < 128 else _pack_hiii(x.error_code, x.partition_index, x.leader_id, x.leader_epoch) + uvarint(count))
-    w(pack(f">{len(replica_nodes)}i", *replica_nodes))
+    w(PACK_INT32S[len(replica_nodes)](*replica_nodes) if len(replica_nodes) < 8 else pack(f">{len(replica_nodes)}i", *replica_nodes))
     isr_nodes = x.isr_nodes
     count = len(isr_nodes) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
-    w(pack(f">{len(isr_nodes)}i", *isr_nodes))
+    w(PACK_INT32S[len(isr_nodes)](*isr_nodes) if len(isr_nodes) < 8 else pack(f">{len(isr_nodes)}i", *isr_nodes))
     eligible_leader_replicas = x.eligible_leader_replicas
     if eligible_leader_replicas is None:
         w(b"\0")
     else:
         count = len(eligible_leader_replicas) + 1
         w(VARINT[count] if count < 128 else uvarint(count))
-        w(pack(f">{len(eligible_leader_replicas)}i", *eligible_leader_replicas))
+        w(PACK_INT32S[len(eligible_leader_replicas)](*eligible_leader_replicas) if len(eligible_leader_replicas) < 8 else pack(f">{len(eligible_leader_replicas)}i", *eligible_leader_replicas))
     last_known_elr = x.last_known_elr
     if last_known_elr is None:
         w(b"\0")
     else:
         count = len(last_known_elr) + 1
         w(VARINT[count] if count < 128 else uvarint(count))
-        w(pack(f">{len(last_known_elr)}i", *last_known_elr))
+        w(PACK_INT32S[len(last_known_elr)](*last_known_elr) if len(last_known_elr) < 8 else pack(f">{len(last_known_elr)}i", *last_known_elr))
     offline_replicas = x.offline_replicas
     count = len(offline_replicas) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
-    w(pack(f">{len(offline_replicas)}i", *offline_replicas))
+    w(PACK_INT32S[len(offline_replicas)](*offline_replicas) if len(offline_replicas) < 8 else pack(f">{len(offline_replicas)}i", *offline_replicas))
     w(b"\0")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bi = _Struct(">bi").pack
@@ -68,7 +68,7 @@ def _read_topic_partitions_v0(data: bytes, pos: int, size: int) -> tuple[TopicPa
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
         raise malformed("ElectLeadersRequest.TopicPartitions", at, pos, error) from None
@@ -82,7 +82,7 @@ def _write_topic_partitions_v0(w: Append, x: TopicPartitions) -> None:
     w(topic_bytes)
     partitions = x.partitions
     w(_pack_i(len(partitions)))
-    w(pack(f">{len(partitions)}i", *partitions))
+    w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
 def _read_topic_partitions_v2(data: bytes, pos: int, size: int) -> tuple[TopicPartitions, int]:
@@ -110,7 +110,7 @@ def _read_topic_partitions_v2(data: bytes, pos: int, size: int) -> tuple[TopicPa
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -131,7 +131,7 @@ def _write_topic_partitions_v2(w: Append, x: TopicPartitions) -> None:
     partitions = x.partitions
     count = len(partitions) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
-    w(pack(f">{len(partitions)}i", *partitions))
+    w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
     w(b"\0")
 
 

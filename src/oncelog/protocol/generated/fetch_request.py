@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Buffer, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -191,7 +191,7 @@ def _read_forgotten_topic_v7(data: bytes, pos: int, size: int) -> tuple[Forgotte
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
         raise malformed("FetchRequest.ForgottenTopic", at, pos, error) from None
@@ -205,7 +205,7 @@ def _write_forgotten_topic_v7(w: Append, x: ForgottenTopic) -> None:
     w(topic_bytes)
     partitions = x.partitions
     w(_pack_i(len(partitions)))
-    w(pack(f">{len(partitions)}i", *partitions))
+    w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
 def _read_fetch_partition_v9(data: bytes, pos: int, size: int) -> tuple[FetchPartition, int]:
@@ -266,7 +266,7 @@ def _read_forgotten_topic_v12(data: bytes, pos: int, size: int) -> tuple[Forgott
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -287,7 +287,7 @@ def _write_forgotten_topic_v12(w: Append, x: ForgottenTopic) -> None:
     partitions = x.partitions
     count = len(partitions) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
-    w(pack(f">{len(partitions)}i", *partitions))
+    w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
     w(b"\0")
 
 
@@ -305,7 +305,7 @@ def _read_forgotten_topic_v13(data: bytes, pos: int, size: int) -> tuple[Forgott
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partitions: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -324,7 +324,7 @@ def _write_forgotten_topic_v13(w: Append, x: ForgottenTopic) -> None:
     partitions = x.partitions
     count = len(partitions) + 1
     w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
-    w(pack(f">{len(partitions)}i", *partitions))
+    w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
     w(b"\0")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _pack_iB = _Struct(">iB").pack
@@ -75,7 +75,7 @@ def _read_ongoing_partition_reassignment_v0(data: bytes, pos: int, size: int) ->
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        replicas: list[int] = list(unpack_from(f">{count}i", data, pos))
+        replicas: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "adding_replicas"
         count = data[pos]
@@ -88,7 +88,7 @@ def _read_ongoing_partition_reassignment_v0(data: bytes, pos: int, size: int) ->
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        adding_replicas: list[int] = list(unpack_from(f">{count}i", data, pos))
+        adding_replicas: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "removing_replicas"
         count = data[pos]
@@ -101,7 +101,7 @@ def _read_ongoing_partition_reassignment_v0(data: bytes, pos: int, size: int) ->
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        removing_replicas: list[int] = list(unpack_from(f">{count}i", data, pos))
+        removing_replicas: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -117,15 +117,15 @@ def _write_ongoing_partition_reassignment_v0(w: Append, x: OngoingPartitionReass
     replicas = x.replicas
     count = len(replicas) + 1
     w(_pack_iB(x.partition_index, count) if count < 128 else _pack_i(x.partition_index) + uvarint(count))
-    w(pack(f">{len(replicas)}i", *replicas))
+    w(PACK_INT32S[len(replicas)](*replicas) if len(replicas) < 8 else pack(f">{len(replicas)}i", *replicas))
     adding_replicas = x.adding_replicas
     count = len(adding_replicas) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
-    w(pack(f">{len(adding_replicas)}i", *adding_replicas))
+    w(PACK_INT32S[len(adding_replicas)](*adding_replicas) if len(adding_replicas) < 8 else pack(f">{len(adding_replicas)}i", *adding_replicas))
     removing_replicas = x.removing_replicas
     count = len(removing_replicas) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
-    w(pack(f">{len(removing_replicas)}i", *removing_replicas))
+    w(PACK_INT32S[len(removing_replicas)](*removing_replicas) if len(removing_replicas) < 8 else pack(f">{len(removing_replicas)}i", *removing_replicas))
     w(b"\0")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_TB = _Struct(">?B").pack
@@ -162,7 +162,7 @@ def _read_metadata_response_partition_v0(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        replica_nodes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        replica_nodes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "isr_nodes"
         count, = _unpack_i(data, pos)
@@ -172,7 +172,7 @@ def _read_metadata_response_partition_v0(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        isr_nodes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        isr_nodes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
         raise malformed("MetadataResponse.MetadataResponsePartition", at, pos, error) from None
@@ -182,10 +182,10 @@ def _read_metadata_response_partition_v0(data: bytes, pos: int, size: int) -> tu
 def _write_metadata_response_partition_v0(w: Append, x: MetadataResponsePartition) -> None:
     replica_nodes = x.replica_nodes
     w(_pack_hiii(x.error_code, x.partition_index, x.leader_id, len(replica_nodes)))
-    w(pack(f">{len(replica_nodes)}i", *replica_nodes))
+    w(PACK_INT32S[len(replica_nodes)](*replica_nodes) if len(replica_nodes) < 8 else pack(f">{len(replica_nodes)}i", *replica_nodes))
     isr_nodes = x.isr_nodes
     w(_pack_i(len(isr_nodes)))
-    w(pack(f">{len(isr_nodes)}i", *isr_nodes))
+    w(PACK_INT32S[len(isr_nodes)](*isr_nodes) if len(isr_nodes) < 8 else pack(f">{len(isr_nodes)}i", *isr_nodes))
 
 
 def _read_metadata_response_broker_v1(data: bytes, pos: int, size: int) -> tuple[MetadataResponseBroker, int]:
@@ -239,7 +239,7 @@ def _read_metadata_response_partition_v5(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        replica_nodes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        replica_nodes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "isr_nodes"
         count, = _unpack_i(data, pos)
@@ -249,7 +249,7 @@ def _read_metadata_response_partition_v5(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        isr_nodes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        isr_nodes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "offline_replicas"
         count, = _unpack_i(data, pos)
@@ -259,7 +259,7 @@ def _read_metadata_response_partition_v5(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        offline_replicas: list[int] = list(unpack_from(f">{count}i", data, pos))
+        offline_replicas: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
         raise malformed("MetadataResponse.MetadataResponsePartition", at, pos, error) from None
@@ -269,13 +269,13 @@ def _read_metadata_response_partition_v5(data: bytes, pos: int, size: int) -> tu
 def _write_metadata_response_partition_v5(w: Append, x: MetadataResponsePartition) -> None:
     replica_nodes = x.replica_nodes
     w(_pack_hiii(x.error_code, x.partition_index, x.leader_id, len(replica_nodes)))
-    w(pack(f">{len(replica_nodes)}i", *replica_nodes))
+    w(PACK_INT32S[len(replica_nodes)](*replica_nodes) if len(replica_nodes) < 8 else pack(f">{len(replica_nodes)}i", *replica_nodes))
     isr_nodes = x.isr_nodes
     w(_pack_i(len(isr_nodes)))
-    w(pack(f">{len(isr_nodes)}i", *isr_nodes))
+    w(PACK_INT32S[len(isr_nodes)](*isr_nodes) if len(isr_nodes) < 8 else pack(f">{len(isr_nodes)}i", *isr_nodes))
     offline_replicas = x.offline_replicas
     w(_pack_i(len(offline_replicas)))
-    w(pack(f">{len(offline_replicas)}i", *offline_replicas))
+    w(PACK_INT32S[len(offline_replicas)](*offline_replicas) if len(offline_replicas) < 8 else pack(f">{len(offline_replicas)}i", *offline_replicas))
 
 
 def _read_metadata_response_partition_v7(data: bytes, pos: int, size: int) -> tuple[MetadataResponsePartition, int]:
@@ -289,7 +289,7 @@ def _read_metadata_response_partition_v7(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        replica_nodes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        replica_nodes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "isr_nodes"
         count, = _unpack_i(data, pos)
@@ -299,7 +299,7 @@ def _read_metadata_response_partition_v7(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        isr_nodes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        isr_nodes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "offline_replicas"
         count, = _unpack_i(data, pos)
@@ -309,7 +309,7 @@ def _read_metadata_response_partition_v7(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        offline_replicas: list[int] = list(unpack_from(f">{count}i", data, pos))
+        offline_replicas: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
         raise malformed("MetadataResponse.MetadataResponsePartition", at, pos, error) from None
@@ -319,13 +319,13 @@ def _read_metadata_response_partition_v7(data: bytes, pos: int, size: int) -> tu
 def _write_metadata_response_partition_v7(w: Append, x: MetadataResponsePartition) -> None:
     replica_nodes = x.replica_nodes
     w(_pack_hiiii(x.error_code, x.partition_index, x.leader_id, x.leader_epoch, len(replica_nodes)))
-    w(pack(f">{len(replica_nodes)}i", *replica_nodes))
+    w(PACK_INT32S[len(replica_nodes)](*replica_nodes) if len(replica_nodes) < 8 else pack(f">{len(replica_nodes)}i", *replica_nodes))
     isr_nodes = x.isr_nodes
     w(_pack_i(len(isr_nodes)))
-    w(pack(f">{len(isr_nodes)}i", *isr_nodes))
+    w(PACK_INT32S[len(isr_nodes)](*isr_nodes) if len(isr_nodes) < 8 else pack(f">{len(isr_nodes)}i", *isr_nodes))
     offline_replicas = x.offline_replicas
     w(_pack_i(len(offline_replicas)))
-    w(pack(f">{len(offline_replicas)}i", *offline_replicas))
+    w(PACK_INT32S[len(offline_replicas)](*offline_replicas) if len(offline_replicas) < 8 else pack(f">{len(offline_replicas)}i", *offline_replicas))
 
 
 def _read_metadata_response_broker_v9(data: bytes, pos: int, size: int) -> tuple[MetadataResponseBroker, int]:
@@ -398,7 +398,7 @@ def _read_metadata_response_partition_v9(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        replica_nodes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        replica_nodes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "isr_nodes"
         count = data[pos]
@@ -411,7 +411,7 @@ def _read_metadata_response_partition_v9(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        isr_nodes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        isr_nodes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "offline_replicas"
         count = data[pos]
@@ -424,7 +424,7 @@ def _read_metadata_response_partition_v9(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        offline_replicas: list[int] = list(unpack_from(f">{count}i", data, pos))
+        offline_replicas: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -440,15 +440,15 @@ def _write_metadata_response_partition_v9(w: Append, x: MetadataResponsePartitio
     replica_nodes = x.replica_nodes
     count = len(replica_nodes) + 1
     w(_pack_hiiiB(x.error_code, x.partition_index, x.leader_id, x.leader_epoch, count) if count < 128 else _pack_hiii(x.error_code, x.partition_index, x.leader_id, x.leader_epoch) + uvarint(count))
-    w(pack(f">{len(replica_nodes)}i", *replica_nodes))
+    w(PACK_INT32S[len(replica_nodes)](*replica_nodes) if len(replica_nodes) < 8 else pack(f">{len(replica_nodes)}i", *replica_nodes))
     isr_nodes = x.isr_nodes
     count = len(isr_nodes) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
-    w(pack(f">{len(isr_nodes)}i", *isr_nodes))
+    w(PACK_INT32S[len(isr_nodes)](*isr_nodes) if len(isr_nodes) < 8 else pack(f">{len(isr_nodes)}i", *isr_nodes))
     offline_replicas = x.offline_replicas
     count = len(offline_replicas) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
-    w(pack(f">{len(offline_replicas)}i", *offline_replicas))
+    w(PACK_INT32S[len(offline_replicas)](*offline_replicas) if len(offline_replicas) < 8 else pack(f">{len(offline_replicas)}i", *offline_replicas))
     w(b"\0")
 
 

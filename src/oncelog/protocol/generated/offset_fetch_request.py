@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Tx = _Struct(">?x").pack
 _pack_U = _Struct(">16s").pack
@@ -100,7 +100,7 @@ def _read_offset_fetch_request_topic_v1(data: bytes, pos: int, size: int) -> tup
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partition_indexes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
         raise malformed("OffsetFetchRequest.OffsetFetchRequestTopic", at, pos, error) from None
@@ -114,7 +114,7 @@ def _write_offset_fetch_request_topic_v1(w: Append, x: OffsetFetchRequestTopic) 
     w(name_bytes)
     partition_indexes = x.partition_indexes
     w(_pack_i(len(partition_indexes)))
-    w(pack(f">{len(partition_indexes)}i", *partition_indexes))
+    w(PACK_INT32S[len(partition_indexes)](*partition_indexes) if len(partition_indexes) < 8 else pack(f">{len(partition_indexes)}i", *partition_indexes))
 
 
 def _read_offset_fetch_request_topic_v6(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequestTopic, int]:
@@ -142,7 +142,7 @@ def _read_offset_fetch_request_topic_v6(data: bytes, pos: int, size: int) -> tup
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partition_indexes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -163,7 +163,7 @@ def _write_offset_fetch_request_topic_v6(w: Append, x: OffsetFetchRequestTopic) 
     partition_indexes = x.partition_indexes
     count = len(partition_indexes) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
-    w(pack(f">{len(partition_indexes)}i", *partition_indexes))
+    w(PACK_INT32S[len(partition_indexes)](*partition_indexes) if len(partition_indexes) < 8 else pack(f">{len(partition_indexes)}i", *partition_indexes))
     w(b"\0")
 
 
@@ -192,7 +192,7 @@ def _read_offset_fetch_request_topics_v8(data: bytes, pos: int, size: int) -> tu
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partition_indexes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -213,7 +213,7 @@ def _write_offset_fetch_request_topics_v8(w: Append, x: OffsetFetchRequestTopics
     partition_indexes = x.partition_indexes
     count = len(partition_indexes) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
-    w(pack(f">{len(partition_indexes)}i", *partition_indexes))
+    w(PACK_INT32S[len(partition_indexes)](*partition_indexes) if len(partition_indexes) < 8 else pack(f">{len(partition_indexes)}i", *partition_indexes))
     w(b"\0")
 
 
@@ -231,7 +231,7 @@ def _read_offset_fetch_request_topics_v10(data: bytes, pos: int, size: int) -> t
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partition_indexes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -250,7 +250,7 @@ def _write_offset_fetch_request_topics_v10(w: Append, x: OffsetFetchRequestTopic
     partition_indexes = x.partition_indexes
     count = len(partition_indexes) + 1
     w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
-    w(pack(f">{len(partition_indexes)}i", *partition_indexes))
+    w(PACK_INT32S[len(partition_indexes)](*partition_indexes) if len(partition_indexes) < 8 else pack(f">{len(partition_indexes)}i", *partition_indexes))
     w(b"\0")
 
 

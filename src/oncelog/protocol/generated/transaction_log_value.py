@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Buffer, Message, Struct, malformed, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Buffer, Message, Struct, malformed, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -87,7 +87,7 @@ def _read_partitions_schema_v0(data: bytes, pos: int, size: int) -> tuple[Partit
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partition_ids: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partition_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
     except READ_ERRORS as error:
         raise malformed("TransactionLogValue.PartitionsSchema", at, pos, error) from None
@@ -101,7 +101,7 @@ def _write_partitions_schema_v0(w: Append, x: PartitionsSchema) -> None:
     w(topic_bytes)
     partition_ids = x.partition_ids
     w(_pack_i(len(partition_ids)))
-    w(pack(f">{len(partition_ids)}i", *partition_ids))
+    w(PACK_INT32S[len(partition_ids)](*partition_ids) if len(partition_ids) < 8 else pack(f">{len(partition_ids)}i", *partition_ids))
 
 
 def _read_partitions_schema_v1(data: bytes, pos: int, size: int) -> tuple[PartitionsSchema, int]:
@@ -129,7 +129,7 @@ def _read_partitions_schema_v1(data: bytes, pos: int, size: int) -> tuple[Partit
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partition_ids: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partition_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -150,7 +150,7 @@ def _write_partitions_schema_v1(w: Append, x: PartitionsSchema) -> None:
     partition_ids = x.partition_ids
     count = len(partition_ids) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
-    w(pack(f">{len(partition_ids)}i", *partition_ids))
+    w(PACK_INT32S[len(partition_ids)](*partition_ids) if len(partition_ids) < 8 else pack(f">{len(partition_ids)}i", *partition_ids))
     w(b"\0")
 
 

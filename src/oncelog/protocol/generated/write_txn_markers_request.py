@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_ibx = _Struct(">ibx").pack
 _pack_ix = _Struct(">ix").pack
@@ -86,7 +86,7 @@ def _read_writable_txn_marker_topic_v1(data: bytes, pos: int, size: int) -> tupl
         end = pos + count * 4
         if end > size:
             raise overrun(count * 4, size - pos)
-        partition_indexes: list[int] = list(unpack_from(f">{count}i", data, pos))
+        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
         pos = end
         at = "tagged fields"
         tags = data[pos]
@@ -107,7 +107,7 @@ def _write_writable_txn_marker_topic_v1(w: Append, x: WritableTxnMarkerTopic) ->
     partition_indexes = x.partition_indexes
     count = len(partition_indexes) + 1
     w(VARINT[count] if count < 128 else uvarint(count))
-    w(pack(f">{len(partition_indexes)}i", *partition_indexes))
+    w(PACK_INT32S[len(partition_indexes)](*partition_indexes) if len(partition_indexes) < 8 else pack(f">{len(partition_indexes)}i", *partition_indexes))
     w(b"\0")
 
 

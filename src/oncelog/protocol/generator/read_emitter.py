@@ -214,6 +214,9 @@ class ReadEmitter:
         self._line(f"    raise overrun(count * {size}, size - pos)")
         if type_ == "uuid":
             value = "[bytes(data[start : start + 16]) for start in range(pos, end, 16)]"
+        elif fmt == "i":
+            self.helpers |= {"unpack_from", "UNPACK_INT32S"}
+            value = 'list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))'
         else:
             self.helpers.add("unpack_from")
             value = f'list(unpack_from(f">{{count}}{fmt}", data, pos))'

@@ -206,6 +206,10 @@ class WriteEmitter:
             self._line(f"    if len({element}) != 16:")
             self._line(f'        raise bad_uuid("{self.message}", "{item.attribute}", {element})')
             self._line(f"    {self._append}({element})")
+        elif item.type == "int32":
+            self.helpers |= {"pack", "PACK_INT32S"}
+            short = f"PACK_INT32S[len({target})](*{target})"
+            self._out(f'{short} if len({target}) < 8 else pack(f">{{len({target})}}i", *{target})')
         elif item.type in FORMATS:
             self.helpers.add("pack")
             self._out(f'pack(f">{{len({target})}}{FORMATS[item.type]}", *{target})')

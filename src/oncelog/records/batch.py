@@ -255,7 +255,9 @@ def decode_records(
 
 
 def header_bytes(header: BatchHeader, area: Buffer) -> bytearray:
-    """The header of a batch with record area ``area``; length, magic and CRC are computed, not taken from ``header``."""
+    """The header of a batch with record area ``area``; length, magic and CRC are computed, not taken from
+    ``header``.
+    """
     size_bytes = HEADER_SIZE_BYTES + len(area)
     if size_bytes > _MAX_BATCH_BYTES:
         raise ValueError(f"a batch of {size_bytes} bytes is larger than the format allows; append fewer records")

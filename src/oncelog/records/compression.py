@@ -173,21 +173,26 @@ before.
 _LZ4_BLOCK_BYTES = 64 * 1024
 _LZ4_STORED = 0x80000000
 _LZ4_DEFAULT_LEVEL = 9
-_LZ4_HIGHEST_LEVEL = 12
+_LZ4_HIGH_LEVELS = (3, 12)
+"""What the library calls high compression; Kafka's levels below and above mean the same."""
 
 
 def _compress_lz4(data: memoryview, level: int | None) -> bytes:
-    """The frame that Java's ``Lz4BlockOutputStream`` writes. Java refuses blocks that depend on one another."""
+    """A frame that Java reads, which needs blocks that do not depend on one another.
+
+    By default it is the frame that Java writes. cramjam packs single blocks in fast mode only, so other levels take
+    its whole frame, which differs in that blocks have checksums.
+    """
+    if level is not None and level != _LZ4_DEFAULT_LEVEL:
+        lowest, highest = _LZ4_HIGH_LEVELS
+        effort = min(max(level, lowest), highest)
+        packer = cramjam.lz4.Compressor(level=effort, content_checksum=False, block_linked=False)
+        packer.compress(bytes(data))
+        return bytes(packer.finish())
     parts = [_LZ4_HEADER]
     for start in range(0, len(data), _LZ4_BLOCK_BYTES):
         block = data[start : start + _LZ4_BLOCK_BYTES]
-        if level is None or level == _LZ4_DEFAULT_LEVEL:
-            packed = bytes(cramjam.lz4.compress_block(block, store_size=False))
-        else:
-            effort = min(level, _LZ4_HIGHEST_LEVEL)
-            packed = bytes(
-                cramjam.lz4.compress_block(block, mode="high_compression", compression=effort, store_size=False)
-            )
+        packed = bytes(cramjam.lz4.compress_block(block, store_size=False))
         if len(packed) < len(block):
             parts.append(_UINT32_LE.pack(len(packed)))
             parts.append(packed)

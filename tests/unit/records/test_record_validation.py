@@ -1,0 +1,288 @@
+"""What a leader refuses, accepts and rewrites (EOS conformance checks 1-10, but those of the request around it)."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+
+from oncelog.errors import Error
+from oncelog.records.batch import (
+    BatchBuilder,
+    BatchHeader,
+    Compression,
+    Record,
+    TimestampType,
+    decode_records,
+    header_bytes,
+    read_header,
+    stamp_base_offset_and_epoch,
+    stamp_timestamps,
+    verify_crc,
+)
+from oncelog.records.compression import compress
+from oncelog.records.control import encode_end_txn_marker
+from oncelog.records.validation import InvalidBatch, ValidatedBatch, validate_append
+
+NOW = 1_700_000_000_000
+HOUR = 3_600_000
+
+
+def batch_of(*timestamps: int, key: bytes | None = b"k", value: bytes = b"v", **settings: Any) -> bytearray:
+    builder = BatchBuilder()
+    for timestamp in timestamps or (NOW,):
+        builder.append(timestamp, key, value)
+    return builder.build(**settings)
+
+
+def with_header(batch: bytes | bytearray, **fields: int) -> bytes:
+    area = bytes(batch[61:])
+    return bytes(header_bytes(read_header(batch)._replace(**fields), area)) + area
+
+
+def accepted(batch: bytes | bytearray, **settings: Any) -> ValidatedBatch:
+    verdict = validate_append(batch, now_ms=NOW, **settings)
+    assert isinstance(verdict, ValidatedBatch), verdict
+    assert verify_crc(verdict.records)
+    assert verdict.header == read_header(verdict.records)
+    return verdict
+
+
+def refused(batch: bytes | bytearray, **settings: Any) -> InvalidBatch:
+    before = bytes(batch)
+    verdict = validate_append(batch, now_ms=NOW, **settings)
+    assert isinstance(verdict, InvalidBatch), verdict
+    assert bytes(batch) == before
+    return verdict
+
+
+@pytest.mark.parametrize("codec", list(Compression))
+def test_right_batch_is_stored_as_it_came(codec: Compression) -> None:
+    batch = batch_of(NOW, NOW + 5, NOW - 5, compression=codec, producer_id=3, producer_epoch=0, base_sequence=9)
+    verdict = accepted(memoryview(batch))  # type: ignore[arg-type]
+    assert isinstance(verdict.records, memoryview)
+    assert verdict.records == batch
+    assert (verdict.max_timestamp, verdict.max_timestamp_offset_delta) == (NOW + 5, 2)
+
+
+def test_offset_and_epoch_are_assigned_without_a_new_crc() -> None:
+    batch = batch_of()
+    accepted(batch)
+    stamp_base_offset_and_epoch(batch, 0, 777, 4)
+    assert verify_crc(batch)
+    batch[22] ^= 0x10
+    assert not verify_crc(batch)
+
+
+@pytest.mark.parametrize("codec", list(Compression))
+def test_wrong_max_timestamp_is_mended_with_a_new_crc(codec: Compression) -> None:
+    lying = with_header(batch_of(NOW - 7, NOW - 3, compression=codec), max_timestamp=NOW + 99)
+    verdict = accepted(lying)
+    assert verdict.header.max_timestamp == verdict.max_timestamp == NOW - 3
+    assert read_header(lying).max_timestamp == NOW + 99
+
+
+def test_batch_without_timestamps_has_no_largest() -> None:
+    verdict = accepted(with_header(batch_of(-1, -1), max_timestamp=5))
+    assert verdict.header.max_timestamp == -1
+    assert verdict.max_timestamp_offset_delta == -1
+
+
+@pytest.mark.parametrize("codec", list(Compression))
+def test_log_append_time_dates_the_batch(codec: Compression) -> None:
+    verdict = accepted(batch_of(NOW - 10**9, 5, compression=codec), timestamp_type=TimestampType.LOG_APPEND_TIME)
+    assert verdict.header.timestamp_type is TimestampType.LOG_APPEND_TIME
+    assert (verdict.max_timestamp, verdict.max_timestamp_offset_delta) == (NOW, 1)
+    assert [record.timestamp for record in decode_records(verdict.records)] == [NOW, NOW]
+
+
+def test_client_may_not_date_for_the_leader() -> None:
+    batch = batch_of(NOW, NOW)
+    stamp_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, NOW)
+    for kind in TimestampType:
+        verdict = refused(batch, timestamp_type=kind)
+        assert verdict.error_code is Error.INVALID_TIMESTAMP
+        assert [index for index, _ in verdict.record_errors] == [0, 1]
+
+
+# --- the envelope -------------------------------------------------------------------------------------------------
+
+
+def test_exactly_one_batch_is_taken() -> None:
+    one = bytes(batch_of())
+    for data in (b"", one[:16], one[:-1], one + one, one + b"\x00"):
+        assert refused(data).error_code is Error.INVALID_RECORD
+
+
+def test_only_format_2_is_taken() -> None:
+    for magic, error in ((0, 87), (1, 87), (3, 2), (-1, 2)):
+        batch = batch_of()
+        struct.pack_into(">b", batch, 16, magic)
+        assert refused(batch).error_code == error
+
+
+def test_base_offset_must_be_zero() -> None:
+    assert refused(batch_of(base_offset=1)).error_code is Error.INVALID_RECORD
+
+
+def test_batch_of_the_size_limit_is_accepted_and_one_byte_more_refused() -> None:
+    room = 1_048_588 - len(batch_of(value=b"x" * 1_000_000)) + 1_000_000
+    assert len(batch_of(value=b"x" * room)) == 1_048_588
+    accepted(batch_of(value=b"x" * room))
+    verdict = refused(batch_of(value=b"x" * (room + 1)))
+    assert verdict.error_code is Error.MESSAGE_TOO_LARGE
+    assert "1048589" in verdict.message
+    assert "1048588" in verdict.message
+
+
+def test_changed_bytes_are_corrupt() -> None:
+    for position in (17, 22, 40, 61, -1):
+        batch = batch_of()
+        batch[position] ^= 4
+        assert refused(batch).error_code is Error.CORRUPT_MESSAGE
+
+
+def test_lengths_below_a_header_are_corrupt() -> None:
+    for length in (-(2**31), -1, 0, 13):
+        batch = batch_of()
+        struct.pack_into(">i", batch, 8, length)
+        assert refused(batch).error_code is Error.CORRUPT_MESSAGE
+    stub = batch_of()[:40]
+    struct.pack_into(">i", stub, 8, 28)
+    assert refused(stub).error_code is Error.CORRUPT_MESSAGE
+
+
+# --- the header ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"records_count": 0},
+        {"records_count": -1},
+        {"records_count": 1},
+        {"records_count": 3},
+        {"last_offset_delta": 5},
+        {"last_offset_delta": -1},
+        {"records_count": 1, "last_offset_delta": 0},
+        {"records_count": 3, "last_offset_delta": 2},
+        {"records_count": 2**31 - 1, "last_offset_delta": 2**31 - 2},
+    ],
+)
+def test_counts_must_be_those_of_the_records(fields: dict[str, int]) -> None:
+    assert refused(with_header(batch_of(NOW, NOW), **fields)).error_code is Error.INVALID_RECORD
+
+
+def test_control_batch_from_a_client_is_refused() -> None:
+    assert refused(encode_end_txn_marker(5, 0, 0, True, NOW)).error_code is Error.INVALID_RECORD
+
+
+def test_producer_id_needs_a_sequence() -> None:
+    for sequence in (-1, -2):
+        batch = batch_of(producer_id=5, producer_epoch=0, base_sequence=sequence)
+        assert refused(batch).error_code is Error.INVALID_RECORD
+    accepted(batch_of(producer_id=5, producer_epoch=0, base_sequence=0))
+    accepted(batch_of())
+
+
+@pytest.mark.parametrize("code", [5, 6, 7])
+def test_unknown_codec_is_unsupported(code: int) -> None:
+    assert refused(with_header(batch_of(), attributes=code)).error_code is Error.UNSUPPORTED_COMPRESSION_TYPE
+
+
+# --- records ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("codec", list(Compression))
+def test_records_without_key_are_refused_by_index_in_a_compacted_topic(codec: Compression) -> None:
+    builder = BatchBuilder()
+    for key in (b"a", None, b"", None):
+        builder.append(NOW, key, b"v")
+    batch = builder.build(compression=codec)
+    accepted(batch)
+    verdict = refused(batch, compacted=True)
+    assert verdict.error_code is Error.INVALID_RECORD
+    assert [index for index, _ in verdict.record_errors] == [1, 3]
+    assert all("key" in message for _, message in verdict.record_errors)
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.ZSTD])
+def test_timestamps_beyond_the_allowed_range_are_refused_by_index(codec: Compression) -> None:
+    accepted(batch_of(NOW + HOUR, 0, -1, compression=codec))
+    verdict = refused(batch_of(NOW, NOW + HOUR + 1, NOW, compression=codec))
+    assert verdict.error_code is Error.INVALID_TIMESTAMP
+    assert [index for index, _ in verdict.record_errors] == [1]
+    assert str(NOW + HOUR + 1) in verdict.record_errors[0][1]
+    limits = {"before_max_ms": 1000, "after_max_ms": 10}
+    accepted(batch_of(NOW - 1000, NOW + 10, -1, compression=codec), **limits)
+    verdict = refused(batch_of(NOW - 1001, NOW + 11, compression=codec), **limits)
+    assert [index for index, _ in verdict.record_errors] == [0, 1]
+    accepted(batch_of(NOW + 10**12, compression=codec), timestamp_type=TimestampType.LOG_APPEND_TIME, **limits)
+
+
+def test_first_bad_record_gives_the_code() -> None:
+    builder = BatchBuilder()
+    builder.append(NOW + 2 * HOUR, b"k", None)
+    builder.append(NOW, None, None)
+    verdict = refused(builder.build(), compacted=True)
+    assert verdict.error_code is Error.INVALID_TIMESTAMP
+    assert [index for index, _ in verdict.record_errors] == [0, 1]
+
+
+@pytest.mark.parametrize("codec", [codec for codec in Compression if codec])
+def test_bytes_that_do_not_unpack_are_invalid(codec: Compression) -> None:
+    junk = b"no codec writes this"
+    header = BatchHeader(attributes=codec.value, records_count=1, base_timestamp=NOW, max_timestamp=NOW)
+    assert refused(bytes(header_bytes(header, junk)) + junk).error_code is Error.INVALID_RECORD
+
+
+def test_bomb_is_refused() -> None:
+    packed = compress(Compression.ZSTD, bytes(50_000_000))
+    header = BatchHeader(attributes=Compression.ZSTD.value, records_count=1, base_timestamp=NOW, max_timestamp=NOW)
+    verdict = refused(bytes(header_bytes(header, packed)) + packed, max_unpacked_bytes=1_000_000)
+    assert verdict.error_code is Error.INVALID_RECORD
+    assert "limit" in verdict.message
+
+
+@pytest.mark.parametrize("codec", list(Compression))
+def test_records_numbered_wrongly_are_numbered_anew(codec: Compression) -> None:
+    rows = [(5, b"a"), (5, b"b"), (0, b"c")]
+    area = b"".join(bytes([14, 0, 2 * 3, 2 * delta, 2]) + key + bytes([1, 0]) for delta, key in rows)
+    packed = compress(codec, area)
+    header = BatchHeader(
+        attributes=codec.value,
+        records_count=3,
+        last_offset_delta=2,
+        base_timestamp=NOW,
+        producer_id=7,
+        producer_epoch=1,
+        base_sequence=2**31 - 2,
+    )
+    verdict = accepted(bytes(header_bytes(header, packed)) + packed)
+    assert decode_records(verdict.records) == [
+        Record(0, NOW + 3, b"a", None, (), 2**31 - 2),
+        Record(1, NOW + 3, b"b", None, (), 2**31 - 1),
+        Record(2, NOW + 3, b"c", None, (), 0),
+    ]
+    assert verdict.max_timestamp == NOW + 3
+
+
+@pytest.mark.parametrize("source", list(Compression))
+@pytest.mark.parametrize("target", list(Compression))
+def test_batch_takes_the_topics_codec(source: Compression, target: Compression) -> None:
+    batch = batch_of(
+        NOW, NOW + 1, compression=source, producer_id=4, producer_epoch=2, base_sequence=8, transactional=True
+    )
+    verdict = accepted(batch, compression_type=target)
+    assert verdict.header.compression is target
+    assert verdict.header.is_transactional
+    assert decode_records(verdict.records) == decode_records(batch)
+    assert (verdict.records is batch) == (source is target)
+
+
+def test_batch_that_grows_past_the_limit_when_packed_anew_is_refused() -> None:
+    batch = batch_of(value=bytes(100_000), compression=Compression.ZSTD)
+    assert len(batch) < 1000
+    verdict = refused(batch, compression_type=Compression.NONE, max_message_bytes=50_000)
+    assert verdict.error_code is Error.MESSAGE_TOO_LARGE

@@ -1,0 +1,5 @@
+"""Spark: a data source and an exactly-once sink, ``format("oncelog")``.
+
+Nothing is imported here, so that ``oncelog.spark.java`` can be asked without PySpark. Entry points:
+``oncelog.spark.session.session`` (a ready SparkSession), ``for_each_batch`` and ``lag`` beside it.
+"""

@@ -37,7 +37,7 @@ def test_java_of_java_home_goes_before_path(tmp_path: Path) -> None:
 
 
 def test_missing_java_is_told_with_the_command_that_installs_it(tmp_path: Path) -> None:
-    with pytest.raises(JavaMissing, match=r"this machine has none: .*apt-get install openjdk-17"):
+    with pytest.raises(JavaMissing, match=r"there is no java on this machine: .*apt-get install openjdk-17"):
         find_java({"PATH": str(tmp_path)})
 
 

@@ -1,0 +1,179 @@
+"""Offsets of a read: their form in Spark's checkpoint, rate limits, and splitting into tasks.
+
+Called by the readers (:mod:`oncelog.spark.reading`). Pure. The JSON form is that of Spark's own Kafka connector:
+``{"topic": {"0": 23}}``, an offset being the next one to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.spark.options import EARLIEST, LATEST, ByTimestampStrategy, Position
+from oncelog.types import TopicPartition
+
+Offsets = Mapping[TopicPartition, int]
+
+
+class DataLoss(OncelogError):
+    """Records that the query has not read are gone; the text says which and what to do."""
+
+
+class OffsetRange(NamedTuple):
+    """Offsets of one partition from ``start`` to ``end``, without ``end``."""
+
+    partition: TopicPartition
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+
+def to_json(offsets: Offsets) -> dict[str, dict[str, int]]:
+    """The form in the checkpoint, sorted."""
+    by_topic: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        by_topic.setdefault(topic, {})[str(partition)] = offset
+    return by_topic
+
+
+def from_json(offsets: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
+    return {
+        TopicPartition(topic, int(partition)): offset
+        for topic, partitions in offsets.items()
+        for partition, offset in partitions.items()
+    }
+
+
+def positions_to_ask(position: Position, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    """What to ask ListOffsets for each partition: EARLIEST, LATEST or a timestamp; exact offsets need no question.
+
+    Raises ConfigError where the option does not name exactly the partitions that are read.
+    """
+    wanted = sorted(partitions)
+    named = position.offsets or position.timestamps
+    if named and set(named) != set(wanted):
+        missing = [str(partition) for partition in wanted if partition not in named]
+        unknown = [str(partition) for partition in sorted(named) if partition not in set(wanted)]
+        problem = f"does not name {', '.join(missing)}" if missing else f"names {', '.join(unknown)}, not read here"
+        raise ConfigError(
+            f"Option {position.option} {problem}: it must name every partition that is read; "
+            "-2 stands for earliest and -1 for latest"
+        )
+    if position.timestamp is not None:
+        return dict.fromkeys(wanted, position.timestamp)
+    if position.timestamps:
+        return dict(position.timestamps)
+    if position.offsets:
+        return {partition: offset for partition, offset in position.offsets.items() if offset < 0}
+    return dict.fromkeys(wanted, position.everywhere)
+
+
+def resolve_position(
+    position: Position, answers: Offsets, latest: Offsets, strategy: ByTimestampStrategy
+) -> dict[TopicPartition, int]:
+    """Offsets from a position and the answers to :func:`positions_to_ask` (-1: no record is that young)."""
+    resolved = {partition: offset for partition, offset in position.offsets.items() if offset >= 0}
+    for partition, offset in answers.items():
+        if offset >= 0:
+            resolved[partition] = offset
+        elif strategy is ByTimestampStrategy.LATEST:
+            resolved[partition] = latest[partition]
+        else:
+            asked = position.timestamp if position.timestamp is not None else position.timestamps.get(partition)
+            raise ConfigError(
+                f"No record of {partition} has timestamp {asked} or a later one, as {position.option} asks; "
+                "set startingOffsetsByTimestampStrategy to latest to start at the end there"
+            )
+    return resolved
+
+
+def limit_offsets(start: Offsets, latest: Offsets, limit: int) -> dict[TopicPartition, int]:
+    """End offsets with about ``limit`` records from ``start``, shared out by how much each partition holds.
+
+    A partition with anything to read gets at least one record, so none starves.
+    """
+    sizes = {
+        partition: latest[partition] - start[partition] for partition in latest if latest[partition] > start[partition]
+    }
+    total = sum(sizes.values())
+    if total <= limit:
+        return dict(latest)
+    return {
+        partition: start[partition] + min(sizes[partition], max(1, limit * sizes[partition] // total))
+        if partition in sizes
+        else offset
+        for partition, offset in latest.items()
+    }
+
+
+def pending(start: Offsets, latest: Offsets) -> int:
+    """How many offsets lie between the two."""
+    return sum(max(0, end - start.get(partition, end)) for partition, end in latest.items())
+
+
+def split_ranges(
+    ranges: Sequence[OffsetRange], min_partitions: int | None, max_records: int | None
+) -> list[OffsetRange]:
+    """Ranges cut so that none exceeds ``max_records`` and there are about ``min_partitions``, larger ones cut more.
+
+    Empty ranges are left out.
+    """
+    kept = [item for item in ranges if item.size > 0]
+    if max_records is not None:
+        kept = [part for item in kept for part in _cut(item, -(-item.size // max_records))]
+    if min_partitions is None or len(kept) >= min_partitions:
+        return kept
+    total = sum(item.size for item in kept)
+    return [part for item in kept for part in _cut(item, max(1, round(min_partitions * item.size / total)))]
+
+
+def _cut(item: OffsetRange, parts: int) -> list[OffsetRange]:
+    parts = min(parts, item.size)
+    bounds = [item.start + item.size * number // parts for number in range(parts + 1)]
+    return [OffsetRange(item.partition, low, high) for low, high in pairwise(bounds)]
+
+
+def describe_loss(start: Offsets, earliest: Offsets, latest: Offsets) -> list[str]:
+    """What is gone of the records from ``start`` on, one sentence a partition; empty where all is there.
+
+    Control records and records of aborted transactions take offsets too: a range that yields fewer rows is no loss.
+    """
+    lost: list[str] = []
+    for partition, offset in sorted(start.items()):
+        if partition not in latest:
+            lost.append(f"{partition} does not exist any more")
+        elif offset < earliest[partition]:
+            lost.append(f"{partition} begins at offset {earliest[partition]} and the query is at {offset}")
+        elif offset > latest[partition]:
+            lost.append(f"{partition} ends at offset {latest[partition]} and the query is at {offset}")
+    return lost
+
+
+def loss_error(lost: Sequence[str]) -> DataLoss:
+    return DataLoss(
+        f"Records were lost before they were read: {'; '.join(lost)}. They were deleted by retention, or the topic was "
+        "made anew. Set failOnDataLoss to false to go on with what is there"
+    )
+
+
+__all__ = [
+    "EARLIEST",
+    "LATEST",
+    "DataLoss",
+    "OffsetRange",
+    "Offsets",
+    "describe_loss",
+    "from_json",
+    "limit_offsets",
+    "loss_error",
+    "pending",
+    "positions_to_ask",
+    "resolve_position",
+    "split_ranges",
+    "to_json",
+]

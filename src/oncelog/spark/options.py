@@ -1,0 +1,398 @@
+"""The options of ``format("oncelog")``: those of Spark's own Kafka connector under the same names, parsed and checked.
+
+Called by the source and the sink before anything is sent. Pure. An option that is unknown, contradicts another one or
+has a value that is not allowed is refused with its name and the next step. Names are compared without
+regard to case, as Spark does; ``kafka.*`` names are Kafka's own client properties.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeVar
+
+from oncelog.config import nearest
+from oncelog.errors import ConfigError
+from oncelog.spark.client_properties import (
+    CONSUMER_PROPERTIES,
+    PRODUCER_PROPERTIES,
+    REFUSED_CONSUMER_PROPERTIES,
+    REFUSED_PRODUCER_PROPERTIES,
+)
+from oncelog.types import IsolationLevel, TopicPartition
+
+T = TypeVar("T")
+
+LATEST = -1
+EARLIEST = -2
+
+_COMMON_OPTIONS = ("path",)
+_SOURCE_OPTIONS = (
+    "subscribe",
+    "subscribePattern",
+    "assign",
+    "startingOffsets",
+    "endingOffsets",
+    "startingTimestamp",
+    "endingTimestamp",
+    "startingOffsetsByTimestamp",
+    "endingOffsetsByTimestamp",
+    "startingOffsetsByTimestampStrategy",
+    "maxOffsetsPerTrigger",
+    "minOffsetsPerTrigger",
+    "maxTriggerDelay",
+    "minPartitions",
+    "maxRecordsPerPartition",
+    "failOnDataLoss",
+    "includeHeaders",
+    "groupIdPrefix",
+    "commitOffsetsToGroup",
+    "fetchOffset.numRetries",
+    "fetchOffset.retryIntervalMs",
+    "kafkaConsumer.pollTimeoutMs",
+)
+_SINK_OPTIONS = (
+    "topic",
+    "includeHeaders",
+    "checkpointLocation",
+    "transactionalIdPrefix",
+    "batchId",
+    "queryName",
+    "spoolDirectory",
+    "spoolThresholdBytes",
+    "maxBatchBytes",
+)
+"""``batchId`` with ``transactionalIdPrefix`` makes a batch write idempotent; ``checkpointLocation`` is Spark's."""
+
+
+class ByTimestampStrategy(Enum):
+    """What to do when no record is as young as ``startingTimestamp`` asks."""
+
+    ERROR = "error"
+    LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Which partitions to read: exactly one of the three is given."""
+
+    topics: tuple[str, ...] = ()
+    pattern: str = ""
+    assigned: tuple[TopicPartition, ...] = ()
+
+    def matches(self, topic: str) -> bool:
+        return bool(re.fullmatch(self.pattern, topic)) if self.pattern else topic in self.topics
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where to start or end: at EARLIEST or LATEST everywhere, at offsets, or at timestamps in ms.
+
+    ``offsets`` may hold EARLIEST and LATEST too. ``timestamp`` holds for every partition; ``timestamps`` names each.
+    """
+
+    everywhere: int = LATEST
+    offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
+    timestamp: int | None = None
+    timestamps: Mapping[TopicPartition, int] = field(default_factory=dict)
+    option: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """Options of reading, for batch and stream."""
+
+    bootstrap_servers: str
+    client: Mapping[str, str]
+    subscription: Subscription
+    starting: Position
+    ending: Position
+    by_timestamp: ByTimestampStrategy
+    isolation: IsolationLevel
+    max_offsets_per_trigger: int | None
+    min_offsets_per_trigger: int | None
+    max_trigger_delay_ms: int
+    min_partitions: int | None
+    max_records_per_partition: int | None
+    fail_on_data_loss: bool
+    include_headers: bool
+    commit_group: str
+
+
+@dataclass(frozen=True, slots=True)
+class SinkOptions:
+    """Options of writing, for batch and stream.
+
+    ``max_batch_bytes`` bounds what one micro-batch may hold, encoded; ``spool_threshold_bytes`` is what one task sends
+    through the driver before it writes to ``spool_directory`` instead.
+    """
+
+    bootstrap_servers: str
+    client: Mapping[str, str]
+    topic: str
+    transactional_id_prefix: str
+    batch_id: int | None
+    spool_directory: str
+    spool_threshold_bytes: int
+    max_batch_bytes: int
+    compression: str
+    batch_size_bytes: int
+    transaction_timeout_ms: int
+
+
+class _Given:
+    """The options that a user gave, by lower-case name."""
+
+    def __init__(self, options: Mapping[str, str], known: Iterable[str]) -> None:
+        self._spelling = {name.lower(): name for name in known}
+        self.client: dict[str, str] = {}
+        self._values: dict[str, str] = {}
+        for name, value in options.items():
+            lowered = name.lower()
+            if lowered.startswith("kafka."):
+                self.client[lowered.removeprefix("kafka.")] = value
+            elif lowered in self._spelling:
+                self._values[lowered] = value
+            else:
+                raise ConfigError(
+                    f"Unknown option {name!r} of format oncelog{nearest(name, list(self._spelling.values()))}"
+                )
+
+    def __contains__(self, name: str) -> bool:
+        return name.lower() in self._values
+
+    def text(self, name: str, default: str = "") -> str:
+        return self._values.get(name.lower(), default).strip()
+
+    def parsed(self, name: str, parse: Callable[[str], T], wants: str, default: T) -> T:
+        if name not in self:
+            return default
+        text = self.text(name)
+        try:
+            return parse(text)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise ConfigError(f"Invalid value {text!r} for option {name}: it takes {wants}") from None
+
+    def boolean(self, name: str, default: bool) -> bool:
+        words = {"true": True, "false": False}
+        return self.parsed(name, lambda text: words[text.lower()], "true or false", default)
+
+    def positive(self, name: str) -> int | None:
+        return self.parsed(name, _positive, "a whole number above 0", None)
+
+
+def parse_source_options(options: Mapping[str, str], *, streaming: bool) -> SourceOptions:
+    """Options of a batch or streaming read. Raises ConfigError naming the option."""
+    given = _Given(options, (*_COMMON_OPTIONS, *_SOURCE_OPTIONS))
+    client = _client_properties(given.client, CONSUMER_PROPERTIES, REFUSED_CONSUMER_PROPERTIES)
+    bootstrap_servers = _bootstrap_servers(client)
+    stream_only = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "commitOffsetsToGroup")
+    batch_only = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
+    for name in batch_only if streaming else stream_only:
+        if name in given:
+            kind, other = ("streaming", "batch") if streaming else ("batch", "streaming")
+            raise ConfigError(f"Option {name} has no meaning in a {kind} read: it is for {other} reads")
+    low, high = given.positive("minOffsetsPerTrigger"), given.positive("maxOffsetsPerTrigger")
+    if low is not None and high is not None and low > high:
+        raise ConfigError(f"minOffsetsPerTrigger ({low}) is greater than maxOffsetsPerTrigger ({high})")
+    starting = _position(given, "starting", LATEST if streaming else EARLIEST)
+    ending = _position(given, "ending", LATEST)
+    if not streaming:
+        _refuse_batch_position(starting, LATEST, "latest")
+        _refuse_batch_position(ending, EARLIEST, "earliest")
+    return SourceOptions(
+        bootstrap_servers=bootstrap_servers,
+        client=client,
+        subscription=_subscription(given),
+        starting=starting,
+        ending=ending,
+        by_timestamp=given.parsed(
+            "startingOffsetsByTimestampStrategy",
+            lambda text: ByTimestampStrategy(text.lower()),
+            "error or latest",
+            ByTimestampStrategy.ERROR,
+        ),
+        isolation=_isolation(client),
+        max_offsets_per_trigger=high,
+        min_offsets_per_trigger=low,
+        max_trigger_delay_ms=given.parsed("maxTriggerDelay", parse_duration_ms, "a time such as 15m or 30s", 900_000),
+        min_partitions=given.positive("minPartitions"),
+        max_records_per_partition=given.positive("maxRecordsPerPartition"),
+        fail_on_data_loss=given.boolean("failOnDataLoss", True),
+        include_headers=given.boolean("includeHeaders", False),
+        commit_group=given.text("commitOffsetsToGroup"),
+    )
+
+
+def includes_headers(options: Mapping[str, str]) -> bool:
+    """Whether the rows have a column ``headers``: asked for the schema, before the other options matter."""
+    return str(options.get("includeHeaders", options.get("includeheaders", "false"))).strip().lower() == "true"
+
+
+def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOptions:
+    """Options of a batch or streaming write. Raises ConfigError naming the option."""
+    given = _Given(options, (*_COMMON_OPTIONS, *_SINK_OPTIONS))
+    client = _client_properties(given.client, PRODUCER_PROPERTIES, REFUSED_PRODUCER_PROPERTIES)
+    bootstrap_servers = _bootstrap_servers(client)
+    if client.get("acks", "all") not in ("all", "-1"):
+        raise ConfigError(f"kafka.acks is {client['acks']}: exactly-once writing needs all")
+    if client.get("enable.idempotence", "true").lower() != "true":
+        raise ConfigError("kafka.enable.idempotence is false: exactly-once writing needs true")
+    prefix = given.text("transactionalIdPrefix")
+    if streaming and "batchId" in given:
+        raise ConfigError("Option batchId is for batch writes: a streaming query numbers its batches itself")
+    if "batchId" in given and not prefix:
+        raise ConfigError("Option batchId needs transactionalIdPrefix: the two together name the write")
+    return SinkOptions(
+        bootstrap_servers=bootstrap_servers,
+        client=client,
+        topic=given.text("topic"),
+        transactional_id_prefix=prefix,
+        batch_id=given.parsed("batchId", _natural, "a whole number of at least 0", None),
+        spool_directory=given.text("spoolDirectory"),
+        spool_threshold_bytes=given.positive("spoolThresholdBytes") or 16 << 20,
+        max_batch_bytes=given.positive("maxBatchBytes") or 256 << 20,
+        compression=_compression(client),
+        batch_size_bytes=_client_number(client, "batch.size", 1 << 18, 1, 1 << 24),
+        transaction_timeout_ms=_client_number(client, "transaction.timeout.ms", 60_000, 1, 2**31 - 1),
+    )
+
+
+def parse_duration_ms(text: str) -> int:
+    """Milliseconds of a time as Spark writes it: ``500ms``, ``30s``, ``15m``, ``1h``, ``2d`` or a plain number."""
+    match = re.fullmatch(r"(\d+)\s*(us|ms|s|m|min|h|d)?", text.strip().lower())
+    if match is None:
+        raise ValueError(text)
+    factors = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+    unit = match.group(2) or "ms"
+    return int(match.group(1)) // 1000 if unit == "us" else int(match.group(1)) * factors[unit]
+
+
+def _positive(text: str) -> int | None:
+    if int(text) <= 0:
+        raise ValueError(text)
+    return int(text)
+
+
+def _natural(text: str) -> int | None:
+    if int(text) < 0:
+        raise ValueError(text)
+    return int(text)
+
+
+def _client_properties(given: Mapping[str, str], known: frozenset[str], refused: Mapping[str, str]) -> dict[str, str]:
+    for name in given:
+        if name in refused:
+            raise ConfigError(f"Option kafka.{name} is not supported: {refused[name]}")
+        if name not in known:
+            hint = nearest(name, sorted(known)).replace("did you mean ", "did you mean kafka.")
+            raise ConfigError(f"Unknown option kafka.{name} of format oncelog{hint}")
+    return dict(given)
+
+
+def _bootstrap_servers(client: Mapping[str, str]) -> str:
+    servers = client.get("bootstrap.servers", "").strip()
+    if not servers:
+        raise ConfigError("Option kafka.bootstrap.servers is missing: give HOST:PORT of the broker, several by commas")
+    return servers
+
+
+def _isolation(client: Mapping[str, str]) -> IsolationLevel:
+    text = client.get("isolation.level", "read_committed").strip().lower()
+    try:
+        return IsolationLevel[text.upper()]
+    except KeyError:
+        raise ConfigError(
+            f"Invalid value {text!r} for option kafka.isolation.level: allowed are read_committed and read_uncommitted"
+        ) from None
+
+
+def _compression(client: Mapping[str, str]) -> str:
+    codecs = ("none", "gzip", "snappy", "lz4", "zstd")
+    text = client.get("compression.type", "lz4").strip().lower()
+    if text not in codecs:
+        raise ConfigError(f"Invalid value {text!r} for option kafka.compression.type: allowed are {', '.join(codecs)}")
+    return text
+
+
+def _client_number(client: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
+    text = client.get(name, str(default))
+    if not text.strip().isdecimal() or not low <= int(text) <= high:
+        raise ConfigError(f"Invalid value {text!r} for option kafka.{name}: allowed are numbers from {low} to {high}")
+    return int(text)
+
+
+def _subscription(given: _Given) -> Subscription:
+    names = [name for name in ("subscribe", "subscribePattern", "assign") if given.text(name)]
+    if len(names) != 1:
+        said = " and ".join(names) if names else "none of them"
+        raise ConfigError(f"Give exactly one of the options subscribe, subscribePattern and assign; given: {said}")
+    if names == ["subscribe"]:
+        topics = tuple(dict.fromkeys(topic.strip() for topic in given.text("subscribe").split(",") if topic.strip()))
+        if not topics:
+            raise ConfigError("Option subscribe names no topic")
+        return Subscription(topics=topics)
+    if names == ["subscribePattern"]:
+        pattern = given.text("subscribePattern")
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ConfigError(f"Option subscribePattern is not a regular expression: {error}") from None
+        return Subscription(pattern=pattern)
+    wants = 'json such as {"topic": [0, 1]}'
+    nothing: tuple[TopicPartition, ...] = ()
+    assigned = given.parsed("assign", _assigned, wants, nothing)
+    if not assigned:
+        raise ConfigError(f"Option assign names no partition: it takes {wants}")
+    return Subscription(assigned=assigned)
+
+
+def _assigned(text: str) -> tuple[TopicPartition, ...]:
+    return tuple(
+        sorted(TopicPartition(topic, int(number)) for topic, numbers in json.loads(text).items() for number in numbers)
+    )
+
+
+def _position(given: _Given, which: str, default: int) -> Position:
+    """The first of ``<which>Timestamp``, ``<which>OffsetsByTimestamp`` and ``<which>Offsets`` that is given."""
+    if f"{which}Timestamp" in given:
+        name = f"{which}Timestamp"
+        return Position(timestamp=given.parsed(name, _natural, "milliseconds since 1970", None), option=name)
+    wants = 'json such as {"topic": {"0": 23, "1": -2}}'
+    nothing: dict[TopicPartition, int] = {}
+    if f"{which}OffsetsByTimestamp" in given:
+        name = f"{which}OffsetsByTimestamp"
+        return Position(timestamps=given.parsed(name, parse_offsets_json, wants, nothing), option=name)
+    name = f"{which}Offsets"
+    words = {"earliest": EARLIEST, "latest": LATEST}
+    text = given.text(name).lower()
+    if name not in given or text in words:
+        return Position(everywhere=words.get(text, default), option=name)
+    offsets = given.parsed(name, parse_offsets_json, f"earliest, latest or {wants}", nothing)
+    bad = [str(partition) for partition, offset in offsets.items() if offset < EARLIEST]
+    if bad or not offsets:
+        raise ConfigError(f"Invalid value {given.text(name)!r} for option {name}: it takes earliest, latest or {wants}")
+    return Position(offsets=offsets, option=name)
+
+
+def parse_offsets_json(text: str) -> dict[TopicPartition, int]:
+    """``{"topic": {"0": 23}}`` by partition. Raises ValueError, TypeError or AttributeError for another shape."""
+    return {
+        TopicPartition(topic, int(number)): int(value)
+        for topic, partitions in json.loads(text).items()
+        for number, value in partitions.items()
+    }
+
+
+def _refuse_batch_position(position: Position, refused: int, word: str) -> None:
+    partitions = [partition for partition, offset in position.offsets.items() if offset == refused]
+    if partitions or (position.everywhere == refused and position.timestamp is None and not _names_each(position)):
+        where = f" for {partitions[0]}" if partitions else ""
+        raise ConfigError(f"Option {position.option} of a batch read cannot be {word}{where}")
+
+
+def _names_each(position: Position) -> bool:
+    return bool(position.offsets or position.timestamps)

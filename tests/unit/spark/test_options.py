@@ -1,0 +1,134 @@
+"""Options of Spark's Kafka connector under the same names; wrong ones refused by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from oncelog.errors import ConfigError
+from oncelog.spark.options import (
+    EARLIEST,
+    LATEST,
+    ByTimestampStrategy,
+    parse_duration_ms,
+    parse_sink_options,
+    parse_source_options,
+)
+from oncelog.types import IsolationLevel, TopicPartition
+
+BASE = {"kafka.bootstrap.servers": "h:1", "subscribe": "a"}
+
+
+def source(streaming: bool = True, **options: str) -> object:
+    return parse_source_options(BASE | options, streaming=streaming)
+
+
+def test_defaults_are_those_of_spark_but_for_read_committed() -> None:
+    stream = parse_source_options(BASE, streaming=True)
+    assert (stream.starting.everywhere, stream.isolation) == (LATEST, IsolationLevel.READ_COMMITTED)
+    assert stream.fail_on_data_loss
+    assert stream.max_trigger_delay_ms == 900_000
+    batch = parse_source_options(BASE, streaming=False)
+    assert (batch.starting.everywhere, batch.ending.everywhere) == (EARLIEST, LATEST)
+
+
+def test_option_names_are_compared_without_case() -> None:
+    options = {"KAFKA.Bootstrap.Servers": "h:1", "SUBSCRIBEPATTERN": "a.*", "startingoffsets": "earliest"}
+    parsed = parse_source_options(options, streaming=True)
+    assert parsed.subscription.matches("abc")
+    assert not parsed.subscription.matches("xabc")
+    assert parsed.starting.everywhere == EARLIEST
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"startingOffset": "earliest"}, "'startingOffset' of format oncelog; did you mean startingOffsets"),
+        (
+            {"kafka.isolation.levle": "x"},
+            r"kafka\.isolation\.levle of format oncelog; did you mean kafka\.isolation\.level",
+        ),
+        ({"kafka.isolation.level": "serializable"}, r"'serializable' for option kafka\.isolation\.level: allowed are"),
+        (
+            {"kafka.auto.offset.reset": "earliest"},
+            r"kafka\.auto\.offset\.reset is not supported: use the option startingOff",
+        ),
+        ({"assign": '{"a": [0]}'}, "exactly one of .* given: subscribe and assign"),
+        ({"maxOffsetsPerTrigger": "many"}, "'many' for option maxOffsetsPerTrigger: it takes a whole number"),
+        ({"maxOffsetsPerTrigger": "0"}, "'0' for option maxOffsetsPerTrigger"),
+        ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "3"}, r"minOffsetsPerTrigger \(9\) is greater"),
+        ({"failOnDataLoss": "yes"}, "'yes' for option failOnDataLoss: it takes true or false"),
+        ({"startingOffsets": '{"a": 3}'}, "for option startingOffsets: it takes earliest, latest or json"),
+        ({"startingOffsets": '{"a": {"0": -3}}'}, "for option startingOffsets"),
+        ({"endingOffsets": "latest"}, "endingOffsets has no meaning in a streaming read"),
+    ],
+)
+def test_wrong_source_option_is_refused_with_its_name(options: dict[str, str], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        parse_source_options(BASE | options, streaming=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"startingOffsets": "latest"}, "startingOffsets of a batch read cannot be latest"),
+        ({"startingOffsets": '{"a": {"0": -1}}'}, "startingOffsets of a batch read cannot be latest for a-0"),
+        ({"endingOffsets": "earliest"}, "endingOffsets of a batch read cannot be earliest"),
+        ({"endingOffsets": '{"a": {"0": -2}}'}, "endingOffsets of a batch read cannot be earliest for a-0"),
+        ({"maxOffsetsPerTrigger": "3"}, "maxOffsetsPerTrigger has no meaning in a batch read"),
+    ],
+)
+def test_wrong_batch_option_is_refused_with_its_name(options: dict[str, str], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        parse_source_options(BASE | options, streaming=False)
+
+
+def test_missing_address_is_told_with_its_option() -> None:
+    with pytest.raises(ConfigError, match=r"kafka\.bootstrap\.servers is missing"):
+        parse_source_options({"subscribe": "a"}, streaming=True)
+
+
+def test_timestamp_goes_before_offsets_by_timestamp_before_offsets() -> None:
+    options = BASE | {"startingOffsets": "earliest", "startingOffsetsByTimestamp": '{"a": {"0": 5}}'}
+    by_timestamp = parse_source_options(options, streaming=True).starting
+    assert by_timestamp.timestamps == {TopicPartition("a", 0): 5}
+    everywhere = parse_source_options(options | {"startingTimestamp": "7"}, streaming=True).starting
+    assert (everywhere.timestamp, everywhere.timestamps) == (7, {})
+
+
+def test_strategy_for_missing_timestamps_is_error_unless_latest_is_chosen() -> None:
+    assert parse_source_options(BASE, streaming=True).by_timestamp is ByTimestampStrategy.ERROR
+    options = BASE | {"startingOffsetsByTimestampStrategy": "latest"}
+    assert parse_source_options(options, streaming=True).by_timestamp is ByTimestampStrategy.LATEST
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"), [("15m", 900_000), ("500ms", 500), ("30 s", 30_000), ("1h", 3_600_000), ("7", 7)]
+)
+def test_duration_is_read_as_spark_writes_it(text: str, ms: int) -> None:
+    assert parse_duration_ms(text) == ms
+
+
+SINK = {"kafka.bootstrap.servers": "h:1", "topic": "t"}
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"kafka.acks": "1"}, r"kafka\.acks is 1: exactly-once writing needs all"),
+        ({"kafka.enable.idempotence": "false"}, r"kafka\.enable\.idempotence is false"),
+        ({"kafka.transactional.id": "x"}, r"kafka\.transactional\.id is not supported: .*transactionalIdPrefix"),
+        ({"kafka.compression.type": "lzo"}, r"'lzo' for option kafka\.compression\.type: allowed are none, gzip"),
+        ({"kafka.batch.size": "big"}, r"'big' for option kafka\.batch\.size"),
+        ({"batchId": "3"}, "batchId needs transactionalIdPrefix"),
+        ({"batchId": "-3", "transactionalIdPrefix": "x"}, "'-3' for option batchId"),
+        ({"topics": "a"}, "'topics' of format oncelog; did you mean topic"),
+    ],
+)
+def test_wrong_sink_option_is_refused_with_its_name(options: dict[str, str], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        parse_sink_options(SINK | options, streaming=False)
+
+
+def test_streaming_query_takes_no_batch_id() -> None:
+    with pytest.raises(ConfigError, match="batchId is for batch writes"):
+        parse_sink_options(SINK | {"batchId": "3", "transactionalIdPrefix": "x"}, streaming=True)

@@ -1,0 +1,53 @@
+"""Batches through a shared folder: whole and in order, or a clear error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from oncelog.errors import StorageError
+from oncelog.records.batch import Record, encode_batch
+from oncelog.spark.sink_protocol import PartitionBatch
+from oncelog.spark.spool import batch_folder, read_spool, remove_spool, write_spool
+
+
+def batches() -> list[PartitionBatch]:
+    encoded = [encode_batch([Record(0, 1, b"k", b"%d" % n)]) for n in range(3)]
+    return [PartitionBatch("topic-é", n, 1, bytes(data)) for n, data in enumerate(encoded)]
+
+
+def test_batches_come_back_as_they_were(tmp_path: Path) -> None:
+    path = batch_folder(str(tmp_path), "query", 7) / "0.batches"
+    write_spool(path, batches())
+    assert list(read_spool(path)) == batches()
+    remove_spool(path.parent)
+    assert not path.parent.exists()
+
+
+@pytest.mark.parametrize("cut", [1, 5, 70])
+def test_cut_file_is_refused(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "x.batches"
+    write_spool(path, batches())
+    path.write_bytes(path.read_bytes()[:-cut])
+    with pytest.raises(StorageError, match="cut off or damaged"):
+        list(read_spool(path))
+
+
+def test_damaged_batch_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.batches"
+    write_spool(path, batches())
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(StorageError, match="damaged"):
+        list(read_spool(path))
+
+
+def test_folder_that_is_not_shared_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="must be shared by the driver and all executors"):
+        list(read_spool(tmp_path / "absent"))
+
+
+def test_query_id_cannot_leave_the_folder(tmp_path: Path) -> None:
+    assert batch_folder(str(tmp_path), "../../x", 1).parent.parent == tmp_path

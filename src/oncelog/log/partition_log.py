@@ -11,17 +11,14 @@ Source: Kafka's ``UnifiedLog`` and ``LocalLog`` (KIP-98, KIP-101, KIP-107, KIP-3
 from __future__ import annotations
 
 import zlib
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from enum import Enum
+from collections.abc import Iterator, Sequence
 from struct import Struct
-from typing import NamedTuple
 
 from oncelog.config import TopicConfig
-from oncelog.errors import CorruptLogError, Error, StorageError, TornWriteError
+from oncelog.errors import Error, StorageError, TornWriteError
 from oncelog.log import recovery, retention
 from oncelog.log.checkpoints import LEADER_EPOCH_CHECKPOINT, encode_leader_epochs
-from oncelog.log.file_names import deleted_folder
+from oncelog.log.file_names import SWAP_SUFFIX, deleted_folder
 from oncelog.log.leader_epoch_cache import LeaderEpochCache
 from oncelog.log.producer_state import (
     BatchMetadata,
@@ -30,17 +27,18 @@ from oncelog.log.producer_state import (
     Refusal,
     VerificationGuard,
 )
+from oncelog.log.results import AppendResult, FileSlice, FlushTicket, LogRead, SegmentInfo, TimestampOffset
 from oncelog.log.segment import Segment
+from oncelog.log.segment_list import SegmentList
 from oncelog.log.transaction_index import AbortedTxn
 from oncelog.ports import Buffer, Disk, File
-from oncelog.records.batch import BatchHeader, CorruptBatch, decode_records, read_header
+from oncelog.records.batch import BatchHeader, read_header
 from oncelog.records.compression import Compression
 from oncelog.records.control import encode_end_txn_marker
 from oncelog.records.validation import InvalidBatch, TimestampType, validate_append
-from oncelog.types import NO_TIMESTAMP, ProducerStamp, TopicPartition
+from oncelog.types import ProducerStamp, TopicPartition
 
 __all__ = [
-    "AppendOrigin",
     "AppendResult",
     "FileSlice",
     "FlushTicket",
@@ -53,78 +51,6 @@ __all__ = [
 
 _HEAD = Struct(">qii")
 _HEAD_SIZE_BYTES = _HEAD.size
-
-
-class AppendOrigin(Enum):
-    """Who appends, which says how much is checked."""
-
-    CLIENT = "client"
-    COORDINATOR = "coordinator"
-    REPLICATION = "replication"
-
-
-class AppendResult(NamedTuple):
-    """Outcome of an append. Anything but NONE: nothing was written, and ``message`` says why.
-
-    ``log_append_time_ms`` is -1 unless the topic dates records itself (LogAppendTime). ``duplicate``: the batch was
-    in the log already, at these offsets; nothing was written. ``record_errors``: index in the batch and message.
-    """
-
-    error: Error
-    base_offset: int = -1
-    last_offset: int = -1
-    log_append_time_ms: int = -1
-    log_start_offset: int = -1
-    duplicate: bool = False
-    message: str = ""
-    record_errors: tuple[tuple[int, str], ...] = ()
-
-
-class FileSlice(NamedTuple):
-    """Bytes of a file, to be sent with ``sendfile`` or read."""
-
-    file: File
-    position: int
-    size_bytes: int
-
-    def read_bytes(self) -> bytes:
-        return self.file.read_at(self.position, self.size_bytes)
-
-
-class LogRead(NamedTuple):
-    """Whole batches, the first of which ends at or after the offset asked for; empty where there is nothing to read.
-
-    ``upper_bound_offset`` is not below the end of what was read: the bound for the look-up of aborted transactions.
-    """
-
-    slices: tuple[FileSlice, ...]
-    size_bytes: int
-    first_offset: int
-    upper_bound_offset: int
-
-
-class FlushTicket(NamedTuple):
-    """What to sync so that everything below ``end_offset`` is on stable storage: ``files``, then ``folders``."""
-
-    files: tuple[File, ...]
-    folders: tuple[str, ...]
-    end_offset: int
-
-
-class TimestampOffset(NamedTuple):
-    """A record found by its timestamp, in ms."""
-
-    timestamp: int
-    offset: int
-    leader_epoch: int
-
-
-class SegmentInfo(NamedTuple):
-    """A segment as tools show it."""
-
-    base_offset: int
-    size_bytes: int
-    max_timestamp: int
 
 
 class PartitionLog:
@@ -144,9 +70,7 @@ class PartitionLog:
         self.folder = folder
         self.topic_partition = topic_partition
         self._state = state
-        self._segments = loaded.segments
-        self._bases = [segment.base_offset for segment in loaded.segments]
-        self._active = loaded.segments[-1]
+        self._segments = SegmentList(loaded.segments)
         self._snapshots = loaded.snapshots
         self.leader_epoch_cache: LeaderEpochCache = loaded.epochs
         self.log_start_offset = loaded.log_start_offset
@@ -158,7 +82,6 @@ class PartitionLog:
         self._unsynced_files: dict[str, File] = {}
         self._folder_unsynced = True
         self._removals: list[tuple[int, list[str]]] = []
-        self._validation: dict[str, object] = {}
         self.update_config(config)
 
     @classmethod
@@ -240,7 +163,7 @@ class PartitionLog:
 
     @property
     def size_bytes(self) -> int:
-        return sum(segment.size_bytes for segment in self._segments)
+        return self._segments.size_bytes
 
     @property
     def segments(self) -> Sequence[SegmentInfo]:
@@ -358,7 +281,7 @@ class PartitionLog:
         done = self._state.apply_marker(producer_id, producer_epoch, coordinator_epoch, commit, offset, now_ms)
         if done is not None and done.aborted:
             entry = AbortedTxn(done.producer_id, done.first_offset, done.last_offset, done.last_stable_offset)
-            self._active.add_aborted(entry)
+            self._segments.active.add_aborted(entry)
         return AppendResult(Error.NONE, offset, offset, -1, self.log_start_offset)
 
     def append_replicated(self, batches: Buffer) -> AppendResult:
@@ -389,7 +312,7 @@ class PartitionLog:
                 )
             except StorageError as error:
                 return self._append_failed(error)
-            recovery.apply_batch(self._state, header, batch, self._active)
+            recovery.apply_batch(self._state, header, batch, self._segments.active)
             first = header.base_offset if first < 0 else first
         return AppendResult(Error.NONE, first, self.log_end_offset - 1, -1, self.log_start_offset)
 
@@ -404,7 +327,7 @@ class PartitionLog:
         now_ms: int,
     ) -> None:
         """One batch at the end of the log, in a new segment where one is due. :raises StorageError: nothing changed."""
-        config, active = self.config, self._active
+        config, active = self.config, self._segments.active
         if active.should_roll(size_bytes, max_timestamp, last_offset, now_ms, config, self._jitter_ms()):
             active = self._roll(base_offset, now_ms)
         active.append(buffers, size_bytes, last_offset, max_timestamp, now_ms, config.index_interval_bytes)
@@ -418,7 +341,7 @@ class PartitionLog:
         limit = min(self.config.segment_jitter_ms, self.config.segment_ms)
         if not limit:
             return 0
-        return zlib.crc32(f"{self.topic_partition} {self._active.base_offset}".encode()) % limit
+        return zlib.crc32(f"{self.topic_partition} {self._segments.active.base_offset}".encode()) % limit
 
     def _refused(self, error: Error, message: str, record_errors: tuple[tuple[int, str], ...] = ()) -> AppendResult:
         return AppendResult(error, log_start_offset=self.log_start_offset, message=message, record_errors=record_errors)
@@ -483,90 +406,27 @@ class PartitionLog:
         if not self.log_start_offset <= offset <= self.log_end_offset:
             return Error.OFFSET_OUT_OF_RANGE
         upper = min(upper_bound_offset, self.log_end_offset)
-        nothing = LogRead((), 0, offset, offset)
         if offset >= upper:
-            return nothing
-        number = max(bisect_right(self._bases, offset) - 1, 0)
-        located = self._segments[number].locate(offset)
-        while located is None:
-            number += 1
-            if number == len(self._segments):
-                return nothing
-            located = self._segments[number].locate(offset)
-        segment, start = self._segments[number], located.position
-        last = number + 1 == len(self._segments)
-        segment_end = self.log_end_offset if last else self._bases[number + 1]
-        limit = segment.size_bytes if upper >= segment_end else segment.position_of(upper)
-        if limit <= start:
-            return nothing
-        end, first_end = segment.cut(start, limit, max_bytes, located.header)
-        if first_end - start > max_bytes:
-            if not at_least_one_batch:
-                return nothing
-            end = first_end
-        bound: int | None = min(upper, segment_end) if end == limit else segment.upper_bound_offset(end)
-        piece = FileSlice(segment.file, start, end - start)
-        return LogRead((piece,), end - start, offset, segment_end if bound is None else bound)
+            return LogRead((), 0, offset, offset)
+        return self._segments.read(offset, max_bytes, upper, self.log_end_offset, at_least_one_batch=at_least_one_batch)
 
     def aborted_transactions(self, offset: int, upper_bound_offset: int) -> list[tuple[int, int]]:
         """Producer id and first offset of the aborted transactions that touch ``[offset, upper_bound_offset)``.
 
         In the order of their markers, as Kafka answers them; more than needed is harmless, fewer would not be.
         """
-        found: list[AbortedTxn] = []
-        number = max(bisect_right(self._bases, offset) - 1, 0)
-        for segment in self._segments[number:]:
-            if segment.transaction_index.collect(offset, upper_bound_offset, found):
-                break
-        return [(aborted.producer_id, aborted.first_offset) for aborted in found]
+        return self._segments.aborted_transactions(offset, upper_bound_offset)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         """The first record whose timestamp is at or after ``timestamp``; None where there is none.
 
         The caller drops what lies at or past the high watermark or the last stable offset.
         """
-        for segment in self._segments:
-            latest = segment.load_max_timestamp()
-            if (latest if latest >= 0 else segment.last_append_ms) >= timestamp:
-                from_offset = max(segment.time_index.offset_for(timestamp), self.log_start_offset)
-                return self._search(
-                    segment,
-                    segment.offset_index.position_for(from_offset),
-                    lambda header: header.max_timestamp >= timestamp,
-                    lambda found: found >= timestamp,
-                )
-        return None
+        return self._segments.offset_for_timestamp(timestamp, self.log_start_offset)
 
     def offset_of_max_timestamp(self) -> TimestampOffset | None:
-        """The first record that has the log's largest timestamp (ListOffsets -3); None in an empty log."""
-        segment = max(self._segments, key=lambda candidate: candidate.load_max_timestamp())
-        largest = segment.load_max_timestamp()
-        if largest == NO_TIMESTAMP:
-            return None
-        position = segment.offset_index.position_for(segment.offset_of_max_timestamp)
-        return self._search(
-            segment, position, lambda header: header.max_timestamp == largest, lambda found: found == largest
-        )
-
-    def _search(
-        self,
-        segment: Segment,
-        position: int,
-        batch_matches: Callable[[BatchHeader], bool],
-        record_matches: Callable[[int], bool],
-    ) -> TimestampOffset | None:
-        """The first record from ``position`` on whose timestamp matches, in a batch that matches."""
-        for at, header in segment.scan(position):
-            if not batch_matches(header):
-                continue
-            try:
-                records = decode_records(segment.file.read_at(at, header.size_bytes), check_crc=False)
-            except CorruptBatch as error:
-                raise CorruptLogError(f"{self.topic_partition}, offset {header.base_offset}: {error}") from error
-            for record in records:
-                if record.offset >= self.log_start_offset and record_matches(record.timestamp):
-                    return TimestampOffset(record.timestamp, record.offset, header.partition_leader_epoch)
-        return None
+        """The first record that has the log's largest timestamp (ListOffsets -3); None where none has one."""
+        return self._segments.offset_of_max_timestamp(self.log_start_offset)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """The greatest known epoch not above ``epoch`` and where it ended; (-1, -1) where nothing is known."""
@@ -577,16 +437,7 @@ class PartitionLog:
 
         :raises CorruptLogError: bytes that are no batch.
         """
-        number = max(bisect_right(self._bases, start) - 1, 0)
-        for segment in self._segments[number:]:
-            position = segment.position_of(start)
-            if position >= segment.size_bytes:
-                continue
-            try:
-                for _, header, batch in recovery.read_batches(segment.file, position, segment.size_bytes):
-                    yield header, batch
-            except CorruptBatch as error:
-                raise CorruptLogError(f"{self.topic_partition}: {error}; restart the broker to recover it") from error
+        return self._segments.batches(start)
 
     # --- flushing ------------------------------------------------------------------------------------------------
 
@@ -601,8 +452,7 @@ class PartitionLog:
         self._write_leader_epochs()
         files = list(self._unsynced_files.values())
         self._unsynced_files.clear()
-        number = max(bisect_right(self._bases, self.flushed_offset) - 1, 0)
-        files += [segment.file for segment in self._segments[number:] if segment.size_bytes]
+        files += [segment.file for segment in self._segments.from_offset(self.flushed_offset) if segment.size_bytes]
         folders = (self.folder,) if self._folder_unsynced else ()
         self._folder_unsynced = False
         return FlushTicket(tuple(files), folders, end)
@@ -627,27 +477,28 @@ class PartitionLog:
 
     def roll(self, now_ms: int) -> None:
         """Begin a new segment, where the last one holds anything. :raises StorageError: nothing changed."""
-        if self._active.size_bytes:
+        if self._segments.active.size_bytes:
             self._roll(self.log_end_offset, now_ms)
 
     def _roll(self, base_offset: int, now_ms: int) -> Segment:
-        active = self._active
+        """What comes before the new segment may be done again, so a failure half-way leaves the old one active."""
+        active = self._segments.active
         if active.base_offset == base_offset:
             return active
-        segment = Segment.create(self._disk, self.folder, base_offset, now_ms)
         for file in active.write_indexes(final=True):
             self._unsynced_files[file.path] = file
         self._state.skip_to(base_offset)
-        snapshot = self._snapshots.take(self._state)
-        if snapshot is not None:
-            self._unsynced_files[snapshot] = self._disk.open(snapshot)
+        self._take_snapshot()
         self._write_leader_epochs()
-        segment.start_tail(base_offset)
+        segment = Segment.create(self._disk, self.folder, base_offset, now_ms)
         self._segments.append(segment)
-        self._bases.append(base_offset)
-        self._active = segment
         self._folder_unsynced = True
         return segment
+
+    def _take_snapshot(self) -> None:
+        path = self._snapshots.take(self._state)
+        if path is not None:
+            self._unsynced_files[path] = self._disk.open(path)
 
     def apply_retention(self, now_ms: int) -> int:
         """Drop the oldest segments that the topic's settings no longer keep; answers how many.
@@ -655,12 +506,12 @@ class PartitionLog:
         Files that were dropped ``file.delete.delay.ms`` ago are removed for good.
         """
         self.remove_deleted_files(now_ms)
-        count = retention.segments_to_drop(self._segments, self.config, self, now_ms)
+        count = retention.segments_to_drop(list(self._segments), self.config, self, now_ms)
         if count == len(self._segments):
             self._roll(self.log_end_offset, now_ms)
         if count:
-            self._drop_segments(self._segments[:count], now_ms)
-            self._set_log_start(max(self.log_start_offset, self._bases[0]))
+            self._drop_segments(self._segments.oldest(count), now_ms)
+            self._set_log_start(max(self.log_start_offset, self._segments.first_offset))
         return count
 
     def remove_deleted_files(self, now_ms: int) -> None:
@@ -671,36 +522,32 @@ class PartitionLog:
             for path in paths:
                 self._disk.remove(path)
 
-    def _drop_segments(self, segments: Sequence[Segment], now_ms: int) -> None:
+    def _drop_segments(self, segments: Sequence[Segment], now_ms: int, *, instead: Sequence[Segment] = ()) -> None:
+        """Put ``instead`` in the place of ``segments``, whose files and snapshots are removed after a while."""
         paths = []
-        for segment in list(segments):
+        for segment in segments:
             paths += segment.mark_deleted()
-            snapshot = self._snapshots.mark_deleted(segment.base_offset)
-            if snapshot is not None:
-                paths.append(snapshot)
-            self._segments.remove(segment)
-        self._bases = [segment.base_offset for segment in self._segments]
+            if not instead or segment.base_offset != instead[0].base_offset:
+                snapshot = self._snapshots.mark_deleted(segment.base_offset)
+                if snapshot is not None:
+                    paths.append(snapshot)
+        for segment in instead:
+            segment.rename("")
+        self._segments.replace(segments, instead)
         self._removals.append((now_ms + self.config.file_delete_delay_ms, paths))
 
     def replace_segments(self, old: Sequence[Segment], new: Segment, now_ms: int) -> None:
-        """Put one compacted segment, whose files have the suffix ``.cleaned``, in the place of ``old``."""
-        new.rename(".swap")
-        number = self._segments.index(old[0])
-        snapshot_offsets = [segment.base_offset for segment in old[1:]]
-        paths = [path for segment in old for path in segment.mark_deleted()]
-        for offset in snapshot_offsets:
-            snapshot = self._snapshots.mark_deleted(offset)
-            if snapshot is not None:
-                paths.append(snapshot)
-        new.rename("")
-        self._segments[number : number + len(old)] = [new]
-        self._bases = [segment.base_offset for segment in self._segments]
-        self._removals.append((now_ms + self.config.file_delete_delay_ms, paths))
+        """Put a compacted segment, whose files have the suffix ``.cleaned``, in the place of the neighbours ``old``.
+
+        A crash before the first rename leaves the old ones, a crash after it the new one, which a start finishes.
+        """
+        new.rename(SWAP_SUFFIX)
+        self._drop_segments(old, now_ms, instead=[new])
 
     @property
     def closed_segments(self) -> Sequence[Segment]:
         """All segments but the one that is written."""
-        return self._segments[:-1]
+        return self._segments.closed
 
     # --- cutting -------------------------------------------------------------------------------------------------
 
@@ -730,25 +577,24 @@ class PartitionLog:
         if offset >= self.log_end_offset:
             self.leader_epoch_cache.truncate_from_end(self.log_end_offset)
             return
-        if offset < self._bases[0]:
+        if offset < self._segments.first_offset:
             self.truncate_fully_and_start_at(offset)
             return
-        keep = bisect_right(self._bases, offset)
-        self._drop_segments(self._segments[keep:], self._now_ms)
-        self._active = self._segments[-1]
-        self._active.truncate_to(offset)
-        self.log_end_offset = self._active.next_offset()
+        beyond = self._segments.from_offset(offset)[1:]
+        if beyond:
+            self._drop_segments(beyond, self._now_ms)
+        self._segments.active.truncate_to(offset)
+        self.log_end_offset = self._segments.active.next_offset()
         self._after_truncation()
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything; the log goes on at ``offset``."""
-        self._drop_segments(list(self._segments), self._now_ms)
+        old = list(self._segments)
+        paths = [path for segment in old for path in segment.mark_deleted()]
+        self._removals.append((self._now_ms + self.config.file_delete_delay_ms, paths))
         self._snapshots.keep_between(1, 0)
-        self._active = Segment.create(self._disk, self.folder, offset, self._now_ms)
-        self._segments.append(self._active)
-        self._bases = [offset]
+        self._segments.replace(old, [Segment.create(self._disk, self.folder, offset, self._now_ms)])
         self.log_start_offset = self.log_end_offset = self.high_watermark = offset
-        self._active.start_tail(offset)
         self.leader_epoch_cache.clear()
         self._after_truncation()
 
@@ -784,9 +630,7 @@ class PartitionLog:
             for segment in self._segments:
                 for file in segment.write_indexes(final=True):
                     self._unsynced_files[file.path] = file
-            snapshot = self._snapshots.take(self._state)
-            if snapshot is not None:
-                self._unsynced_files[snapshot] = self._disk.open(snapshot)
+            self._take_snapshot()
             ticket = self.begin_flush()
             if ticket is not None:
                 for file in ticket.files:

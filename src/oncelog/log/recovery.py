@@ -8,11 +8,12 @@ ends the log. Nothing valid before it is lost. Source: Kafka's ``LogLoader``, ``
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from oncelog.config import TopicConfig
 from oncelog.errors import CorruptLogError
+from oncelog.log.batch_reader import read_batches
 from oncelog.log.checkpoints import LEADER_EPOCH_CHECKPOINT, decode_leader_epochs
 from oncelog.log.file_names import (
     CLEANED_SUFFIX,
@@ -31,13 +32,11 @@ from oncelog.log.producer_state import ProducerStateManager
 from oncelog.log.segment import MAX_OFFSET, MAX_RELATIVE_OFFSET, Segment
 from oncelog.log.snapshots import SnapshotFiles
 from oncelog.log.transaction_index import AbortedTxn
-from oncelog.ports import Disk, File
-from oncelog.records.batch import HEADER_SIZE_BYTES, BatchHeader, CorruptBatch, read_header, verify_crc
+from oncelog.ports import Disk
+from oncelog.records.batch import BatchHeader, CorruptBatch
 from oncelog.records.control import parse_control
 
 logger = logging.getLogger(__name__)
-
-_CHUNK_BYTES = 4 << 20
 
 
 class LoadedLog(NamedTuple):
@@ -49,38 +48,6 @@ class LoadedLog(NamedTuple):
     log_end_offset: int
     epochs: LeaderEpochCache
     snapshots: SnapshotFiles
-
-
-def read_batches(
-    file: File, position: int, end: int, *, check_crc: bool = False
-) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """Position, header and bytes of the batches in ``[position, end)``; reads large pieces.
-
-    :raises CorruptBatch: at the first bytes that are no whole batch, or whose CRC differs.
-    """
-    while position < end:
-        chunk = memoryview(file.read_at(position, min(_CHUNK_BYTES, end - position)))
-        at = 0
-        while len(chunk) - at >= HEADER_SIZE_BYTES:
-            header = read_header(chunk, at)
-            size = header.size_bytes
-            if size > len(chunk) - at:
-                break
-            if check_crc and not verify_crc(chunk, at):
-                raise CorruptBatch(f"{file.path}, position {position + at}: the CRC differs from that of the bytes")
-            yield position + at, header, chunk[at : at + size]
-            at += size
-        if at:
-            position += at
-            continue
-        header = read_header(chunk)
-        if header.size_bytes > end - position:
-            raise CorruptBatch(f"{file.path}, position {position}: a batch of {header.size_bytes} bytes is cut off")
-        batch = memoryview(file.read_at(position, header.size_bytes))
-        if check_crc and not verify_crc(batch):
-            raise CorruptBatch(f"{file.path}, position {position}: the CRC differs from that of the bytes")
-        yield position, header, batch
-        position += header.size_bytes
 
 
 def apply_batch(

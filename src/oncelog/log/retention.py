@@ -43,5 +43,4 @@ def segments_to_drop(segments: Sequence[Segment], config: TopicConfig, log: Boun
 def _too_old(segment: Segment, config: TopicConfig, now_ms: int) -> bool:
     if config.retention_ms < 0 or "delete" not in config.cleanup_policy:
         return False
-    latest = segment.load_max_timestamp()
-    return now_ms - (latest if latest >= 0 else segment.last_append_ms) > config.retention_ms
+    return now_ms - segment.latest_ms() > config.retention_ms

@@ -112,6 +112,7 @@ class Segment:
         if segment._file.size():
             segment._file.truncate(0)
         segment.start_indexes()
+        segment.start_tail(base_offset)
         return segment
 
     @classmethod
@@ -216,6 +217,11 @@ class Segment:
         if self._time_index is None:
             self._load_indexes()
         return self.max_timestamp
+
+    def latest_ms(self) -> int:
+        """Largest timestamp; of a segment without timestamps, the wall clock of its last append."""
+        latest = self.load_max_timestamp()
+        return latest if latest >= 0 else self.last_append_ms
 
     def write_indexes(self, *, final: bool = False) -> list[File]:
         """Put new entries into the index files; answers the files that changed.

@@ -1,0 +1,72 @@
+"""What a partition's log answers. Made by ``log.partition_log``; read by the broker and the server. Times are in ms."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from oncelog.errors import Error
+from oncelog.ports import File
+
+
+class AppendResult(NamedTuple):
+    """Outcome of an append. Anything but NONE: nothing was written, and ``message`` says why.
+
+    ``log_append_time_ms`` is -1 unless the topic dates records itself (LogAppendTime). ``duplicate``: the batch was
+    in the log already, at these offsets; nothing was written. ``record_errors``: index in the batch and message.
+    """
+
+    error: Error
+    base_offset: int = -1
+    last_offset: int = -1
+    log_append_time_ms: int = -1
+    log_start_offset: int = -1
+    duplicate: bool = False
+    message: str = ""
+    record_errors: tuple[tuple[int, str], ...] = ()
+
+
+class FileSlice(NamedTuple):
+    """Bytes of a file, to be sent with ``sendfile`` or read."""
+
+    file: File
+    position: int
+    size_bytes: int
+
+    def read_bytes(self) -> bytes:
+        return self.file.read_at(self.position, self.size_bytes)
+
+
+class LogRead(NamedTuple):
+    """Whole batches, the first of which ends at or after ``first_offset``; empty where there is nothing to read.
+
+    ``upper_bound_offset`` is not below the end of what was read: the bound for the look-up of aborted transactions.
+    """
+
+    slices: tuple[FileSlice, ...]
+    size_bytes: int
+    first_offset: int
+    upper_bound_offset: int
+
+
+class FlushTicket(NamedTuple):
+    """What to sync so that everything below ``end_offset`` is on stable storage: ``files``, then ``folders``."""
+
+    files: tuple[File, ...]
+    folders: tuple[str, ...]
+    end_offset: int
+
+
+class TimestampOffset(NamedTuple):
+    """A record found by its timestamp."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+class SegmentInfo(NamedTuple):
+    """A segment as tools show it."""
+
+    base_offset: int
+    size_bytes: int
+    max_timestamp: int

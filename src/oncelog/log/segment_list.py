@@ -1,0 +1,164 @@
+"""The segments of one partition in the order of their offsets, and what is found across them.
+
+Called by ``log.partition_log``, ``log.recovery``, ``log.retention`` and ``log.compaction``. There is always a last one,
+the active segment, which alone is appended to. Source: Kafka's ``LogSegments`` and ``LocalLog``.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+
+from oncelog.errors import CorruptLogError
+from oncelog.log.batch_reader import read_batches
+from oncelog.log.results import FileSlice, LogRead, TimestampOffset
+from oncelog.log.segment import MAX_OFFSET, Segment
+from oncelog.log.transaction_index import AbortedTxn
+from oncelog.records.batch import BatchHeader, CorruptBatch, decode_records
+from oncelog.types import NO_TIMESTAMP
+
+
+class SegmentList:
+    """Segments by offset. Offsets that callers pass lie between the log's start and end."""
+
+    __slots__ = ("_bases", "_segments", "active")
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        self._segments = list(segments)
+        self._index()
+
+    def _index(self) -> None:
+        self._bases = [segment.base_offset for segment in self._segments]
+        self.active = self._segments[-1]
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    @property
+    def closed(self) -> Sequence[Segment]:
+        """All but the active one."""
+        return self._segments[:-1]
+
+    def oldest(self, count: int) -> Sequence[Segment]:
+        return self._segments[:count]
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self._segments)
+
+    @property
+    def first_offset(self) -> int:
+        """Base offset of the oldest segment."""
+        return self._bases[0]
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.size_bytes for segment in self._segments)
+
+    def with_ends(self) -> list[tuple[Segment, int]]:
+        """The segments, each with an offset that it does not reach; the last one's is beyond all."""
+        return list(zip(self._segments, [*self._bases[1:], MAX_OFFSET], strict=True))
+
+    def number_of(self, offset: int) -> int:
+        """Index of the segment that has, or would have, ``offset``."""
+        number = bisect_right(self._bases, offset) - 1
+        return number if number > 0 else 0
+
+    def from_offset(self, offset: int) -> Sequence[Segment]:
+        """The segment of ``offset`` and all after it."""
+        return self._segments[self.number_of(offset) :]
+
+    # --- changing ------------------------------------------------------------------------------------------------
+
+    def append(self, segment: Segment) -> None:
+        self._segments.append(segment)
+        self._bases.append(segment.base_offset)
+        self.active = segment
+
+    def replace(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
+        """Put ``new`` where the neighbours ``old`` are; one segment at least is left."""
+        number = self._segments.index(old[0]) if old else len(self._segments)
+        self._segments[number : number + len(old)] = new
+        self._index()
+
+    # --- finding -------------------------------------------------------------------------------------------------
+
+    def read(
+        self, offset: int, max_bytes: int, upper: int, log_end_offset: int, *, at_least_one_batch: bool
+    ) -> LogRead:
+        """See ``PartitionLog.read``; ``offset`` is below ``upper``, which is the start of a batch or the log's end."""
+        number = self.number_of(offset)
+        located = self._segments[number].locate(offset)
+        while located is None:
+            number += 1
+            if number == len(self._segments):
+                return LogRead((), 0, offset, offset)
+            located = self._segments[number].locate(offset)
+        segment, start = self._segments[number], located.position
+        segment_end = log_end_offset if number + 1 == len(self._bases) else self._bases[number + 1]
+        limit = segment.size_bytes if upper >= segment_end else segment.position_of(upper)
+        if limit <= start:
+            return LogRead((), 0, offset, offset)
+        end, first_end = segment.cut(start, limit, max_bytes, located.header)
+        if first_end - start > max_bytes:
+            if not at_least_one_batch:
+                return LogRead((), 0, offset, offset)
+            end = first_end
+        bound = min(upper, segment_end) if end == limit else segment.upper_bound_offset(end)
+        piece = FileSlice(segment.file, start, end - start)
+        return LogRead((piece,), end - start, offset, segment_end if bound is None else bound)
+
+    def aborted_transactions(self, offset: int, upper_bound_offset: int) -> list[tuple[int, int]]:
+        """See ``PartitionLog.aborted_transactions``."""
+        found: list[AbortedTxn] = []
+        for number in range(self.number_of(offset), len(self._segments)):
+            if self._segments[number].transaction_index.collect(offset, upper_bound_offset, found):
+                break
+        return [(aborted.producer_id, aborted.first_offset) for aborted in found]
+
+    def offset_for_timestamp(self, timestamp: int, start_offset: int) -> TimestampOffset | None:
+        """The first record from ``start_offset`` on that is as late as ``timestamp``."""
+        for segment in self._segments:
+            if segment.latest_ms() >= timestamp:
+                from_offset = max(segment.time_index.offset_for(timestamp), start_offset)
+                position = segment.offset_index.position_for(from_offset)
+                return _search(segment, position, start_offset, lambda found: found >= timestamp)
+        return None
+
+    def offset_of_max_timestamp(self, start_offset: int) -> TimestampOffset | None:
+        """The first record from ``start_offset`` on that has the largest timestamp of all."""
+        segment = max(self._segments, key=Segment.load_max_timestamp)
+        largest = segment.load_max_timestamp()
+        if largest == NO_TIMESTAMP:
+            return None
+        position = segment.offset_index.position_for(segment.offset_of_max_timestamp)
+        return _search(segment, position, start_offset, lambda found: found == largest)
+
+    def batches(self, start: int) -> Iterator[tuple[BatchHeader, memoryview]]:
+        """Header and bytes of every batch that ends at or after ``start``.
+
+        :raises CorruptLogError: bytes that are no batch.
+        """
+        for segment in self.from_offset(start):
+            position = segment.position_of(start)
+            try:
+                for _, header, batch in read_batches(segment.file, position, segment.size_bytes):
+                    yield header, batch
+            except CorruptBatch as error:
+                raise CorruptLogError(f"{error}; restart the broker to recover the partition") from error
+
+
+def _search(
+    segment: Segment, position: int, start_offset: int, matches: Callable[[int], bool]
+) -> TimestampOffset | None:
+    """The first record from ``position`` and ``start_offset`` on whose timestamp matches."""
+    for at, header in segment.scan(position):
+        if not matches(header.max_timestamp):
+            continue
+        try:
+            records = decode_records(segment.file.read_at(at, header.size_bytes), check_crc=False)
+        except CorruptBatch as error:
+            raise CorruptLogError(f"{segment}, offset {header.base_offset}: {error}") from error
+        for record in records:
+            if record.offset >= start_offset and matches(record.timestamp):
+                return TimestampOffset(record.timestamp, record.offset, header.partition_leader_epoch)
+    return None

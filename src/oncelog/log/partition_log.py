@@ -606,7 +606,7 @@ class PartitionLog:
         self.leader_epoch_cache.truncate_from_end(end)
         self._snapshots.keep_between(0, end)
         recovery.reload_state(
-            self._segments,
+            list(self._segments),
             self._snapshots,
             self._state,
             self._disk,

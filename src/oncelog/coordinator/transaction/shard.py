@@ -269,7 +269,7 @@ class TransactionShard:
     # -- writing -------------------------------------------------------------------------------------------------
 
     def _persist(self, value: Txn, now_ms: int, answer: Callable[[Error], None]) -> bool:
-        """Append and apply ``value``; False where nothing was appended. ``answer`` hears when it is committed, or why not.
+        """Append and apply ``value``; False where nothing was appended. ``answer`` is called once the fate is known.
 
         What was appended but not committed is applied all the same; it is written again until it is committed, so that
         an answer which needs no write of its own does not rest on a state that a crash may take back.

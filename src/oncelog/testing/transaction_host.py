@@ -1,0 +1,122 @@
+"""A broker in memory for the transaction coordinator alone: a log that can be replayed, markers, a hand-driven disk.
+
+Used by tests. Records become committed when ``sync`` is called (at once while ``sync_at_once`` holds), markers are
+answered when ``answer_markers`` is called (at once while ``answer_at_once`` holds), so a test can stop, fail or crash
+at any point in between and see what a new coordinator makes of the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oncelog.config import BrokerConfig
+from oncelog.coordinator.runtime import Appended, CoordinatorRecord, LoggedRecord
+from oncelog.coordinator.transaction.coordinator import TransactionCoordinator, TxnMarker
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.timers import Timers
+from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
+
+
+class MemoryTransactionHost:
+    """Implements ``TransactionHost``. ``log`` is every partition's log in one list, in the order of writing."""
+
+    def __init__(self, topics: dict[str, int], first_producer_id: int = 1000) -> None:
+        self.timers = Timers()
+        self.topics = topics
+        self.log: list[tuple[TopicPartition, LoggedRecord]] = []
+        self.durable = 0
+        """How many entries of ``log`` a loss of power leaves."""
+        self.markers: list[TxnMarker] = []
+        """Every marker that was asked for, answered or not."""
+        self.marked: list[tuple[TopicPartition, TxnMarker]] = []
+        """Markers that reached their partition."""
+        self.sync_at_once = True
+        self.answer_at_once = True
+        self.append_error = Error.NONE
+        """Why appends fail; NONE: they do not."""
+        self.marker_errors: dict[TopicPartition, Error] = {}
+        self.producer_ids_held: list[Deferred[int]] | None = None
+        """A list: allocations wait in it for the test; None: they are answered at once."""
+        self._next_producer_id = first_producer_id
+        self._unsynced: list[Deferred[Error]] = []
+        self._unanswered: list[tuple[TxnMarker, Deferred[dict[TopicPartition, Error]]]] = []
+
+    def coordinator(
+        self, config: BrokerConfig | None = None, transaction_version: int = 2, epoch: int = 0, now_ms: int = 0
+    ) -> TransactionCoordinator:
+        """A coordinator that leads every partition, after replaying the log."""
+        coordinator = TransactionCoordinator(self, config or BrokerConfig(), transaction_version)
+        for partition in range(coordinator.runtime.partitions):
+            self.load(coordinator, partition, epoch, now_ms)
+        return coordinator
+
+    def load(self, coordinator: TransactionCoordinator, partition: int, epoch: int, now_ms: int) -> None:
+        entries = [record for owner, record in self.log if owner.partition == partition]
+        coordinator.runtime.load(partition, epoch, entries, now_ms)
+
+    def after_crash(self, kept: int | None = None) -> MemoryTransactionHost:
+        """What a new process finds: the first ``kept`` records (all by default), and no one who waits."""
+        host = MemoryTransactionHost(dict(self.topics), self._next_producer_id)
+        host.log = self.log[:kept]
+        host.durable = len(host.log)
+        host.marked = list(self.marked)
+        return host
+
+    # -- TransactionHost ---------------------------------------------------------------------------------------
+
+    def append_records(
+        self,
+        partition: TopicPartition,
+        records: Sequence[CoordinatorRecord],
+        now_ms: int,
+        producer: ProducerStamp = NO_PRODUCER,
+    ) -> Appended:
+        if self.append_error is not Error.NONE:
+            return Appended(self.append_error, -1, Deferred.of(self.append_error))
+        base = len(self.log)
+        for delta, (key, value) in enumerate(records):
+            self.log.append((partition, LoggedRecord(base + delta, now_ms, producer, key, value)))
+        committed: Deferred[Error] = Deferred()
+        if self.sync_at_once:
+            self.durable = len(self.log)
+            committed.resolve(Error.NONE)
+        else:
+            self._unsynced.append(committed)
+        return Appended(Error.NONE, base, committed)
+
+    def allocate_producer_id(self) -> Deferred[int] | int:
+        self._next_producer_id += 1
+        if self.producer_ids_held is None:
+            return self._next_producer_id - 1
+        self.producer_ids_held.append(Deferred())
+        return self.producer_ids_held[-1]
+
+    def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
+        self.markers.append(marker)
+        answer: Deferred[dict[TopicPartition, Error]] = Deferred()
+        self._unanswered.append((marker, answer))
+        if self.answer_at_once:
+            self.answer_markers()
+        return answer
+
+    def topic_partitions(self, topic: str) -> int | None:
+        return self.topics.get(topic)
+
+    # -- what tests do -----------------------------------------------------------------------------------------
+
+    def sync(self, error: Error = Error.NONE) -> None:
+        """Everything appended so far is committed, or could not be."""
+        if error is Error.NONE:
+            self.durable = len(self.log)
+        waiting, self._unsynced = self._unsynced, []
+        for committed in waiting:
+            committed.resolve(error)
+
+    def answer_markers(self) -> None:
+        """Write the markers that wait, with the errors of ``marker_errors``."""
+        waiting, self._unanswered = self._unanswered, []
+        for marker, answer in waiting:
+            errors = {partition: self.marker_errors.get(partition, Error.NONE) for partition in marker.partitions}
+            self.marked += [(partition, marker) for partition, error in errors.items() if error is Error.NONE]
+            answer.resolve(errors)

@@ -1,0 +1,428 @@
+"""Our transaction coordinator beside a real Apache Kafka: the same requests, the same answers, the same log records.
+
+Each script of requests runs on both. Answers are compared at once; afterwards the records of ``__transaction_state``
+for that transactional id are read from Kafka's own segment and compared field by field, tags included. Producer ids
+are compared by the order in which they appear, times by whether they are set.
+"""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import struct
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from oncelog.broker.apis.registry import handler_for
+from oncelog.broker.context import RequestContext
+from oncelog.config import BrokerConfig
+from oncelog.coordinator.transaction import records
+from oncelog.coordinator.transaction.states import Txn
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.framing import decode_response_header, encode_request
+from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from oncelog.protocol.generated.add_partitions_to_txn_request import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
+from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
+from oncelog.protocol.generated.end_txn_request import EndTxnRequest
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from oncelog.protocol.messages import request_type, response_type
+from oncelog.protocol.wire import Message
+from oncelog.records.batch import decode_records, iter_headers
+from oncelog.testing.apache_kafka import ApacheKafka
+from oncelog.testing.transaction_host import MemoryTransactionHost
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, NO_PRODUCER, ProducerStamp, TopicPartition, java_hash_partition
+
+pytestmark = pytest.mark.kafka
+
+TOPIC = "transaction-log"
+TIMEOUT_MS = 60_000
+PARTITIONS_AT = 2 + 8 + 2 + 4 + 1
+"""Where version 1 of a value holds the number of topics plus one, or 0 for null."""
+
+
+class Answer(NamedTuple):
+    error: Error
+    stamp: ProducerStamp = NO_PRODUCER
+
+
+class Side(ABC):
+    """A coordinator that is asked through requests, ours or Kafka's; each waits until what it began is complete."""
+
+    @abstractmethod
+    def ask(self, key: ApiKey, version: int, request: Message) -> Any: ...
+
+    @abstractmethod
+    def log(self, transactional_id: str) -> list[tuple[bytes, bytes | None]]:
+        """The records of the id in ``__transaction_state``, oldest first."""
+
+    def state(self, transactional_id: str) -> str:
+        request = DescribeTransactionsRequest([transactional_id])
+        described = self.ask(ApiKey.DESCRIBE_TRANSACTIONS, 0, request).transaction_states[0]
+        error = Error(described.error_code)
+        return str(described.transaction_state) if error is Error.NONE else error.name
+
+    def settle(self, transactional_id: str) -> None:
+        """Wait until no transaction of the id is being completed."""
+        for _ in range(500):
+            if not self.state(transactional_id).startswith("Prepare"):
+                return
+            time.sleep(0.01)
+        raise AssertionError(f"{transactional_id} is not completed")
+
+    def init(self, transactional_id: str, expected: ProducerStamp, version: int) -> Answer:
+        stamp = expected if version >= 3 else NO_PRODUCER
+        request = InitProducerIdRequest(transactional_id, TIMEOUT_MS, *stamp)
+        response = self.ask(ApiKey.INIT_PRODUCER_ID, version, request)
+        while response.error_code == Error.COORDINATOR_LOAD_IN_PROGRESS:  # no producer ids from the controller yet
+            time.sleep(0.05)
+            response = self.ask(ApiKey.INIT_PRODUCER_ID, version, request)
+        self.settle(transactional_id)
+        return _answer(response)
+
+    def add(
+        self,
+        transactional_id: str,
+        stamp: ProducerStamp,
+        partitions: Sequence[int],
+        version: int,
+        verify: bool = False,
+    ) -> list[Error]:
+        topics = [AddPartitionsToTxnTopic(TOPIC, list(partitions))]
+        if version < 4:
+            request = AddPartitionsToTxnRequest([], transactional_id, *stamp, topics)
+            results = self.ask(ApiKey.ADD_PARTITIONS_TO_TXN, version, request).results_by_topic_v3_and_below
+        else:
+            transaction = AddPartitionsToTxnTransaction(transactional_id, *stamp, verify, topics)
+            request = AddPartitionsToTxnRequest([transaction])
+            results = self.ask(ApiKey.ADD_PARTITIONS_TO_TXN, version, request).results_by_transaction[0].topic_results
+        by_partition = sorted((r.partition_index, r.partition_error_code) for r in results[0].results_by_partition)
+        return [Error(code) for _, code in by_partition]
+
+    def offsets(self, transactional_id: str, stamp: ProducerStamp, version: int) -> Answer:
+        request = AddOffsetsToTxnRequest(transactional_id, *stamp, "group")
+        return Answer(Error(self.ask(ApiKey.ADD_OFFSETS_TO_TXN, version, request).error_code))
+
+    def end(self, transactional_id: str, stamp: ProducerStamp, commit: bool, version: int) -> Answer:
+        response = self.ask(ApiKey.END_TXN, version, EndTxnRequest(transactional_id, *stamp, commit))
+        self.settle(transactional_id)
+        return _answer(response)
+
+
+def _answer(response: Any) -> Answer:
+    error = Error(response.error_code)
+    return Answer(error, ProducerStamp(response.producer_id, response.producer_epoch))
+
+
+class KafkaSide(Side):
+    """Apache Kafka over one connection."""
+
+    def __init__(self, kafka: ApacheKafka) -> None:
+        host, port = kafka.bootstrap_servers.split(":")
+        self._socket = socket.create_connection((host, int(port)), timeout=30)
+        self._ids = itertools.count(1)
+        self._data = kafka.data_folder
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def send(self, key: ApiKey, version: int, request: Message) -> None:
+        self._socket.sendall(encode_request(key, version, next(self._ids), "interop", request.encode(version)))
+
+    def receive(self, key: ApiKey, version: int) -> Any:
+        frame = self._read(struct.unpack(">i", self._read(4))[0])
+        _, body = decode_response_header(frame, key, version)
+        return response_type(key).decode(frame, version, body)
+
+    def ask(self, key: ApiKey, version: int, request: Message) -> Any:
+        self.send(key, version, request)
+        return self.receive(key, version)
+
+    def _read(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            chunk = self._socket.recv(size - len(data))
+            if not chunk:
+                raise ConnectionError("Apache Kafka closed the connection")
+            data += chunk
+        return data
+
+    def create_topic(self, name: str, partitions: int) -> None:
+        """A topic whose partitions have a leader when this returns."""
+        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+        self.ask(ApiKey.CREATE_TOPICS, 5, CreateTopicsRequest(topics=[topic]))
+
+    def coordinate(self) -> None:
+        """Wait until both internal topics exist and every part of them is coordinated."""
+        for key_type, name in ((0, "group"), (1, "id")):
+            request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=[name])
+            while self.ask(ApiKey.FIND_COORDINATOR, 4, request).coordinators[0].error_code != Error.NONE:
+                time.sleep(0.05)
+        waiting = [f"id-{number}" for number in range(500)]
+        while waiting := [one for one in waiting if self.state(one) != Error.TRANSACTIONAL_ID_NOT_FOUND.name]:
+            time.sleep(0.05)
+
+    def log(self, transactional_id: str) -> list[tuple[bytes, bytes | None]]:
+        partition = java_hash_partition(transactional_id, 50)
+        found = []
+        for segment in sorted((self._data / f"__transaction_state-{partition}").glob("*.log")):
+            data = segment.read_bytes()
+            for position, _ in iter_headers(data):
+                for record in decode_records(data, position):
+                    if record.key is not None and records.decode_key(bytes(record.key)) == transactional_id:
+                        found.append((bytes(record.key), None if record.value is None else bytes(record.value)))
+        return found
+
+
+class OurSide(Side):
+    """The request handlers and the coordinator, on a host in memory; every request passes through the codec."""
+
+    def __init__(self) -> None:
+        self.host = MemoryTransactionHost({TOPIC: 3, CONSUMER_OFFSETS_TOPIC: 50})
+        topics = {name: SimpleNamespace(partitions=count) for name, count in self.host.topics.items()}
+        group_partition = TopicPartition(CONSUMER_OFFSETS_TOPIC, java_hash_partition("group", 50))
+        self._broker: Any = SimpleNamespace(
+            transactions=self.host.coordinator(BrokerConfig()),
+            metadata=SimpleNamespace(topic=topics.get),
+            groups=SimpleNamespace(runtime=SimpleNamespace(partition_for=lambda group: group_partition)),
+        )
+        self._now = itertools.count(1_000)
+
+    def ask(self, key: ApiKey, version: int, request: Message) -> Any:
+        channel: Any = None
+        context = RequestContext(channel, 0, key, version, 0, "interop", next(self._now))
+        received = request_type(key).decode(request.encode(version), version)
+        response = handler_for(key)(self._broker, context, received)
+        if isinstance(response, Deferred):
+            response = response.value
+        return response_type(key).decode(response.encode(version), version)
+
+    def log(self, transactional_id: str) -> list[tuple[bytes, bytes | None]]:
+        return [(r.key, r.value) for _, r in self.host.log if records.decode_key(r.key) == transactional_id]
+
+
+# --- scripts ----------------------------------------------------------------------------------------------------
+
+
+class Step(NamedTuple):
+    """One request; ``who`` is the answer whose stamp is shown (None: no stamp), with ``shift`` added to its epoch."""
+
+    kind: str
+    who: int | None = None
+    shift: int = 0
+    partitions: tuple[int, ...] = ()
+    commit: bool = True
+    version: int = 5
+
+
+def init(who: int | None = None, shift: int = 0, version: int = 5) -> Step:
+    return Step("init", who, shift, version=version)
+
+
+def add(who: int | None, *partitions: int, version: int = 3, shift: int = 0) -> Step:
+    return Step("add", who, shift, partitions, version=version)
+
+
+def offsets(who: int, version: int = 4, shift: int = 0) -> Step:
+    return Step("offsets", who, shift, version=version)
+
+
+def verify(who: int | None, *partitions: int, shift: int = 0) -> Step:
+    return Step("verify", who, shift, partitions)
+
+
+def commit(who: int | None, version: int = 4, shift: int = 0) -> Step:
+    return Step("end", who, shift, commit=True, version=version)
+
+
+def abort(who: int, version: int = 4, shift: int = 0) -> Step:
+    return Step("end", who, shift, commit=False, version=version)
+
+
+def run(side: Side, transactional_id: str, script: Sequence[Step]) -> list[Answer | list[Error]]:
+    answers: list[Answer | list[Error]] = []
+    stamps: list[ProducerStamp] = []
+    for step in script:
+        stamp = NO_PRODUCER if step.who is None else stamps[step.who]
+        if stamp != NO_PRODUCER:
+            stamp = ProducerStamp(stamp.producer_id, stamp.producer_epoch + step.shift)
+        answer: Answer | list[Error]
+        match step.kind:
+            case "init":
+                answer = side.init(transactional_id, stamp, step.version)
+            case "add":
+                answer = side.add(transactional_id, stamp, step.partitions, step.version)
+            case "offsets":
+                answer = side.offsets(transactional_id, stamp, step.version)
+            case "verify":
+                answer = side.add(transactional_id, stamp, step.partitions, step.version, verify=True)
+            case _:
+                answer = side.end(transactional_id, stamp, step.commit, step.version)
+        answers.append(answer)
+        stamps.append(answer.stamp if isinstance(answer, Answer) else NO_PRODUCER)
+    return answers
+
+
+class Comparable(NamedTuple):
+    """A record with producer ids by their order of appearance and times reduced to what is the same everywhere."""
+
+    version: int
+    txn: Txn
+    updated: bool
+    start_kept: bool
+    """The start is that of the record before."""
+    null_partitions: bool
+
+
+def comparable(log: Sequence[tuple[bytes, bytes | None]], numbers: dict[int, int]) -> list[Comparable | None]:
+    def number(producer_id: int) -> int:
+        return producer_id if producer_id == -1 else numbers.setdefault(producer_id, len(numbers))
+
+    result: list[Comparable | None] = []
+    start_ms = -1
+    for key, value in log:
+        if value is None:
+            result.append(None)
+            continue
+        txn = records.decode_value("id", value)
+        assert records.encode_key(records.decode_key(key) or "") == key
+        kept, start_ms = txn.start_ms == start_ms, txn.start_ms
+        result.append(
+            Comparable(
+                struct.unpack_from(">h", value)[0],
+                Txn(
+                    "id",
+                    number(txn.producer_id),
+                    txn.producer_epoch,
+                    txn.timeout_ms,
+                    txn.state,
+                    txn.partitions,
+                    -1 if txn.start_ms == -1 else 0,
+                    0,
+                    number(txn.previous_producer_id),
+                    number(txn.next_producer_id),
+                    client_transaction_version=txn.client_transaction_version,
+                ),
+                txn.last_update_ms > 0,
+                kept,
+                value[PARTITIONS_AT] == 0,
+            )
+        )
+    return result
+
+
+def normalized(answers: Sequence[Answer | list[Error]], numbers: dict[int, int]) -> list[object]:
+    def stamp(answer: Answer) -> tuple[int, int]:
+        producer_id, epoch = answer.stamp
+        return (producer_id if producer_id == -1 else numbers.setdefault(producer_id, len(numbers))), epoch
+
+    return [(one.error.name, stamp(one)) if isinstance(one, Answer) else [e.name for e in one] for one in answers]
+
+
+@pytest.fixture(scope="module")
+def kafka_side(apache_kafka: ApacheKafka) -> Iterator[KafkaSide]:
+    side = KafkaSide(apache_kafka)
+    side.create_topic(TOPIC, 3)
+    side.coordinate()
+    yield side
+    side.close()
+
+
+def compare(kafka: KafkaSide, script: Sequence[Step]) -> None:
+    transactional_id = f"t-{uuid.uuid4().hex[:12]}"
+    ours = OurSide()
+    kafka_numbers: dict[int, int] = {}
+    our_numbers: dict[int, int] = {}
+    expected = run(kafka, transactional_id, script)
+    got = run(ours, transactional_id, script)
+    assert normalized(got, our_numbers) == normalized(expected, kafka_numbers)
+    expected_log = comparable(kafka.log(transactional_id), kafka_numbers)
+    assert comparable(ours.log(transactional_id), our_numbers) == expected_log
+
+
+SCRIPTS: dict[str, list[Step]] = {
+    "old client: two transactions": [
+        *(init(), add(0, 0), add(0, 0), add(0, 1, 2), commit(0), commit(0), abort(0)),
+        *(add(0, 1), abort(0), abort(0), commit(0)),
+    ],
+    "old client: end without a transaction": [init(), commit(0), abort(0)],
+    "init twice": [init(), init(), add(0, 0), commit(0), commit(0, 3), abort(1, 4)],
+    "init again with the stamp, and the retry of that": [init(), init(0), init(0), init(0, -1), init(2)],
+    "init with a producer id of another": [init(), init(0), Step("init", 1, 7)],
+    "init during a transaction": [init(), add(0, 0), init(), init(), commit(0), commit(3), add(3, 1), commit(3)],
+    "init during a transaction with its stamp": [init(), add(0, 0, version=4), init(0), init(0), abort(3, 5)],
+    "new client: commit, abort, and their retries": [
+        *(init(), add(0, 0, version=5), commit(0, 5), commit(0, 5), abort(0, 5), commit(2, 5)),
+        *(add(0, 0, version=5), add(2, 1, version=5), abort(2, 5), abort(2, 5), commit(2, 5), abort(8, 5)),
+    ],
+    "new client: empty aborts": [init(), commit(0, 5), abort(0, 5), abort(0, 5), abort(2, 5), commit(4, 5), init(4)],
+    "new client: stranger and zombie": [init(), add(0, 0, version=5), commit(0, 5, -1), commit(0, 5, 1), commit(0, 5)],
+    "verification": [
+        *(init(), verify(0, 0), add(0, 0), verify(0, 0, 1), verify(0, 0, shift=1), commit(0), verify(0, 0)),
+    ],
+    "unknown id": [add(None, 0), add(None, 0, version=1), commit(None), commit(None, 5), verify(None, 1)],
+    "errors of old versions": [
+        *(init(), init(0), add(0, 0, version=1), add(0, 0, version=2), offsets(0, 1), offsets(0, 2)),
+        *(commit(0, 1), commit(0, 2), init(0, 0, 3), init(0, 0, 4), init(0, 3, 3), init(0, 3, 4)),
+    ],
+    "offsets of a group": [init(), offsets(0, 0), commit(0, 0), offsets(0), add(0, 0), abort(0, 3)],
+    "unknown partition": [init(), add(0, 0, 7), add(0, 7, version=4), verify(0, 0, 7), commit(0)],
+    "half a stamp": [init(), init(0, -1)],
+    "versions mixed": [init(), add(0, 0, version=5), commit(0, 4), add(0, 0), commit(0, 5), commit(4, 4), abort(4, 5)],
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_script_has_the_same_answers_and_records(kafka_side: KafkaSide, name: str) -> None:
+    compare(kafka_side, SCRIPTS[name])
+
+
+KINDS = ["init", "init given", "add", "add", "add", "offsets", "end", "end", "end", "verify"]
+
+
+@st.composite
+def scripts(draw: st.DrawFn) -> list[Step]:
+    """Requests of one or several producers under one id, mostly with stamps that were right at some time."""
+    script = [init()]
+    for index in range(1, draw(st.integers(3, 14))):
+        who = draw(st.integers(max(0, index - 4), index - 1) | st.integers(0, index - 1))
+        shift = draw(st.sampled_from([0, 0, 0, 0, 0, -1, 1]))
+        partitions = tuple(sorted(draw(st.sets(st.integers(0, 2), min_size=1))))
+        kind = draw(
+            st.sampled_from(["init", "init given", "add", "add", "add", "end", "end", "end", "verify", "offsets"])
+        )
+        if kind == "init":
+            script.append(init(version=draw(st.integers(0, 5))))
+        elif kind == "init given":
+            script.append(init(who, shift, draw(st.integers(3, 5))))
+        elif kind == "add":
+            script.append(add(who, *partitions, version=draw(st.integers(0, 5)), shift=shift))
+        elif kind == "offsets":
+            script.append(offsets(who, draw(st.integers(0, 4)), shift))
+        elif kind == "end":
+            version = draw(st.integers(0, 4) | st.just(5))
+            script.append(Step("end", who, shift, commit=draw(st.booleans()), version=version))
+        else:
+            script.append(verify(who, *partitions, shift=shift))
+    return script
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(script=scripts())
+def test_any_script_has_the_same_answers_and_records(kafka_side: KafkaSide, script: list[Step]) -> None:
+    compare(kafka_side, script)

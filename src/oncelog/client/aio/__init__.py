@@ -1,0 +1,64 @@
+"""The asyncio clients. Users of aiokafka change the import: the names ``AIOKafka...`` are here too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oncelog.client.aio.admin import Admin
+    from oncelog.client.aio.admin import Admin as AIOKafkaAdminClient
+    from oncelog.client.aio.consumer import Consumer
+    from oncelog.client.aio.consumer import Consumer as AIOKafkaConsumer
+    from oncelog.client.aio.producer import Producer
+    from oncelog.client.aio.producer import Producer as AIOKafkaProducer
+    from oncelog.client.core.structs import (
+        ConsumerGroupMetadata,
+        ConsumerRecord,
+        OffsetAndMetadata,
+        OffsetAndTimestamp,
+        RecordMetadata,
+        TopicPartition,
+    )
+    from oncelog.client.core.subscription import ConsumerRebalanceListener
+
+_HOMES = {
+    "AIOKafkaAdminClient": ("oncelog.client.aio.admin", "Admin"),
+    "AIOKafkaConsumer": ("oncelog.client.aio.consumer", "Consumer"),
+    "AIOKafkaProducer": ("oncelog.client.aio.producer", "Producer"),
+    "Admin": ("oncelog.client.aio.admin", "Admin"),
+    "Consumer": ("oncelog.client.aio.consumer", "Consumer"),
+    "ConsumerGroupMetadata": ("oncelog.client.core.structs", "ConsumerGroupMetadata"),
+    "ConsumerRebalanceListener": ("oncelog.client.core.subscription", "ConsumerRebalanceListener"),
+    "ConsumerRecord": ("oncelog.client.core.structs", "ConsumerRecord"),
+    "OffsetAndMetadata": ("oncelog.client.core.structs", "OffsetAndMetadata"),
+    "OffsetAndTimestamp": ("oncelog.client.core.structs", "OffsetAndTimestamp"),
+    "Producer": ("oncelog.client.aio.producer", "Producer"),
+    "RecordMetadata": ("oncelog.client.core.structs", "RecordMetadata"),
+    "TopicPartition": ("oncelog.client.core.structs", "TopicPartition"),
+}
+
+__all__ = [
+    "AIOKafkaAdminClient",
+    "AIOKafkaConsumer",
+    "AIOKafkaProducer",
+    "Admin",
+    "Consumer",
+    "ConsumerGroupMetadata",
+    "ConsumerRebalanceListener",
+    "ConsumerRecord",
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "Producer",
+    "RecordMetadata",
+    "TopicPartition",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a client when it is first named: a producer needs no consumer."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(home[0]), home[1])

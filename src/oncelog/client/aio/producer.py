@@ -1,0 +1,620 @@
+"""The asyncio producer, with aiokafka's methods and names.
+
+Called by programs, the command line, the console and Spark. The rules are in ``client.core``; here are the event loop,
+the futures of the records and the waits. ``send`` suspends only when a batch has filled up, when memory is short, or for
+a topic that is not known yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import ssl
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from oncelog.client.aio.network import Network
+from oncelog.client.aio.settings import split_settings
+from oncelog.client.core.accumulator import Accumulator, ProducerBatch, largest_size
+from oncelog.client.core.config import ProducerConfig
+from oncelog.client.core.errors import (
+    Error,
+    FatalProducerError,
+    IllegalStateError,
+    KafkaError,
+    KafkaTimeoutError,
+    ProducerClosed,
+    RecordTooLargeError,
+    UnknownTopicOrPartitionError,
+    error_for,
+)
+from oncelog.client.core.metadata import ClusterMetadata, TopicPicture
+from oncelog.client.core.partitioner import RoundRobin, UniformSticky, keyed
+from oncelog.client.core.sender import Sender
+from oncelog.client.core.structs import (
+    ConsumerGroupMetadata,
+    OffsetAndMetadata,
+    RecordMetadata,
+    TopicPartition,
+)
+from oncelog.client.core.transaction_manager import Result, TransactionManager
+from oncelog.client.core.transaction_states import State
+from oncelog.records.batch import BatchBuilder
+
+Serializer = Callable[[Any], bytes | None]
+Partitioner = Callable[[bytes | None, list[int], list[int]], int]
+"""aiokafka's shape: (key, all partitions, available partitions) to a partition."""
+RecordHeaders = Sequence[tuple[str, bytes | None]]
+
+GIVE_UP_ON_UNKNOWN_MS = 5000
+"""A topic still unknown after this does not exist: creating one takes well under a second."""
+
+
+class Batch:
+    """Records that the program gathers itself, for :meth:`Producer.send_batch`."""
+
+    def __init__(self, max_size_bytes: int) -> None:
+        self._builder = BatchBuilder()
+        self._max_size_bytes = max_size_bytes
+        self._closed = False
+
+    def append(
+        self,
+        *,
+        key: bytes | None = None,
+        value: bytes | None = None,
+        timestamp: int | None = None,
+        headers: RecordHeaders = (),
+    ) -> int | None:
+        """Add a record; its position in the batch, or None when the batch is full or closed."""
+        size = largest_size(key, value, headers)
+        if self._closed or (self._builder.count and self._builder.size_bytes + size > self._max_size_bytes):
+            return None
+        stamp = int(time.time() * 1000) if timestamp is None else timestamp
+        self._builder.append(stamp, key, value, headers)
+        return self._builder.count - 1
+
+    def close(self) -> None:
+        """No records may be added any more."""
+        self._closed = True
+
+    def size(self) -> int:
+        """Bytes so far, before packing."""
+        return self._builder.size_bytes
+
+    def record_count(self) -> int:
+        return self._builder.count
+
+    @property
+    def builder(self) -> BatchBuilder:
+        return self._builder
+
+
+class Producer:
+    """Sends records.
+
+    Settings are keyword arguments under aiokafka's names (``bootstrap_servers``, ``acks``, ``enable_idempotence``,
+    ``transactional_id``, ``linger_ms``, ``max_batch_size``, ``compression_type``, ...), or a ready
+    :class:`ProducerConfig`. A contradiction among them raises ``ConfigError`` here, before anything is sent.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: ProducerConfig | None = None,
+        key_serializer: Serializer | None = None,
+        value_serializer: Serializer | None = None,
+        partitioner: Partitioner | None = None,
+        ssl_context: ssl.SSLContext | None = None,
+        **settings: Any,
+    ) -> None:
+        self.config = ProducerConfig.from_keywords(**split_settings(settings)) if config is None else config
+        self._key_serializer = key_serializer
+        self._value_serializer = value_serializer
+        self._custom_partitioner = partitioner
+        self._network = Network(self.config, ssl_context)
+        config = self.config
+        self._metadata = ClusterMetadata(
+            self._network,
+            max_age_ms=config.metadata_max_age_ms,
+            retry_backoff_ms=config.retry_backoff_ms,
+            retry_backoff_max_ms=config.retry_backoff_max_ms,
+        )
+        self._accumulator = Accumulator(
+            batch_size_bytes=config.max_batch_size,
+            buffer_memory_bytes=config.buffer_memory,
+            compression=config.compression,
+            on_done=self._batch_done,
+            on_space=self._space_freed,
+        )
+        self._transactions: TransactionManager | None = None
+        if config.enable_idempotence:
+            self._transactions = TransactionManager(
+                self._network,
+                self._accumulator,
+                transactional_id=config.transactional_id,
+                transaction_timeout_ms=config.transaction_timeout_ms,
+                retry_backoff_ms=config.retry_backoff_ms,
+                retry_backoff_max_ms=config.retry_backoff_max_ms,
+                on_change=self._poll_soon,
+            )
+        self._sender = Sender(config, self._network, self._metadata, self._accumulator, self._transactions)
+        self._round_robin = RoundRobin() if config.partitioner_class == "roundrobin" else None
+        self._sticky = UniformSticky(
+            config.max_batch_size,
+            random.randrange,
+            self._accumulator.queue_lengths,
+            config.partitioner_adaptive_partitioning_enable,
+        )
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._poll_scheduled = False
+        self._space_waiters: deque[asyncio.Future[None]] = deque()
+        self._flush_waiters: list[tuple[int, asyncio.Future[None]]] = []
+        self._closed = False
+
+    # --- life
+
+    async def start(self) -> None:
+        """Connect; with idempotence get a producer id, with a ``transactional_id`` fence older instances."""
+        if self._closed:
+            raise ProducerClosed("the producer was stopped; make a new one")
+        if self._loop is not None:
+            raise IllegalStateError("the producer was started already")
+        self._loop = asyncio.get_running_loop()
+        try:
+            await self._network.start()
+            self._network.observe(self._poll_soon)
+            self._metadata.observe(self._poll_soon)
+            await self._picture()
+            if self._transactions is not None:
+                await self._outcome(self._transactions.initialize(), "start()")
+        except BaseException:
+            await self._close()
+            raise
+
+    async def stop(self) -> None:
+        """Send what is queued, abort an open transaction, close the connections. May be called twice."""
+        if self._closed:
+            return
+        if self._loop is None:
+            self._closed = True
+            return
+        try:
+            transactions = self._transactions
+            if transactions is not None and transactions.state in (State.IN_TRANSACTION, State.ABORTABLE_ERROR):
+                await self.abort_transaction()
+            else:
+                await self.flush()
+        finally:
+            await self._close()
+
+    async def _close(self) -> None:
+        self._closed = True
+        error = KafkaError(Error.NETWORK_EXCEPTION, "the producer was stopped before the record was acknowledged")
+        self._sender.close()
+        self._metadata.close()
+        self._accumulator.abort_all(error)
+        for waiter in self._space_waiters:
+            if not waiter.done():
+                waiter.set_exception(ProducerClosed("the producer was stopped"))
+        await self._network.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def _picture(self) -> None:
+        """The first picture of the cluster."""
+        loop = self._running()
+        deadline = loop.time() + self.config.max_block_ms / 1000
+        while True:
+            failure = await self._deferred(self._metadata.refresh())
+            if failure is None:
+                return
+            if loop.time() >= deadline:
+                raise error_for(failure.error, failure.text)
+
+    # --- sending
+
+    async def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: RecordHeaders | None = None,
+    ) -> asyncio.Future[RecordMetadata]:
+        """Queue a record; the future tells where it was stored, or why not.
+
+        :raises KafkaTimeoutError: ``buffer.memory`` was used up, or the topic unknown, for ``max.block.ms``.
+        :raises RecordTooLargeError: the record alone exceeds ``max.request.size`` or ``buffer.memory``.
+        """
+        transactions = self._transactions
+        if transactions is not None:
+            transactions.check_send()
+        picture = self._metadata.topics.get(topic)
+        if picture is None or self._closed:
+            picture = await self._known_topic(topic)
+        key_bytes = key if self._key_serializer is None else self._key_serializer(key)
+        value_bytes = value if self._value_serializer is None else self._value_serializer(value)
+        if headers is None:
+            headers = ()
+        size = largest_size(key_bytes, value_bytes, headers)
+        if size > self.config.max_request_size or size > self.config.buffer_memory:
+            raise self._too_large(topic, size)
+        stamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
+        stuck = False
+        if partition is None:
+            if key_bytes is not None and not self.config.partitioner_ignore_keys and self._custom_partitioner is None:
+                partition = keyed(key_bytes, picture)
+            else:
+                partition, stuck = self._choose(key_bytes, picture, size)
+        elif not 0 <= partition < picture.partition_count:
+            raise _no_partition(topic, partition, picture)
+        name = picture.keys[partition]
+        if transactions is not None and transactions.transactional:
+            transactions.add_partition(name)
+        now_ms = int(time.monotonic() * 1000)
+        batch = self._accumulator.append(name, stamp, key_bytes, value_bytes, headers, size, now_ms)
+        if batch is None:
+            batch = await self._append_when_free(name, stamp, key_bytes, value_bytes, headers, size)
+        future: asyncio.Future[RecordMetadata] = self._loop.create_future()  # type: ignore[union-attr]
+        batch.handles.append(future)
+        if stuck:
+            self._sticky.appended(picture, size, batch_ended=False)
+        if batch.count == 1:
+            await self._batch_opened(name, now_ms)
+        return future
+
+    async def _batch_opened(self, partition: TopicPartition, now_ms: int) -> None:
+        """A batch was begun: the one before it is full and may go, or the partition had none."""
+        if len(self._accumulator.queues[partition]) > 1:
+            self._sender.poll(now_ms)
+            await asyncio.sleep(0)
+        else:
+            self._poll_soon()
+
+    async def send_and_wait(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: RecordHeaders | None = None,
+    ) -> RecordMetadata:
+        """Send a record and wait until it is acknowledged."""
+        future = await self.send(topic, value, key, partition, timestamp_ms, headers)
+        return await future
+
+    def create_batch(self) -> Batch:
+        """A batch to fill by hand, at most ``max_batch_size`` large."""
+        return Batch(self.config.max_batch_size)
+
+    async def send_batch(self, batch: Batch, topic: str, *, partition: int) -> asyncio.Future[RecordMetadata]:
+        """Send a batch as it is; the future tells where its first record was stored."""
+        if self._transactions is not None:
+            self._transactions.check_send()
+        picture = await self._known_topic(topic)
+        if not 0 <= partition < picture.partition_count:
+            raise _no_partition(topic, partition, picture)
+        batch.close()
+        if not batch.record_count():
+            raise IllegalStateError("the batch is empty; append a record first")
+        name = picture.keys[partition]
+        if self._transactions is not None and self._transactions.transactional:
+            self._transactions.add_partition(name)
+        deadline = time.monotonic() + self.config.max_block_ms / 1000
+        while (queued := self._accumulator.append_batch(name, batch.builder, self._network.now_ms())) is None:
+            await self._wait_for_space(deadline)
+        future: asyncio.Future[RecordMetadata] = self._running().create_future()
+        queued.handles.append(future)
+        queued.timestamps.append(batch.builder.max_timestamp)
+        self._poll_soon()
+        return future
+
+    async def flush(self) -> None:
+        """Wait until everything sent so far is acknowledged or has failed; failures are told by the futures."""
+        number = self._sender.flush()
+        self._poll_soon()
+        if self._flushed(number):
+            return
+        future: asyncio.Future[None] = self._running().create_future()
+        self._flush_waiters.append((number, future))
+        await future
+
+    async def partitions_for(self, topic: str) -> set[int]:
+        """Numbers of the topic's partitions."""
+        picture = await self._known_topic(topic)
+        return set(range(picture.partition_count))
+
+    def _choose(self, key: bytes | None, picture: TopicPicture, size: int) -> tuple[int, bool]:
+        """A partition for a record without a key, and whether the sticky partitioner chose it."""
+        if self._custom_partitioner is not None:
+            everything = list(range(picture.partition_count))
+            return self._custom_partitioner(key, everything, picture.available), False
+        if self._round_robin is not None:
+            return self._round_robin.next(picture), False
+        partition = self._sticky.current(picture)
+        name = picture.keys[partition]
+        queue = self._accumulator.queues.get(name)
+        if queue and not self._accumulator.has_room(name, size):
+            self._sticky.move_on(picture)
+            partition = self._sticky.current(picture)
+        return partition, True
+
+    async def _append_when_free(
+        self,
+        name: TopicPartition,
+        stamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: RecordHeaders,
+        size: int,
+    ) -> ProducerBatch:
+        deadline = time.monotonic() + self.config.max_block_ms / 1000
+        while True:
+            await self._wait_for_space(deadline)
+            if self._transactions is not None:
+                self._transactions.check_send()
+            batch = self._accumulator.append(name, stamp, key, value, headers, size, self._network.now_ms())
+            if batch is not None:
+                return batch
+
+    async def _wait_for_space(self, deadline: float) -> None:
+        self._poll_soon()
+        waiter: asyncio.Future[None] = self._running().create_future()
+        self._space_waiters.append(waiter)
+        try:
+            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                await waiter
+        except TimeoutError:
+            raise KafkaTimeoutError(
+                f"no room for a record within max.block.ms={self.config.max_block_ms}: "
+                f"buffer.memory={self.config.buffer_memory} is full of records that the broker has not acknowledged"
+            ) from None
+        finally:
+            if waiter in self._space_waiters:
+                self._space_waiters.remove(waiter)
+
+    def _space_freed(self) -> None:
+        if self._space_waiters:
+            for waiter in self._space_waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
+                    return
+
+    async def _known_topic(self, topic: str) -> TopicPicture:
+        """The topic, as soon as the cluster knows it; the question makes brokers create it where they may."""
+        if self._closed:
+            raise ProducerClosed("the producer was stopped")
+        loop = self._running()
+        if not isinstance(topic, str) or not topic:
+            raise IllegalStateError(f"a topic is named by a text that is not empty, not by {topic!r}")
+        begin = loop.time()
+        self._metadata.want((topic,))
+        while (picture := self._metadata.topics.get(topic)) is None or not picture.partition_count:
+            error = self._metadata.errors.get(topic)
+            waited_ms = (loop.time() - begin) * 1000
+            if error is not None and not error.retriable:
+                raise error_for(error, f"topic {topic!r} cannot be used")
+            if error is Error.UNKNOWN_TOPIC_OR_PARTITION and waited_ms > GIVE_UP_ON_UNKNOWN_MS:
+                raise UnknownTopicOrPartitionError(
+                    error, f"topic {topic!r} does not exist and the broker does not create it; create it first"
+                )
+            if waited_ms >= self.config.max_block_ms:
+                raise KafkaTimeoutError(
+                    f"nothing is known about topic {topic!r} after max.block.ms={self.config.max_block_ms}"
+                )
+            await self._deferred(self._metadata.refresh(), self.config.max_block_ms - waited_ms)
+        return picture
+
+    def _too_large(self, topic: str, size: int) -> RecordTooLargeError:
+        if size > self.config.max_request_size:
+            limit = f"max.request.size={self.config.max_request_size}"
+        else:
+            limit = f"buffer.memory={self.config.buffer_memory}"
+        return RecordTooLargeError(
+            f"a record of up to {size} bytes for topic {topic!r} is larger than {limit}; raise the setting or send less"
+        )
+
+    # --- transactions
+
+    async def begin_transaction(self) -> None:
+        """Begin a transaction. Nothing is sent for it until its first record."""
+        self._transactional().begin()
+
+    async def commit_transaction(self) -> None:
+        """Make the transaction's records and offsets visible, all at once.
+
+        :raises AbortableTransactionError: a record or the offsets failed; abort the transaction.
+        :raises KafkaTimeoutError: the outcome is not known yet; call this again, and nothing else.
+        """
+        await self._outcome(self._transactional().commit(), "commit_transaction()")
+
+    async def abort_transaction(self) -> None:
+        """Take the transaction back; no reader of committed records will see any of it."""
+        await self._outcome(self._transactional().abort(), "abort_transaction()")
+
+    def transaction(self) -> Transaction:
+        """``async with producer.transaction():`` commits at the end, aborts on an exception."""
+        self._transactional()
+        return Transaction(self)
+
+    async def send_offsets_to_transaction(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]],
+        group_id: str | ConsumerGroupMetadata,
+    ) -> None:
+        """Commit consumed positions together with the transaction's records.
+
+        :param group_id: the group, or better ``consumer.group_metadata()``: with it a member that has lost its
+            partitions to another is refused (KIP-447).
+        """
+        group = ConsumerGroupMetadata(group_id) if isinstance(group_id, str) else group_id
+        positions = normalize_offsets(offsets)
+        await self._outcome(self._transactional().send_offsets(positions, group), "send_offsets_to_transaction()")
+
+    def _transactional(self) -> TransactionManager:
+        if self._transactions is None or not self._transactions.transactional:
+            raise IllegalStateError("the producer is not transactional; give it a transactional_id")
+        if self._closed:
+            raise ProducerClosed("the producer was stopped")
+        return self._transactions
+
+    # --- between the loop and the cores
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            raise IllegalStateError("the producer has not started; call start() first")
+        return self._loop
+
+    def _poll_soon(self) -> None:
+        if not self._poll_scheduled and self._loop is not None and not self._closed:
+            self._poll_scheduled = True
+            self._loop.call_soon(self._poll)
+
+    def _poll(self) -> None:
+        self._poll_scheduled = False
+        self._sender.poll(self._network.now_ms())
+
+    async def _outcome(self, result: Result, what: str) -> None:
+        """Wait for a transaction call; raises its error."""
+        try:
+            error = await self._deferred(result, self.config.max_block_ms, strict=True)
+        except TimeoutError:
+            raise KafkaTimeoutError(
+                f"{what} was not answered within max.block.ms={self.config.max_block_ms}; "
+                "it goes on in the background: call it again to learn the outcome"
+            ) from None
+        if error is not None:
+            raise error
+
+    async def _deferred(self, deferred: Any, timeout_ms: float | None = None, strict: bool = False) -> Any:
+        """The value of a deferred; None after the time-out, or TimeoutError where ``strict``."""
+        if deferred.done:
+            return deferred.value
+        future: asyncio.Future[Any] = self._running().create_future()
+
+        def resolved(value: Any) -> None:
+            if not future.done():
+                future.set_result(value)
+
+        deferred.then(resolved)
+        try:
+            async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
+                return await future
+        except TimeoutError:
+            if strict:
+                raise
+            return None
+
+    def _batch_done(
+        self,
+        batch: ProducerBatch,
+        base_offset: int,
+        log_append_time: int,
+        log_start_offset: int,
+        error: KafkaError | None,
+    ) -> None:
+        futures: Iterable[Any] = batch.handles
+        if error is not None:
+            for future in futures:
+                if not future.done():
+                    future.set_exception(error)
+                    if isinstance(error, FatalProducerError):
+                        future.exception()  # told by every later call, too: not worth a warning for each record
+        else:
+            topic, partition = name = batch.partition
+            kind = 0 if log_append_time == -1 else 1
+            start = None if log_start_offset == -1 else log_start_offset
+            offset = base_offset
+            for future, created in zip(futures, batch.timestamps, strict=False):
+                if not future.done():
+                    stamp = log_append_time if kind else created
+                    future.set_result(RecordMetadata(topic, partition, name, offset, stamp, kind, start))
+                if base_offset >= 0:
+                    offset += 1
+        if self._flush_waiters:
+            self._wake_flushes()
+
+    def _flushed(self, number: int) -> bool:
+        oldest = next(iter(self._accumulator.incomplete), None)
+        return oldest is None or oldest.number > number
+
+    def _wake_flushes(self) -> None:
+        waiting: list[tuple[int, asyncio.Future[None]]] = []
+        for number, future in self._flush_waiters:
+            if not self._flushed(number):
+                waiting.append((number, future))
+            elif not future.done():
+                future.set_result(None)
+        self._flush_waiters = waiting
+
+
+class Transaction:
+    """One transaction as a block."""
+
+    def __init__(self, producer: Producer) -> None:
+        self._producer = producer
+
+    async def __aenter__(self) -> Producer:
+        await self._producer.begin_transaction()
+        return self._producer
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            try:
+                await self._producer.commit_transaction()
+            except (FatalProducerError, KafkaTimeoutError):
+                raise
+            except KafkaError:
+                await self._producer.abort_transaction()
+                raise
+        elif not isinstance(error, FatalProducerError):
+            await self._abort()
+
+    async def _abort(self) -> None:
+        """The block's own exception goes on; one of the abort would hide it."""
+        transactions = self._producer._transactional()
+        if transactions.state in (State.IN_TRANSACTION, State.ABORTABLE_ERROR):
+            await self._producer.abort_transaction()
+
+
+def normalize_offsets(
+    offsets: Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]],
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Offsets as aiokafka takes them: numbers, pairs with a text, or ``OffsetAndMetadata``."""
+    positions: dict[TopicPartition, OffsetAndMetadata] = {}
+    for name, position in offsets.items():
+        key = TopicPartition(*name)
+        if isinstance(position, OffsetAndMetadata):
+            positions[key] = position
+        elif isinstance(position, int):
+            positions[key] = OffsetAndMetadata(position)
+        else:
+            positions[key] = OffsetAndMetadata(*position)
+        if positions[key].offset < 0:
+            raise IllegalStateError(f"offset {positions[key].offset} of {key} is negative; it must be 0 or more")
+    return positions
+
+
+def _no_partition(topic: str, partition: int, picture: TopicPicture) -> UnknownTopicOrPartitionError:
+    return UnknownTopicOrPartitionError(
+        Error.UNKNOWN_TOPIC_OR_PARTITION,
+        f"topic {topic!r} has no partition {partition}; its partitions are 0 to {picture.partition_count - 1}",
+    )
+
+
+__all__ = ["Batch", "Producer", "Transaction", "normalize_offsets"]

@@ -1,0 +1,31 @@
+"""Keyword arguments as aiokafka takes them, for the settings of ``client.core.config``.
+
+Called by the constructors of producer, consumer and admin client.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oncelog.errors import ConfigError
+
+_WITHOUT_EFFECT = frozenset({"api_version", "loop"})
+"""aiokafka's arguments that mean nothing here: versions are negotiated, the loop is the running one."""
+_NOT_OFFERED = frozenset({"sasl_kerberos_service_name", "sasl_kerberos_domain_name", "sasl_oauth_token_provider"})
+
+
+def split_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings proper; ``bootstrap_servers`` may be one text and may leave the port 9092 out."""
+    kept = {name: value for name, value in settings.items() if name not in _WITHOUT_EFFECT}
+    for name in sorted(_NOT_OFFERED & kept.keys()):
+        if kept.pop(name) not in (None, "kafka"):
+            raise ConfigError(f"{name} is not supported; sasl_mechanism may be PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")
+    servers = kept.get("bootstrap_servers")
+    if servers is not None:
+        parts = servers.split(",") if isinstance(servers, str) else list(servers)
+        kept["bootstrap_servers"] = [_with_port(part.strip()) for part in parts if part.strip()]
+    return kept
+
+
+def _with_port(address: str) -> str:
+    return address if ":" in address else f"{address}:9092"

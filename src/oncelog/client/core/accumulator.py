@@ -1,0 +1,333 @@
+"""Records on their way out: a queue of batches for each partition, within ``buffer.memory``.
+
+Called by the producer (append), the sender (drain, retry, complete) and the transaction manager (sequences). A batch is
+written to until it is full or drained; from then on its bytes are fixed, and a retry sends the very same records.
+Sources: Kafka's ``RecordAccumulator`` and ``ProducerBatch``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+
+from oncelog.client.core.structs import TopicPartition
+from oncelog.errors import InvariantError, KafkaError
+from oncelog.records.batch import (
+    HEADER_SIZE_BYTES,
+    BatchBuilder,
+    Compression,
+    Headers,
+    decode_records,
+    stamp_producer,
+)
+from oncelog.types import NO_PRODUCER, NO_SEQUENCE, ProducerStamp
+
+RECORD_OVERHEAD_BYTES = 21
+"""Most bytes of a record besides key, value and headers."""
+HEADER_OVERHEAD_BYTES = 10
+
+
+def largest_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
+    """Upper bound of a record's size in a batch that is not packed."""
+    size = RECORD_OVERHEAD_BYTES
+    if key is not None:
+        size += len(key)
+    if value is not None:
+        size += len(value)
+    for name, content in headers:
+        size += HEADER_OVERHEAD_BYTES + 3 * len(name) + (0 if content is None else len(content))
+    return size
+
+
+class ProducerBatch:
+    """Records of one partition that travel together.
+
+    ``handles`` are whatever the shell wants back for each record, in order; the core never looks at them.
+    """
+
+    __slots__ = (
+        "attempts",
+        "builder",
+        "closed",
+        "count",
+        "created_ms",
+        "done",
+        "handles",
+        "in_flight",
+        "not_before_ms",
+        "number",
+        "partition",
+        "payload",
+        "sequence",
+        "sequence_reset",
+        "size_bytes",
+        "stamp",
+        "timestamps",
+    )
+
+    def __init__(self, partition: TopicPartition, number: int, now_ms: int) -> None:
+        self.partition = partition
+        self.number = number
+        self.builder = BatchBuilder()
+        self.handles: list[object] = []
+        self.timestamps: list[int] = []
+        self.count = 0
+        self.size_bytes = HEADER_SIZE_BYTES
+        self.created_ms = now_ms
+        self.closed = False
+        self.payload: bytearray | None = None
+        self.stamp: ProducerStamp = NO_PRODUCER
+        self.sequence = NO_SEQUENCE
+        self.sequence_reset = False
+        self.attempts = 0
+        self.not_before_ms = 0
+        self.in_flight = False
+        self.done = False
+
+    @property
+    def has_sequence(self) -> bool:
+        return self.sequence != NO_SEQUENCE
+
+    @property
+    def view(self) -> memoryview:
+        """The sealed bytes, not copied."""
+        if self.payload is None:
+            raise InvariantError(f"a batch of {self.partition} was to be sent before it was sealed")
+        return memoryview(self.payload)
+
+    def assign(self, stamp: ProducerStamp, sequence: int, reset: bool = False) -> None:
+        """Give the batch its place in the producer's sequence of the partition."""
+        self.stamp, self.sequence = stamp, sequence
+        self.sequence_reset = reset
+
+    def seal(self, compression: Compression, level: int | None, transactional: bool) -> bytearray:
+        """The bytes to send, stamped with what was assigned; the records are encoded once."""
+        if self.payload is None:
+            self.closed = True
+            self.payload = self.builder.build(
+                compression=compression,
+                level=level,
+                producer_id=self.stamp.producer_id,
+                producer_epoch=self.stamp.producer_epoch,
+                base_sequence=self.sequence,
+                transactional=transactional,
+            )
+        elif self.has_sequence:
+            stamp_producer(
+                self.payload, self.stamp.producer_id, self.stamp.producer_epoch, self.sequence, transactional
+            )
+        return self.payload
+
+
+OnDone = Callable[[ProducerBatch, int, int, int, KafkaError | None], None]
+"""Called with batch, base offset (-1 unknown), log append time (-1 none), log start offset (-1 unknown), error."""
+
+
+class Accumulator:
+    """All batches that are not acknowledged yet.
+
+    :param on_done: told once for each batch, after its memory is free again.
+    :param on_space: told when memory became free.
+    """
+
+    def __init__(
+        self,
+        *,
+        batch_size_bytes: int,
+        buffer_memory_bytes: int,
+        compression: Compression,
+        on_done: OnDone,
+        on_space: Callable[[], None],
+    ) -> None:
+        self._batch_size_bytes = batch_size_bytes
+        self._buffer_memory_bytes = buffer_memory_bytes
+        self._compression = compression
+        self._on_done = on_done
+        self._on_space = on_space
+        self._numbers = 0
+        self._ratios: dict[str, float] = {}
+        self.used_bytes = 0
+        self.queues: dict[TopicPartition, deque[ProducerBatch]] = {}
+        self.incomplete: dict[ProducerBatch, None] = {}
+        """Every batch that has no outcome, oldest first."""
+
+    @property
+    def last_number(self) -> int:
+        """Number of the newest batch; batches with numbers up to it are what a flush waits for."""
+        return self._numbers
+
+    def has_room(self, partition: TopicPartition, size_bytes: int) -> bool:
+        """Whether a record of that size would go into the partition's open batch."""
+        queue = self.queues.get(partition)
+        if not queue:
+            return False
+        batch = queue[-1]
+        return not batch.closed and batch.size_bytes + size_bytes <= self._limit(partition.topic)
+
+    def append(
+        self,
+        partition: TopicPartition,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        size_bytes: int,
+        now_ms: int,
+    ) -> ProducerBatch | None:
+        """Add a record; the batch it went to, or None while ``buffer.memory`` is used up.
+
+        :param size_bytes: from :func:`largest_size`.
+        """
+        if self.used_bytes + size_bytes > self._buffer_memory_bytes and self.incomplete:
+            return None
+        queue = self.queues.get(partition)
+        batch = queue[-1] if queue else None
+        if (
+            batch is None
+            or batch.closed
+            or (batch.size_bytes + size_bytes > self._limit(partition.topic) and batch.count)
+        ):
+            batch = self._new_batch(partition, now_ms)
+        size = HEADER_SIZE_BYTES + batch.builder.append(timestamp, key, value, headers)
+        self.used_bytes += size - batch.size_bytes
+        batch.size_bytes = size
+        batch.count += 1
+        batch.timestamps.append(timestamp)
+        return batch
+
+    def append_batch(self, partition: TopicPartition, builder: BatchBuilder, now_ms: int) -> ProducerBatch | None:
+        """Queue records that the caller has gathered; None while ``buffer.memory`` is used up."""
+        if self.used_bytes + builder.size_bytes > self._buffer_memory_bytes and self.incomplete:
+            return None
+        batch = self._new_batch(partition, now_ms)
+        batch.builder = builder
+        batch.count = builder.count
+        batch.size_bytes = builder.size_bytes
+        batch.closed = True
+        self.used_bytes += builder.size_bytes
+        return batch
+
+    def _limit(self, topic: str) -> int:
+        if not self._compression:
+            return self._batch_size_bytes
+        return int(self._batch_size_bytes / self._ratios.get(topic, 1.0))
+
+    def _new_batch(self, partition: TopicPartition, now_ms: int) -> ProducerBatch:
+        self._numbers += 1
+        batch = ProducerBatch(partition, self._numbers, now_ms)
+        queue = self.queues.get(partition)
+        if queue is None:
+            queue = self.queues[partition] = deque()
+        elif queue:
+            queue[-1].closed = True
+        queue.append(batch)
+        self.incomplete[batch] = None
+        self.used_bytes += HEADER_SIZE_BYTES
+        return batch
+
+    def packed(self, batch: ProducerBatch) -> None:
+        """Learn from a batch that was just sealed how well the topic's records pack (KIP-126)."""
+        if not self._compression or batch.payload is None:
+            return
+        topic = batch.partition.topic
+        seen = max(0.1, len(batch.payload) / batch.size_bytes)
+        known = self._ratios.get(topic, 1.0)
+        self._ratios[topic] = max(seen * 1.05, known - 0.05) if seen < known else min(1.0, seen * 1.05)
+
+    def ready_queues(self) -> Iterator[tuple[TopicPartition, deque[ProducerBatch]]]:
+        """The queues that hold a batch, in the order in which their partitions were first used."""
+        for partition, queue in self.queues.items():
+            if queue:
+                yield partition, queue
+
+    def queue_lengths(self, topic: str) -> Mapping[int, int]:
+        """Batches waiting for each partition of a topic; partitions without any may be left out."""
+        return {
+            partition.partition: len(queue)
+            for partition, queue in self.queues.items()
+            if queue and partition.topic == topic
+        }
+
+    def take(self, partition: TopicPartition) -> ProducerBatch:
+        """The first batch of a partition leaves its queue to be sent."""
+        batch = self.queues[partition].popleft()
+        batch.closed = True
+        batch.in_flight = True
+        return batch
+
+    def put_back(self, batch: ProducerBatch) -> None:
+        """Queue a batch again, by sequence where it has one: an earlier number never passes a later one."""
+        batch.in_flight = False
+        queue = self.queues[batch.partition]
+        position = 0
+        while position < len(queue) and queue[position].number < batch.number and queue[position].attempts:
+            position += 1
+        queue.insert(position, batch)
+
+    def split(self, batch: ProducerBatch) -> list[ProducerBatch]:
+        """Two halves of a batch that the broker found too large, queued in its place; sequences are not assigned."""
+        if batch.payload is None or batch.count < 2:
+            raise InvariantError("only a sealed batch of several records can be split")
+        records = decode_records(batch.payload, 0, check_crc=False)
+        middle = len(records) // 2
+        halves: list[ProducerBatch] = []
+        whole_handles = len(batch.handles) == batch.count
+        for low, high in ((0, middle), (middle, len(records))):
+            half = ProducerBatch(batch.partition, batch.number, batch.created_ms)
+            for record in records[low:high]:
+                half.size_bytes = HEADER_SIZE_BYTES + half.builder.append(
+                    record.timestamp, record.key, record.value, record.headers
+                )
+            half.count = high - low
+            half.closed = True
+            half.timestamps = batch.timestamps[low:high]
+            half.handles = batch.handles[low:high] if whole_handles else (batch.handles if not low else [])
+            half.attempts = max(1, batch.attempts)
+            halves.append(half)
+        self._replace_incomplete(batch, halves)
+        queue = self.queues[batch.partition]
+        self.used_bytes += sum(half.size_bytes for half in halves) - batch.size_bytes
+        self.put_back(halves[0])
+        queue.insert(queue.index(halves[0]) + 1, halves[1])
+        batch.done = True
+        self._ratios[batch.partition.topic] = 1.0
+        return halves
+
+    def _replace_incomplete(self, batch: ProducerBatch, halves: list[ProducerBatch]) -> None:
+        replaced: dict[ProducerBatch, None] = {}
+        for item in self.incomplete:
+            if item is batch:
+                replaced.update(dict.fromkeys(halves))
+            else:
+                replaced[item] = None
+        self.incomplete = replaced
+
+    def complete(
+        self,
+        batch: ProducerBatch,
+        base_offset: int = -1,
+        log_append_time: int = -1,
+        log_start_offset: int = -1,
+        error: KafkaError | None = None,
+    ) -> None:
+        """The batch has its outcome. Nothing happens when it had one before (it expired, its answer came later)."""
+        if batch.done:
+            return
+        batch.done = True
+        del self.incomplete[batch]
+        self.used_bytes -= batch.size_bytes
+        queue = self.queues.get(batch.partition)
+        if queue and not batch.in_flight and batch in queue:
+            queue.remove(batch)
+        self._on_done(batch, base_offset, log_append_time, log_start_offset, error)
+        self._on_space()
+
+    def abort_undrained(self, error: KafkaError) -> None:
+        """Fail what was never sent: batches without a sequence that are still queued."""
+        for batch in [item for item in self.incomplete if not item.in_flight and not item.has_sequence]:
+            self.complete(batch, error=error)
+
+    def abort_all(self, error: KafkaError) -> None:
+        """Fail everything, sent or not."""
+        for batch in list(self.incomplete):
+            self.complete(batch, error=error)

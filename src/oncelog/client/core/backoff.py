@@ -1,0 +1,11 @@
+"""How long to wait before trying again (KIP-580): doubling from a first wait to a greatest one.
+
+Without jitter: a client's cores are deterministic, and the shell adds jitter to reconnects, where it matters.
+"""
+
+from __future__ import annotations
+
+
+def backoff_ms(attempts: int, first_ms: int, greatest_ms: int) -> int:
+    """The wait after the ``attempts``-th failure (1 is the first)."""
+    return int(min(first_ms * 2 ** min(attempts - 1, 20), greatest_ms))

@@ -1,0 +1,394 @@
+"""Settings of producer, consumer and admin client: Kafka's property names, aiokafka's names as attributes.
+
+Called by the clients' constructors (keyword form), the command line and Spark (properties form). What contradicts
+itself is refused before anything is sent, with the setting's name and what is allowed (``ProducerConfig.java``,
+KIP-679). Defaults are Kafka 4.3's except ``linger.ms``, which is 0 as in aiokafka: records sent in one turn of the
+event loop travel together anyway, and a waiting sender gets its answer 5 ms earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, fields, replace
+from typing import Any, Self
+
+from oncelog.config import MAX_INT, MAX_LONG, nearest, parse, properties, render, setting
+from oncelog.errors import ConfigError
+from oncelog.records.compression import Compression
+
+SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+_JAVA_PARTITIONERS = {
+    "": "sticky",
+    "org.apache.kafka.clients.producer.RoundRobinPartitioner": "roundrobin",
+    "org.apache.kafka.clients.producer.UniformStickyPartitioner": "sticky",
+    "org.apache.kafka.clients.producer.internals.DefaultPartitioner": "sticky",
+}
+_JAVA_ASSIGNORS = {
+    "org.apache.kafka.clients.consumer.RangeAssignor": "range",
+    "org.apache.kafka.clients.consumer.RoundRobinAssignor": "roundrobin",
+    "org.apache.kafka.clients.consumer.StickyAssignor": "sticky",
+    "org.apache.kafka.clients.consumer.CooperativeStickyAssignor": "cooperative-sticky",
+}
+_JAVA_WORDS = {"partitioner.class": _JAVA_PARTITIONERS, "partition.assignment.strategy": _JAVA_ASSIGNORS}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientConfig:
+    """What all three clients share."""
+
+    bootstrap_servers: tuple[str, ...] = setting(
+        "bootstrap.servers", ["localhost:9092"], "Addresses (host:port) that tell about the rest of the cluster."
+    )
+    client_id: str = setting("client.id", "oncelog", "Name of the client in the broker's logs and quotas.")
+    request_timeout_ms: int = setting(
+        "request.timeout.ms", 30_000, "An answer that takes longer counts as lost.", low=1, high=MAX_INT
+    )
+    retry_backoff_ms: int = setting(
+        "retry.backoff.ms", 100, "Wait before the first repeat of a failed request.", low=0, high=MAX_LONG
+    )
+    retry_backoff_max_ms: int = setting(
+        "retry.backoff.max.ms", 1000, "Longest wait between two repeats.", low=0, high=MAX_LONG
+    )
+    reconnect_backoff_ms: int = setting(
+        "reconnect.backoff.ms", 50, "Wait before the first new attempt to connect to a node.", low=0, high=MAX_LONG
+    )
+    reconnect_backoff_max_ms: int = setting(
+        "reconnect.backoff.max.ms", 1000, "Longest wait between two attempts to connect.", low=0, high=MAX_LONG
+    )
+    connections_max_idle_ms: int = setting(
+        "connections.max.idle.ms",
+        540_000,
+        "Unused connections are closed after this; -1 never.",
+        low=-1,
+        high=MAX_LONG,
+    )
+    metadata_max_age_ms: int = setting(
+        "metadata.max.age.ms",
+        300_000,
+        "Greatest age of the picture of the cluster.",
+        low=0,
+        high=MAX_LONG,
+    )
+    security_protocol: str = setting(
+        "security.protocol",
+        "PLAINTEXT",
+        "How brokers are talked to.",
+        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    )
+    ssl_cafile: str | None = setting("ssl.cafile", None, "PEM file of the certificate authorities to trust.")
+    ssl_certfile: str | None = setting("ssl.certfile", None, "PEM file of the client's certificate.")
+    ssl_keyfile: str | None = setting("ssl.keyfile", None, "PEM file of the client's key.")
+    ssl_check_hostname: bool = setting("ssl.check.hostname", True, "Check that the certificate names the host.")
+    sasl_mechanism: str = setting("sasl.mechanism", "PLAIN", "SASL mechanism.", choices=SASL_MECHANISMS)
+    sasl_plain_username: str | None = setting("sasl.username", None, "User for SASL.")
+    sasl_plain_password: str | None = setting("sasl.password", None, "Password for SASL.")
+
+    @classmethod
+    def from_properties(cls, values: Mapping[str, str]) -> Self:
+        """Settings from Kafka's property names and texts; unknown names are refused with the nearest known one."""
+        translated = {name: _without_java_classes(name, text) for name, text in values.items()}
+        return parse(cls, translated)._checked(frozenset(values))
+
+    @classmethod
+    def from_keywords(cls, **values: Any) -> Self:
+        """Settings from attribute names and typed values; None stands for the default."""
+        known: dict[str, Field[Any]] = {f.name: f for f in fields(cls)}
+        texts: dict[str, str] = {}
+        for name, value in values.items():
+            f = known.get(name)
+            if f is None:
+                raise ConfigError(f"Unknown setting {name!r}{nearest(name, known)}")
+            if value is not None:
+                texts[f.metadata["property"]] = _text(f, value)
+        return cls.from_properties(texts)
+
+    def _checked(self, explicit: frozenset[str]) -> Self:
+        """Self, adjusted, or ConfigError for settings that contradict each other."""
+        for address in self.bootstrap_servers:
+            host, _, port = address.rpartition(":")
+            if not host or not port.isdigit() or not 0 < int(port) < 65536:
+                raise ConfigError(
+                    f"Invalid value {address!r} for configuration bootstrap.servers: it takes host:port, "
+                    "several separated by commas"
+                )
+        if not self.bootstrap_servers:
+            raise ConfigError("Missing required configuration bootstrap.servers: it takes host:port")
+        if self.security_protocol.startswith("SASL") and (
+            self.sasl_plain_username is None or self.sasl_plain_password is None
+        ):
+            raise ConfigError(
+                f"security.protocol={self.security_protocol} needs sasl.username and sasl.password to be set"
+            )
+        return self
+
+    def as_properties(self) -> dict[str, str]:
+        """Every setting that has a value, as Kafka would write it."""
+        values = {name: getattr(self, f.name) for name, f in known_properties(type(self)).items()}
+        return {name: render(value) for name, value in values.items() if value is not None}
+
+
+def known_properties(cls: type[ClientConfig]) -> Mapping[str, Field[Any]]:
+    """The fields of a settings class by property name."""
+    return properties(cls)  # type: ignore[arg-type]
+
+
+def _without_java_classes(name: str, text: str) -> str:
+    words = _JAVA_WORDS.get(name)
+    if words is None:
+        return text
+    return ",".join(words.get(word.strip(), word.strip()) for word in text.split(","))
+
+
+def _text(f: Field[Any], value: Any) -> str:
+    """A typed value as text; ``parse_value`` then checks it as it checks a properties file."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return ",".join(str(getattr(item, "name", item)) for item in value)
+    if isinstance(value, (bool, str, int, float)):
+        return render(value)
+    raise ConfigError(f"Invalid value {value!r} for setting {f.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class AdminConfig(ClientConfig):
+    """Settings of the admin client."""
+
+    default_api_timeout_ms: int = setting(
+        "default.api.timeout.ms", 60_000, "A call that takes longer fails.", low=0, high=MAX_INT
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerConfig(ClientConfig):
+    """Settings of the producer."""
+
+    acks: str = setting(
+        "acks",
+        "all",
+        "Whose acknowledgement ends a send: 0 nobody's, 1 the leader's, all every in-sync replica's.",
+        choices=("all", "-1", "0", "1"),
+    )
+    enable_idempotence: bool = setting(
+        "enable.idempotence", True, "Stop retries from storing a record twice or out of order."
+    )
+    transactional_id: str | None = setting(
+        "transactional.id", None, "Name of the producer across restarts; needed for transactions."
+    )
+    transaction_timeout_ms: int = setting(
+        "transaction.timeout.ms",
+        60_000,
+        "The broker aborts a transaction open for longer.",
+        low=1,
+        high=MAX_INT,
+    )
+    retries: int = setting("retries", MAX_INT, "Repeats of a batch in delivery.timeout.ms.", low=0, high=MAX_INT)
+    max_in_flight_requests_per_connection: int = setting(
+        "max.in.flight.requests.per.connection",
+        5,
+        "Produce requests without an answer on one connection.",
+        low=1,
+        high=MAX_INT,
+    )
+    delivery_timeout_ms: int = setting(
+        "delivery.timeout.ms", 120_000, "From send() to the final answer, repeats included.", low=0, high=MAX_INT
+    )
+    max_batch_size: int = setting("batch.size", 16_384, "Bytes of one batch before packing.", low=0, high=MAX_INT)
+    linger_ms: float = setting("linger.ms", 0.0, "Wait of a batch that is not full.", low=0, high=MAX_LONG)
+    buffer_memory: int = setting(
+        "buffer.memory", 33_554_432, "Bytes of records that wait to be acknowledged.", low=0, high=MAX_LONG
+    )
+    max_block_ms: int = setting(
+        "max.block.ms", 60_000, "How long send() and the transaction calls may wait.", low=0, high=MAX_LONG
+    )
+    max_request_size: int = setting(
+        "max.request.size", 1_048_576, "Largest record, and largest request.", low=0, high=MAX_INT
+    )
+    compression_type: str = setting(
+        "compression.type", "none", "Codec of the batches.", choices=("none", "gzip", "snappy", "lz4", "zstd")
+    )
+    compression_gzip_level: int = setting("compression.gzip.level", -1, "Level for gzip.", low=-1, high=9)
+    compression_lz4_level: int = setting("compression.lz4.level", 9, "Level for lz4.", low=1, high=17)
+    compression_zstd_level: int = setting("compression.zstd.level", 3, "Level for zstd.", low=-131072, high=22)
+    partitioner_class: str = setting(
+        "partitioner.class",
+        "sticky",
+        "Who chooses for records without a key: sticky fills a batch, roundrobin takes turns.",
+        choices=("sticky", "roundrobin"),
+    )
+    partitioner_ignore_keys: bool = setting(
+        "partitioner.ignore.keys", False, "Choose the partition as if records had no key."
+    )
+    partitioner_adaptive_partitioning_enable: bool = setting(
+        "partitioner.adaptive.partitioning.enable", True, "Prefer partitions with short queues (KIP-794)."
+    )
+    partitioner_availability_timeout_ms: int = setting(
+        "partitioner.availability.timeout.ms",
+        0,
+        "Pass over partitions whose leader took nothing for this long; 0 never does.",
+        low=0,
+        high=MAX_LONG,
+    )
+    key_serializer_class: str = setting("key.serializer", "", "Accepted from Java's settings.", effect=False)
+    value_serializer_class: str = setting("value.serializer", "", "Accepted from Java's settings.", effect=False)
+
+    @property
+    def acks_number(self) -> int:
+        """``acks`` as it is written into requests."""
+        return -1 if self.acks in ("all", "-1") else int(self.acks)
+
+    @property
+    def compression(self) -> Compression:
+        return Compression.from_name(self.compression_type)
+
+    @property
+    def compression_level(self) -> int | None:
+        """Level of the codec that is set; None for those without."""
+        levels = {
+            "gzip": self.compression_gzip_level,
+            "lz4": self.compression_lz4_level,
+            "zstd": self.compression_zstd_level,
+        }
+        return levels.get(self.compression_type)
+
+    def _checked(self, explicit: frozenset[str]) -> Self:
+        checked = ClientConfig._checked(self, explicit)
+        checked = checked._idempotence_checked(explicit)
+        least = checked.linger_ms + checked.request_timeout_ms
+        if checked.delivery_timeout_ms < least:
+            if "delivery.timeout.ms" in explicit:
+                raise ConfigError(
+                    f"delivery.timeout.ms={checked.delivery_timeout_ms} must be at least linger.ms + "
+                    f"request.timeout.ms = {least:g}; raise it or lower one of the two"
+                )
+            checked = replace(checked, delivery_timeout_ms=int(least))
+        return checked
+
+    def _idempotence_checked(self, explicit: frozenset[str]) -> Self:
+        """Refuse what idempotence cannot keep; where nobody asked for idempotence, do without it, as Kafka does."""
+        asked = ("enable.idempotence" in explicit and self.enable_idempotence) or self.transactional_id is not None
+        if self.transactional_id is not None and not self.enable_idempotence:
+            raise ConfigError(
+                f"transactional.id={self.transactional_id!r} needs enable.idempotence=true; "
+                "leave enable.idempotence out or set it to true"
+            )
+        if self.transactional_id == "":
+            raise ConfigError("Invalid value '' for configuration transactional.id: it must not be empty")
+        if not self.enable_idempotence:
+            return self
+        why = "transactional.id" if self.transactional_id is not None else "enable.idempotence=true"
+        if self.max_in_flight_requests_per_connection > 5:
+            raise ConfigError(
+                "max.in.flight.requests.per.connection="
+                f"{self.max_in_flight_requests_per_connection} contradicts enable.idempotence=true: allowed are 1 to 5 "
+                "(the broker remembers five batches); lower it or set enable.idempotence=false"
+            )
+        if self.acks_number != -1:
+            if asked:
+                raise ConfigError(f"acks={self.acks} contradicts {why}: the only value allowed is all")
+            return replace(self, enable_idempotence=False)
+        if self.retries == 0:
+            if asked:
+                raise ConfigError(f"retries=0 contradicts {why}: it must be at least 1")
+            return replace(self, enable_idempotence=False)
+        return self
+
+
+ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerConfig(ClientConfig):
+    """Settings of the consumer."""
+
+    group_id: str | None = setting("group.id", None, "Consumer group; None reads without one.")
+    group_instance_id: str | None = setting(
+        "group.instance.id", None, "Name of a static member, which keeps its partitions over a restart (KIP-345)."
+    )
+    group_protocol: str = setting(
+        "group.protocol", "classic", "classic, or consumer for KIP-848.", choices=("classic", "consumer")
+    )
+    group_remote_assignor: str | None = setting(
+        "group.remote.assignor", None, "Server side assignor of the protocol consumer; None is the broker's choice."
+    )
+    partition_assignment_strategy: tuple[str, ...] = setting(
+        "partition.assignment.strategy",
+        ["range", "cooperative-sticky"],
+        "Assignors of the classic protocol in order of preference.",
+        choices=ASSIGNORS,
+    )
+    session_timeout_ms: int = setting(
+        "session.timeout.ms", 45_000, "A member that is silent for longer is removed.", low=1, high=MAX_INT
+    )
+    heartbeat_interval_ms: int = setting(
+        "heartbeat.interval.ms", 3000, "Time between two signs of life to the coordinator.", low=1, high=MAX_INT
+    )
+    max_poll_interval_ms: int = setting(
+        "max.poll.interval.ms",
+        300_000,
+        "A member that fetches nothing for longer leaves.",
+        low=1,
+        high=MAX_INT,
+    )
+    rebalance_timeout_ms: int = setting(
+        "rebalance.timeout.ms", 0, "Time a member may take to rejoin; 0 is max.poll.interval.ms.", low=0, high=MAX_INT
+    )
+    max_poll_records: int = setting("max.poll.records", 500, "Most records one getmany() returns.", low=1, high=MAX_INT)
+    auto_offset_reset: str = setting(
+        "auto.offset.reset",
+        "latest",
+        "Where to start without a valid offset.",
+        choices=("earliest", "latest", "none"),
+    )
+    enable_auto_commit: bool = setting("enable.auto.commit", True, "Commit positions from time to time.")
+    auto_commit_interval_ms: int = setting(
+        "auto.commit.interval.ms", 5000, "Time between two automatic commits.", low=1, high=MAX_INT
+    )
+    isolation_level: str = setting(
+        "isolation.level",
+        "read_uncommitted",
+        "read_committed hides records of open and aborted transactions.",
+        choices=("read_uncommitted", "read_committed"),
+    )
+    fetch_min_bytes: int = setting("fetch.min.bytes", 1, "The broker waits for this many bytes.", low=0, high=MAX_INT)
+    fetch_max_bytes: int = setting("fetch.max.bytes", 52_428_800, "Most bytes in one answer.", low=0, high=MAX_INT)
+    fetch_max_wait_ms: int = setting("fetch.max.wait.ms", 500, "Longest wait of the broker.", low=0, high=MAX_INT)
+    max_partition_fetch_bytes: int = setting(
+        "max.partition.fetch.bytes", 1_048_576, "Most bytes of one partition in one answer.", low=0, high=MAX_INT
+    )
+    check_crcs: bool = setting("check.crcs", True, "Verify the checksum of every batch.")
+    exclude_internal_topics: bool = setting("exclude.internal.topics", True, "A pattern never matches internal topics.")
+    allow_auto_create_topics: bool = setting(
+        "allow.auto.create.topics", True, "Let a subscription create its topics where the broker allows that."
+    )
+    client_rack: str = setting("client.rack", "", "Rack of this client (KIP-392).")
+    default_api_timeout_ms: int = setting(
+        "default.api.timeout.ms", 60_000, "A call that takes longer fails.", low=0, high=MAX_INT
+    )
+    key_deserializer_class: str = setting("key.deserializer", "", "Accepted from Java's settings.", effect=False)
+    value_deserializer_class: str = setting("value.deserializer", "", "Accepted from Java's settings.", effect=False)
+
+    @property
+    def read_committed(self) -> bool:
+        return self.isolation_level == "read_committed"
+
+    @property
+    def effective_rebalance_timeout_ms(self) -> int:
+        return self.rebalance_timeout_ms or self.max_poll_interval_ms
+
+    def _checked(self, explicit: frozenset[str]) -> Self:
+        checked = ClientConfig._checked(self, explicit)
+        if checked.group_id == "":
+            raise ConfigError("Invalid value '' for configuration group.id: leave it out or name a group")
+        if checked.group_instance_id == "":
+            raise ConfigError("Invalid value '' for configuration group.instance.id: it must not be empty")
+        if checked.heartbeat_interval_ms >= checked.session_timeout_ms:
+            raise ConfigError(
+                f"heartbeat.interval.ms={checked.heartbeat_interval_ms} must be less than "
+                f"session.timeout.ms={checked.session_timeout_ms}; a third of it is usual"
+            )
+        if not checked.partition_assignment_strategy:
+            raise ConfigError(f"partition.assignment.strategy is empty: allowed are {', '.join(ASSIGNORS)}")
+        return checked
+
+
+__all__ = ["AdminConfig", "ClientConfig", "ConsumerConfig", "ProducerConfig", "known_properties"]

@@ -1,0 +1,101 @@
+"""Which partition a record goes to.
+
+Called by the producer for every record. Keyed records go where every Java client would put them (murmur2 over all
+partitions). Records without a key go to one partition until a batch is full, then to another (uniform sticky,
+KIP-794), or take turns over the available partitions (round robin).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+
+from oncelog.client.core.metadata import TopicPicture
+from oncelog.records.partitioner import partition_for_key
+
+Dice = Callable[[int], int]
+"""A number from 0 up to, not including, its argument."""
+
+
+class RoundRobin:
+    """Each available partition in turn, counted for each topic (``RoundRobinPartitioner``)."""
+
+    def __init__(self) -> None:
+        self._counters: dict[str, int] = {}
+
+    def next(self, topic: TopicPicture) -> int:
+        turn = self._counters.get(topic.name, 0)
+        self._counters[topic.name] = turn + 1
+        available = topic.available
+        if available:
+            return available[turn % len(available)]
+        return turn % topic.partition_count
+
+
+class _Stuck:
+    """The partition of a topic that is being filled."""
+
+    __slots__ = ("bytes_sent", "partition")
+
+    def __init__(self, partition: int) -> None:
+        self.partition = partition
+        self.bytes_sent = 0
+
+
+class UniformSticky:
+    """One partition until ``batch.size`` bytes went to it and its batch has ended, at most twice that (KIP-794).
+
+    :param queue_lengths: batches waiting for each partition of a topic, for adaptive partitioning.
+    """
+
+    def __init__(
+        self,
+        batch_size_bytes: int,
+        dice: Dice,
+        queue_lengths: Callable[[str], Mapping[int, int]],
+        adaptive: bool = True,
+    ) -> None:
+        self._batch_size_bytes = max(1, batch_size_bytes)
+        self._dice = dice
+        self._queue_lengths = queue_lengths
+        self._adaptive = adaptive
+        self._stuck: dict[str, _Stuck] = {}
+
+    def current(self, topic: TopicPicture) -> int:
+        """The partition being filled."""
+        stuck = self._stuck.get(topic.name)
+        if stuck is None or stuck.partition >= topic.partition_count:
+            stuck = self._stuck[topic.name] = _Stuck(self._choose(topic))
+        return stuck.partition
+
+    def appended(self, topic: TopicPicture, size_bytes: int, batch_ended: bool) -> None:
+        """``size_bytes`` went to the current partition; moves on when that was enough."""
+        stuck = self._stuck.get(topic.name)
+        if stuck is None:
+            return
+        stuck.bytes_sent += size_bytes
+        enough = self._batch_size_bytes if batch_ended else 2 * self._batch_size_bytes
+        if stuck.bytes_sent >= enough:
+            self.move_on(topic)
+
+    def move_on(self, topic: TopicPicture) -> None:
+        """The current partition's batch is full."""
+        self._stuck[topic.name] = _Stuck(self._choose(topic))
+
+    def _choose(self, topic: TopicPicture) -> int:
+        candidates: Sequence[int] = topic.available or range(topic.partition_count)
+        if len(candidates) == 1:
+            return candidates[0]
+        lengths = self._queue_lengths(topic.name) if self._adaptive else {}
+        if not lengths:
+            return candidates[self._dice(len(candidates))]
+        queued = [lengths.get(partition, 0) for partition in candidates]
+        most = max(queued) + 1
+        cumulative = list(accumulate(most - length for length in queued))
+        return candidates[bisect_right(cumulative, self._dice(cumulative[-1]))]
+
+
+def keyed(key: bytes, topic: TopicPicture) -> int:
+    """The partition of a key, among all partitions, available or not."""
+    return partition_for_key(key, topic.partition_count)

@@ -1,0 +1,121 @@
+"""Sequence numbers of an idempotent producer, one count for each partition.
+
+Called by the transaction manager and the sender. A sequence is assigned when a batch is first drained and kept by
+every repeat of it; only a new epoch starts again at 0, with every batch still in flight renumbered in order.
+Sources: Kafka's ``TxnPartitionMap``, ``TxnPartitionEntry`` (KIP-98, KIP-360).
+"""
+
+from __future__ import annotations
+
+from oncelog.client.core.accumulator import ProducerBatch
+from oncelog.client.core.structs import TopicPartition
+from oncelog.errors import InvariantError
+from oncelog.records.batch import increment_sequence
+from oncelog.types import NO_PRODUCER, NO_SEQUENCE, ProducerStamp
+
+
+class PartitionSequence:
+    """What the producer knows about one partition."""
+
+    __slots__ = ("in_flight", "last_acked", "last_acked_offset", "next", "stamp")
+
+    def __init__(self, stamp: ProducerStamp) -> None:
+        self.stamp = stamp
+        self.next = 0
+        self.last_acked = NO_SEQUENCE
+        self.last_acked_offset = -1
+        self.in_flight: list[ProducerBatch] = []
+        """Batches with a sequence and no outcome, by sequence; those that wait for a repeat included."""
+
+    @property
+    def first_in_flight(self) -> int:
+        """Sequence of the oldest batch in flight, or -1."""
+        return self.in_flight[0].sequence if self.in_flight else NO_SEQUENCE
+
+    def follows(self, sequence: int) -> bool:
+        """Whether a batch at ``sequence`` comes right after the last acknowledged one."""
+        expected = 0 if self.last_acked == NO_SEQUENCE else increment_sequence(self.last_acked, 1)
+        return sequence == expected
+
+    def assign(self, batch: ProducerBatch) -> None:
+        """Give a drained batch the next sequences."""
+        batch.assign(self.stamp, self.next)
+        self.next = increment_sequence(self.next, batch.count)
+        self.in_flight.append(batch)
+
+    def remove(self, batch: ProducerBatch) -> None:
+        """The batch has an outcome."""
+        if batch in self.in_flight:
+            self.in_flight.remove(batch)
+
+    def acknowledged(self, batch: ProducerBatch, base_offset: int) -> None:
+        """The broker has the batch. An answer for an epoch that is over teaches nothing about this one."""
+        self.remove(batch)
+        if batch.stamp != self.stamp:
+            return
+        last = increment_sequence(batch.sequence, batch.count - 1)
+        if self.last_acked == NO_SEQUENCE or _after(last, self.last_acked):
+            self.last_acked = last
+        if base_offset >= 0:
+            self.last_acked_offset = max(self.last_acked_offset, base_offset + batch.count - 1)
+
+    def replace(self, batch: ProducerBatch, halves: list[ProducerBatch]) -> None:
+        """A batch was split: its halves share its sequences, in order."""
+        if batch not in self.in_flight:
+            raise InvariantError(f"a batch of {batch.partition} was split that is not in flight")
+        at = self.in_flight.index(batch)
+        sequence = batch.sequence
+        for half in halves:
+            half.assign(batch.stamp, sequence)
+            sequence = increment_sequence(sequence, half.count)
+        self.in_flight[at : at + 1] = halves
+
+    def restart(self, stamp: ProducerStamp) -> None:
+        """Start at 0 under a new identity; batches in flight are renumbered in order."""
+        self.stamp = stamp
+        self.next = 0
+        self.last_acked = NO_SEQUENCE
+        self.last_acked_offset = -1
+        for batch in self.in_flight:
+            batch.assign(stamp, self.next, reset=True)
+            self.next = increment_sequence(self.next, batch.count)
+
+
+def _after(sequence: int, other: int) -> bool:
+    """Whether ``sequence`` is later than ``other`` on the circle of 2^31 numbers."""
+    return 0 < ((sequence - other) & 0x7FFFFFFF) < 0x40000000
+
+
+class SequenceBook:
+    """The partitions' sequences under the producer's present identity."""
+
+    def __init__(self) -> None:
+        self.stamp: ProducerStamp = NO_PRODUCER
+        self._partitions: dict[TopicPartition, PartitionSequence] = {}
+        self.unresolved: dict[TopicPartition, None] = {}
+        """Partitions in which a batch that was sent has expired: nobody knows whether the broker has it."""
+
+    def of(self, partition: TopicPartition) -> PartitionSequence:
+        sequence = self._partitions.get(partition)
+        if sequence is None:
+            sequence = self._partitions[partition] = PartitionSequence(self.stamp)
+        return sequence
+
+    def adopt(self, stamp: ProducerStamp) -> None:
+        """A new identity for every partition, each at sequence 0; used between transactions."""
+        self.stamp = stamp
+        self.unresolved.clear()
+        for partition in list(self._partitions):
+            sequence = self._partitions[partition]
+            if sequence.in_flight:
+                raise InvariantError(f"the epoch changed while {partition} has batches in flight")
+        self._partitions.clear()
+
+    def follow_stamp(self, sequence: PartitionSequence) -> bool:
+        """Move an idle partition to the present identity; False while batches of the old one are in flight."""
+        if sequence.stamp == self.stamp:
+            return True
+        if sequence.in_flight:
+            return False
+        sequence.restart(self.stamp)
+        return True

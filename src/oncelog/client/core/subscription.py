@@ -1,0 +1,162 @@
+"""What a consumer reads: topics it subscribed to, partitions it was assigned, and where it stands in each.
+
+Called by the consumer, the fetcher and the group member. Source: ``SubscriptionState``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from enum import Enum, auto
+from typing import Any
+
+from oncelog.client.core.errors import IllegalStateError
+from oncelog.client.core.metadata import ClusterMetadata
+from oncelog.client.core.structs import TopicPartition
+
+
+class ConsumerRebalanceListener:
+    """Told about partitions that come and go; both methods may be plain or coroutines."""
+
+    def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> Any:
+        """These partitions are about to go to others: the last moment to commit them."""
+
+    def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> Any:
+        """These partitions are ours now; under the cooperative protocol only those that are new."""
+
+    def on_partitions_lost(self, lost: Collection[TopicPartition]) -> Any:
+        """These partitions belong to others already: commits for them would fail. By default as a revocation."""
+        return self.on_partitions_revoked(lost)
+
+
+class Reset(Enum):
+    """Where a partition without a position starts."""
+
+    COMMITTED = auto()
+    """At the group's committed offset."""
+    EARLIEST = auto()
+    LATEST = auto()
+    NONE = auto()
+    """Nowhere: the reader must say."""
+
+
+class PartitionState:
+    """One assigned partition. ``position`` is the next offset to hand out, ``fetch_position`` the next to ask for."""
+
+    __slots__ = (
+        "fetch_position",
+        "high_watermark",
+        "last_fetched_epoch",
+        "last_stable_offset",
+        "log_start_offset",
+        "paused",
+        "position",
+        "reset",
+        "revoking",
+        "version",
+    )
+
+    def __init__(self, reset: Reset) -> None:
+        self.reset: Reset | None = reset
+        self.position = -1
+        self.fetch_position = -1
+        self.last_fetched_epoch = -1
+        self.paused = False
+        self.revoking = False
+        self.version = 0
+        """Changes with every seek, so that answers for the old position are dropped."""
+        self.high_watermark: int | None = None
+        self.last_stable_offset: int | None = None
+        self.log_start_offset: int | None = None
+
+    @property
+    def fetchable(self) -> bool:
+        return self.reset is None and not self.paused and not self.revoking
+
+    def seek(self, offset: int, leader_epoch: int = -1) -> None:
+        """Go on at ``offset``; what was fetched ahead is dropped."""
+        self.reset = None
+        self.position = self.fetch_position = offset
+        self.last_fetched_epoch = leader_epoch
+        self.version += 1
+
+    def need_reset(self, reset: Reset) -> None:
+        """Find the position anew."""
+        self.reset = reset
+        self.version += 1
+
+
+class Subscription:
+    """Topics or a pattern (partitions come from the group), or partitions assigned by hand."""
+
+    def __init__(self, default_reset: Reset) -> None:
+        self.default_reset = default_reset
+        self.topics: tuple[str, ...] = ()
+        self.pattern: re.Pattern[str] | None = None
+        self.listener: ConsumerRebalanceListener | None = None
+        self.by_hand = False
+        self.assigned: dict[TopicPartition, PartitionState] = {}
+
+    @property
+    def by_group(self) -> bool:
+        return bool(self.topics) or self.pattern is not None
+
+    def subscribe(self, topics: Iterable[str], pattern: str | None, listener: ConsumerRebalanceListener | None) -> None:
+        """Replace the subscription."""
+        names = (topics,) if isinstance(topics, str) else tuple(topics)
+        if self.by_hand:
+            raise IllegalStateError("partitions were assigned by hand; call unsubscribe() before subscribe()")
+        if bool(names) == (pattern is not None):
+            raise IllegalStateError("subscribe() takes either topics or a pattern")
+        bad = next((name for name in names if not isinstance(name, str) or not name), None)
+        if bad is not None:
+            raise IllegalStateError(f"a topic is named by a text that is not empty, not by {bad!r}")
+        if listener is not None and not isinstance(listener, ConsumerRebalanceListener):
+            raise IllegalStateError("the listener must be a ConsumerRebalanceListener")
+        try:
+            self.pattern = None if pattern is None else re.compile(pattern)
+        except re.error as error:
+            raise IllegalStateError(f"the pattern {pattern!r} is no regular expression: {error}") from None
+        self.topics = tuple(dict.fromkeys(names))
+        self.listener = listener
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read exactly these partitions, without a group's rebalancing."""
+        if self.by_group:
+            raise IllegalStateError("topics were subscribed to; call unsubscribe() before assign()")
+        self.by_hand = True
+        self.take(TopicPartition(*partition) for partition in partitions)
+
+    def unsubscribe(self) -> None:
+        """Read nothing."""
+        self.topics, self.pattern, self.listener, self.by_hand = (), None, None, False
+        self.assigned = {}
+
+    def match(self, metadata: ClusterMetadata, exclude_internal: bool) -> bool:
+        """Recompute the topics of a pattern; returns whether they have changed."""
+        if self.pattern is None:
+            return False
+        matched = tuple(
+            name
+            for name in sorted(metadata.topics)
+            if self.pattern.match(name) and not (exclude_internal and metadata.topics[name].internal)
+        )
+        changed = matched != self.topics
+        self.topics = matched
+        return changed
+
+    def take(self, partitions: Iterable[TopicPartition]) -> None:
+        """These are assigned now; partitions that were already keep their position."""
+        old = self.assigned
+        self.assigned = {name: old.get(name) or PartitionState(Reset.COMMITTED) for name in dict.fromkeys(partitions)}
+
+    def state(self, partition: TopicPartition) -> PartitionState:
+        """The state of an assigned partition."""
+        known = self.assigned.get(partition)
+        if known is None:
+            raise IllegalStateError(f"partition {partition} is not assigned to this consumer")
+        return known
+
+    def without_position(self) -> Mapping[TopicPartition, Reset]:
+        """Partitions that wait for a position, and where it is to be found."""
+        return {name: state.reset for name, state in self.assigned.items() if state.reset is not None}

@@ -1,0 +1,647 @@
+"""The producer's side of idempotence and transactions: identity, epochs, and the requests to the coordinator.
+
+Called by the producer (the user's calls), the sender (which asks what may be sent and reports answers). One request to
+the coordinator is under way at a time. With ``transaction.version`` 2 (KIP-890) partitions and offsets join the
+transaction by being written, and every end brings the next epoch; with older brokers they are added first, and only a
+failed transaction brings a new epoch. Source: Kafka's ``TransactionManager`` (KIP-98, KIP-360, KIP-447, KIP-890).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from oncelog.client.core.accumulator import Accumulator, ProducerBatch
+from oncelog.client.core.backoff import backoff_ms
+from oncelog.client.core.coordinator import CoordinatorFinder, CoordinatorType
+from oncelog.client.core.error_rules import Action, Step, action_for
+from oncelog.client.core.errors import (
+    AbortableTransactionError,
+    FatalProducerError,
+    IllegalStateError,
+    ProducerFenced,
+    error_for,
+)
+from oncelog.client.core.sequences import SequenceBook
+from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
+from oncelog.client.core.transaction_requests import Outcome, TxnRequests
+from oncelog.client.core.transaction_states import HINTS, MAY_FOLLOW, RULINGS, Call, Ruling, State
+from oncelog.client.core.wire import Answer, Api, Build, Failure, Wire
+from oncelog.deferred import Deferred
+from oncelog.errors import Error, InvariantError, KafkaError
+from oncelog.types import MAX_EPOCH, NO_PRODUCER, ProducerStamp
+
+Result = Deferred[KafkaError | None]
+
+FIRST_ADD_BACKOFF_MS = 20
+"""The last transaction is usually completed within this time, so its first successor asks again that soon."""
+
+
+@dataclass(order=True)
+class _Request:
+    """A request to a coordinator, waiting or under way; ordered by priority, then age."""
+
+    priority: int
+    number: int
+    step: Step = field(compare=False)
+    api: Api = field(compare=False)
+    build: Build = field(compare=False)
+    read: Callable[[Answer, int], Outcome] = field(compare=False)
+    done: Callable[[Outcome, int], None] = field(compare=False)
+    result: Result = field(compare=False)
+    group: str | None = field(compare=False, default=None)
+    attempts: int = field(compare=False, default=0)
+
+
+_PRIORITY = {
+    Step.INIT_PRODUCER_ID: 1,
+    Step.ADD_PARTITIONS: 2,
+    Step.ADD_OFFSETS: 2,
+    Step.TXN_OFFSET_COMMIT: 2,
+    Step.END_TXN: 3,
+}
+_AFTER_END = 4
+
+
+class TransactionManager:
+    """State of an idempotent producer, transactional where ``transactional_id`` is given.
+
+    :param on_change: something may be sent now that could not before.
+    """
+
+    def __init__(
+        self,
+        wire: Wire,
+        accumulator: Accumulator,
+        *,
+        transactional_id: str | None,
+        transaction_timeout_ms: int,
+        retry_backoff_ms: int,
+        retry_backoff_max_ms: int,
+        on_change: Callable[[], None],
+    ) -> None:
+        self._wire = wire
+        self._accumulator = accumulator
+        self.transactional_id = transactional_id
+        self._retry_backoff_ms = retry_backoff_ms
+        self._retry_backoff_max_ms = retry_backoff_max_ms
+        self._on_change = on_change
+        self.state = State.UNINITIALIZED
+        self.last_error: KafkaError | None = None
+        self.book = SequenceBook()
+        self._requests = TxnRequests(transactional_id, transaction_timeout_ms)
+        self._queue: list[_Request] = []
+        self._numbers = 0
+        self._busy: _Request | None = None
+        self._waiting = False
+        self._pending: tuple[Call, Result] | None = None
+        self._transaction_v2 = False
+        self._new: dict[TopicPartition, None] = {}
+        self._adding: dict[TopicPartition, None] = {}
+        self._added: dict[TopicPartition, None] = {}
+        self._started = False
+        self._bump_required = False
+        self._restart: dict[TopicPartition, None] = {}
+        self._restart_after: dict[TopicPartition, None] = {}
+        self._coordinator: CoordinatorFinder | None = None
+        if transactional_id is not None:
+            self._coordinator = self._finder(transactional_id, CoordinatorType.TRANSACTION)
+        self._groups: dict[str, CoordinatorFinder] = {}
+
+    @property
+    def transactional(self) -> bool:
+        return self.transactional_id is not None
+
+    @property
+    def stamp(self) -> ProducerStamp:
+        return self.book.stamp
+
+    @property
+    def transaction_v2(self) -> bool:
+        """Whether the open transaction runs by KIP-890 part 2."""
+        return self._transaction_v2
+
+    # --- the user's calls
+
+    def initialize(self) -> Result:
+        """Get the identity; a transactional producer fences older instances and ends what they left open."""
+        ruling = self._rule(Call.INIT)
+        if ruling is Ruling.JOIN and self._pending is not None:
+            return self._pending[1]
+        self._transaction_v2 = self.transactional and self._wire.transaction_version() >= 2
+        return self._begin_call(Call.INIT, self._request_init(NO_PRODUCER, _PRIORITY[Step.INIT_PRODUCER_ID]))
+
+    def begin(self) -> None:
+        """Open a transaction, which nobody else hears of yet."""
+        self._need_transactional()
+        self._rule(Call.BEGIN)
+        self._become(State.IN_TRANSACTION)
+
+    def check_send(self) -> None:
+        """Raise unless a record may be sent now."""
+        if self.transactional:
+            self._rule(Call.SEND)
+        elif self.state is State.FATAL_ERROR:
+            raise self._stored_error()
+
+    def add_partition(self, partition: TopicPartition) -> None:
+        """A record for ``partition`` is about to be sent in the open transaction."""
+        if partition in self._added or partition in self._new or partition in self._adding:
+            return
+        if self._transaction_v2:
+            self._added[partition] = None
+            self._started = True
+        else:
+            self._new[partition] = None
+
+    def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata) -> Result:
+        """Make consumed positions part of the open transaction (KIP-447)."""
+        self._need_transactional()
+        self._rule(Call.SEND_OFFSETS)
+        if not offsets:
+            return Deferred.of(None)
+        result: Result = Deferred()
+        if self._transaction_v2:
+            self._started = True
+            self._request_offsets(dict(offsets), group, result)
+        else:
+            self._enqueue(
+                Step.ADD_OFFSETS,
+                *self._requests.add_offsets(self.stamp, group.group_id),
+                lambda outcome, now_ms: self._offsets_added(dict(offsets), group, result),
+                result,
+            )
+        self._poll_soon()
+        return result
+
+    def commit(self) -> Result:
+        """Make the transaction's records and offsets visible, all or none."""
+        return self._end(Call.COMMIT, State.COMMITTING)
+
+    def abort(self) -> Result:
+        """Take back the transaction; records that were not sent yet are dropped."""
+        return self._end(Call.ABORT, State.ABORTING)
+
+    def close(self, error: KafkaError) -> None:
+        """Fail everything that waits; nothing is sent any more."""
+        self._to_fatal(error)
+
+    def _end(self, call: Call, target: State) -> Result:
+        self._need_transactional()
+        if self._pending is not None and self._pending[0] is call:
+            return self._pending[1]
+        ruling = self._rule(call)
+        if ruling is Ruling.JOIN:
+            raise InvariantError(f"{call.name} is under way, yet nobody waits for it")
+        failed = self.last_error
+        self._become(target)
+        if call is Call.ABORT:
+            self._new.clear()
+            dropped = AbortableTransactionError(
+                Error.OPERATION_NOT_ATTEMPTED, "the record was not sent: its transaction was aborted before"
+            )
+            self._accumulator.abort_undrained(failed or dropped)
+            self._drop_queue(failed or dropped)
+        upgraded = not self._transaction_v2 and self._wire.transaction_version() >= 2
+        end = self._request_end(call is Call.COMMIT)
+        if upgraded or self._bump_required:
+            end.done = lambda outcome, now_ms: self._ended_then_bump(outcome, now_ms)
+        return self._begin_call(call, end)
+
+    def _begin_call(self, call: Call, request: _Request) -> Result:
+        result: Result = Deferred()
+        self._pending = (call, result)
+
+        def finished(error: KafkaError | None) -> None:
+            if error is not None:
+                self._finish_call(error)
+
+        request.result.then(finished)
+        self._poll_soon()
+        return result
+
+    def _finish_call(self, error: KafkaError | None) -> None:
+        pending, self._pending = self._pending, None
+        if pending is not None and not pending[1].done:
+            pending[1].resolve(error)
+
+    def _need_transactional(self) -> None:
+        if not self.transactional:
+            raise IllegalStateError("the producer is not transactional; set transactional_id when you create it")
+
+    def _rule(self, call: Call) -> Ruling:
+        """The ruling for a call that may go on; raises for one that may not."""
+        ruling = RULINGS[call][self.state]
+        if ruling is Ruling.MISUSE:
+            raise IllegalStateError(f"{call.name.lower()} is not possible now: {HINTS[self.state]}")
+        if ruling is Ruling.RAISE:
+            raise self._stored_error()
+        return ruling
+
+    def _stored_error(self) -> KafkaError:
+        if self.last_error is None:
+            raise InvariantError(f"the producer is in {self.state.name} without an error")
+        error: KafkaError = self.last_error
+        return type(error)(error.error, f"{_text(error)}; {HINTS[self.state]}") if _plain(error) else error
+
+    # --- what the sender asks
+
+    def may_drain(self, batch: ProducerBatch) -> bool:
+        """Whether the first batch of a partition's queue may be sent now; assigns its sequence when it may."""
+        if self.book.stamp == NO_PRODUCER or self.state in (State.FATAL_ERROR, State.INITIALIZING):
+            return False
+        partition = batch.partition
+        if self.transactional:
+            if self.state is State.ABORTABLE_ERROR and not batch.has_sequence:
+                return False
+            if partition not in self._added:
+                return False
+        sequence = self.book.of(partition)
+        if partition in self._restart:
+            return False
+        if batch.has_sequence:
+            return sequence.first_in_flight == batch.sequence
+        if not self.book.follow_stamp(sequence):
+            return False
+        if partition in self.book.unresolved or (sequence.in_flight and sequence.in_flight[0].attempts > 1):
+            return False
+        sequence.assign(batch)
+        return True
+
+    def produced(self, batch: ProducerBatch, base_offset: int) -> None:
+        """The broker has stored the batch."""
+        self.book.of(batch.partition).acknowledged(batch, base_offset)
+
+    def verdict_on_sequence(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> Action:
+        """RETRY, FAIL or ABORTABLE for OUT_OF_ORDER_SEQUENCE_NUMBER and UNKNOWN_PRODUCER_ID.
+
+        A batch behind one that is not acknowledged yet was only early. One that should have fitted means that the
+        broker has lost state: an idempotent producer starts a new epoch, a transactional one must abort (KIP-360).
+        """
+        sequence = self.book.of(batch.partition)
+        if error is Error.UNKNOWN_PRODUCER_ID:
+            if log_start_offset == -1 or batch.sequence_reset:
+                return Action.RETRY
+            if sequence.last_acked_offset < log_start_offset:
+                sequence.restart(sequence.stamp)
+                return Action.RETRY
+        elif batch.partition not in self.book.unresolved and (
+            batch.sequence_reset or not sequence.follows(batch.sequence)
+        ):
+            return Action.RETRY
+        if self.transactional:
+            return Action.ABORTABLE
+        self._restart[batch.partition] = None
+        return Action.RETRY
+
+    def failed(self, batch: ProducerBatch, action: Action, error: KafkaError, *, attempted: bool) -> None:
+        """A batch has failed for good.
+
+        :param attempted: False where the broker has certainly not stored it, so its sequence is missing there.
+        """
+        self.book.of(batch.partition).remove(batch)
+        if action in (Action.FATAL, Action.FENCED):
+            self._to_fatal(_fatal(action, error, self.transactional_id))
+        elif self.transactional:
+            self._to_abortable(error)
+        elif batch.has_sequence and attempted:
+            self._restart[batch.partition] = None
+
+    def expired(self, batch: ProducerBatch, error: KafkaError) -> None:
+        """A batch passed ``delivery.timeout.ms``; where it was sent, nobody knows whether the broker has it."""
+        if batch.has_sequence:
+            self.book.unresolved[batch.partition] = None
+            self.book.of(batch.partition).remove(batch)
+        if self.transactional:
+            self._to_abortable(error)
+
+    # --- progress
+
+    def poll(self, now_ms: int) -> None:
+        """Send the next request to a coordinator, start a new epoch where one is due."""
+        self._resolve()
+        if not self.transactional:
+            self._bump_locally()
+        if self._new and self.state in (State.IN_TRANSACTION, State.COMMITTING):
+            self._request_add_partitions()
+        if self._busy is not None or self._waiting or not self._queue:
+            return
+        request = self._queue[0]
+        if request.step is Step.END_TXN:
+            if self._accumulator.incomplete:
+                return
+            if not self._started:
+                heapq.heappop(self._queue)
+                request.done(Outcome(Error.NONE, "", None), now_ms)
+                return
+        finder = self._finder_for(request)
+        node = self._wire.any_node() if finder is None else finder.node
+        if node is None:
+            if finder is not None:
+                finder.look_up()
+            return
+        heapq.heappop(self._queue)
+        self._busy = request
+        request.attempts += 1
+
+        def answered(answer: Answer, version: int, then_ms: int) -> None:
+            self._answered(request, answer, version, then_ms)
+
+        highest = self._requests.highest(request.step, self._transaction_v2)
+        self._wire.send(node, request.api, request.build, answered, highest=highest, channel=1 if finder else 0)
+
+    def _poll_soon(self) -> None:
+        self._on_change()
+
+    def _resolve(self) -> None:
+        """Settle partitions in which a batch expired after it was sent, once nothing of theirs is in flight."""
+        for partition in list(self.book.unresolved):
+            sequence = self.book.of(partition)
+            if sequence.in_flight:
+                continue
+            del self.book.unresolved[partition]
+            if sequence.follows(sequence.next):
+                continue
+            if self.transactional:
+                self._to_abortable(
+                    AbortableTransactionError(
+                        Error.REQUEST_TIMED_OUT,
+                        f"records of {partition} were sent but never acknowledged within delivery.timeout.ms",
+                    )
+                )
+            else:
+                self._restart[partition] = None
+
+    def _bump_locally(self) -> None:
+        """An idempotent producer's own new epoch, without asking anyone (KIP-360)."""
+        if not self._restart or self.state is not State.READY:
+            return
+        for partition in self._restart:
+            if any(batch.in_flight for batch in self.book.of(partition).in_flight):
+                return  # renumbering what is on the wire would mix up its answer
+        restart, self._restart = self._restart, {}
+        producer_id, epoch = self.stamp
+        if epoch >= MAX_EPOCH - 1:
+            self.book.stamp = NO_PRODUCER
+            self._restart_after = restart
+            self._become(State.UNINITIALIZED)
+            self.initialize()
+            return
+        self._start_epoch(ProducerStamp(producer_id, epoch + 1), restart)
+
+    def _start_epoch(self, stamp: ProducerStamp, restart: Mapping[TopicPartition, None]) -> None:
+        self.book.stamp = stamp
+        for partition in restart:
+            self.book.of(partition).restart(stamp)
+            self.book.unresolved.pop(partition, None)
+
+    # --- requests
+
+    def _enqueue(
+        self,
+        step: Step,
+        api: Api,
+        build: Build,
+        read: Callable[[Answer, int], Outcome],
+        done: Callable[[Outcome, int], None],
+        result: Result,
+        *,
+        group: str | None = None,
+        priority: int | None = None,
+    ) -> _Request:
+        self._numbers += 1
+        rank = _PRIORITY[step] if priority is None else priority
+        request = _Request(rank, self._numbers, step, api, build, read, done, result, group)
+        heapq.heappush(self._queue, request)
+        return request
+
+    def _request_init(self, current: ProducerStamp, priority: int) -> _Request:
+        self._become(State.INITIALIZING)
+        return self._enqueue(
+            Step.INIT_PRODUCER_ID, *self._requests.init(current), self._initialized, Deferred(), priority=priority
+        )
+
+    def _initialized(self, outcome: Outcome, now_ms: int) -> None:
+        if outcome.stamp is None:
+            raise InvariantError("InitProducerId was answered without a producer id")
+        restart, self._restart_after = self._restart_after, {}
+        if self.transactional:
+            self._transaction_v2 = self._wire.transaction_version() >= 2
+            self._transaction_over(outcome.stamp)
+        else:
+            self._start_epoch(outcome.stamp, restart)
+        self._become(State.READY)
+        self._finish_call(None)
+
+    def _request_add_partitions(self) -> None:
+        partitions = list(self._new)
+        self._adding.update(self._new)
+        self._new.clear()
+
+        def added(outcome: Outcome, now_ms: int) -> None:
+            for partition in partitions:
+                self._adding.pop(partition, None)
+                self._added[partition] = None
+            self._started = True
+
+        self._enqueue(
+            Step.ADD_PARTITIONS, *self._requests.add_partitions(lambda: self.stamp, partitions), added, Deferred()
+        )
+
+    def _offsets_added(
+        self, offsets: dict[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata, result: Result
+    ) -> None:
+        self._started = True
+        self._request_offsets(offsets, group, result)
+
+    def _request_offsets(
+        self, offsets: dict[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata, result: Result
+    ) -> None:
+        def committed(outcome: Outcome, now_ms: int) -> None:
+            if outcome.retry:
+                left = {partition: offsets[partition] for partition in outcome.retry}
+                self._request_offsets(left, group, result)
+            else:
+                result.resolve(None)
+
+        self._enqueue(
+            Step.TXN_OFFSET_COMMIT,
+            *self._requests.offsets(self.stamp, offsets, group),
+            committed,
+            result,
+            group=group.group_id,
+        )
+
+    def _request_end(self, commit: bool) -> _Request:
+        return self._enqueue(Step.END_TXN, *self._requests.end(lambda: self.stamp, commit), self._ended, Deferred())
+
+    def _ended(self, outcome: Outcome, now_ms: int) -> None:
+        self._transaction_over(outcome.stamp)
+        self._become(State.READY)
+        self._finish_call(None)
+
+    def _ended_then_bump(self, outcome: Outcome, now_ms: int) -> None:
+        """Older protocol after a failure, or the first end after an upgrade: ask for the next epoch (KIP-360)."""
+        self._transaction_over(outcome.stamp)
+        call = self._pending
+        request = self._request_init(self.stamp, _AFTER_END)
+        if call is not None:
+            request.result.then(lambda error: self._finish_call(error) if error is not None else None)
+
+    def _transaction_over(self, stamp: ProducerStamp | None) -> None:
+        if stamp is not None:
+            self.book.adopt(stamp)
+        self._new.clear()
+        self._adding.clear()
+        self._added.clear()
+        self._started = False
+        self._bump_required = False
+        self.last_error = None
+
+    # --- answers
+
+    def _answered(self, request: _Request, answer: Answer, version: int, now_ms: int) -> None:
+        self._busy = None
+        if self.state is State.FATAL_ERROR:
+            return
+        if isinstance(answer, Failure):
+            outcome = Outcome(answer.error, answer.text, None)
+        else:
+            outcome = request.read(answer, version)
+        action = action_for(request.step, outcome.error)
+        if isinstance(answer, Failure) and answer.error.retriable:
+            action = Action.FIND_COORDINATOR
+        self._carry_out(request, action, outcome, now_ms)
+        self.poll(now_ms)
+        self._on_change()
+
+    def _carry_out(self, request: _Request, action: Action, outcome: Outcome, now_ms: int) -> None:
+        match action:
+            case Action.DONE:
+                request.done(outcome, now_ms)
+            case Action.RETRY | Action.FIND_COORDINATOR:
+                if action is Action.FIND_COORDINATOR:
+                    finder = self._finder_for(request)
+                    if finder is not None:
+                        finder.forget()
+                self._repeat(request, outcome.error, now_ms)
+            case Action.ABORTABLE if self.state is not State.ABORTING:
+                error = AbortableTransactionError(outcome.error, _text(self._explain(request, outcome)))
+                self._to_abortable(error)
+                self._fail(request, error)
+            case Action.FENCED | Action.FATAL | Action.ABORTABLE:
+                fatal = _fatal(action, self._explain(request, outcome), self.transactional_id)
+                self._to_fatal(fatal)
+                self._fail(request, fatal)
+            case Action.FAIL | Action.SEQUENCE:
+                if request.step is Step.INIT_PRODUCER_ID:
+                    self.state = State.UNINITIALIZED
+                self._fail(request, self._explain(request, outcome))
+
+    def _repeat(self, request: _Request, error: Error, now_ms: int) -> None:
+        if self.state is State.ABORTABLE_ERROR:
+            self._fail(request, self._stored_error())
+            return
+        heapq.heappush(self._queue, request)
+        self._waiting = True
+        wait = backoff_ms(request.attempts, self._retry_backoff_ms, self._retry_backoff_max_ms)
+        if error is Error.CONCURRENT_TRANSACTIONS:
+            wait = min(wait, FIRST_ADD_BACKOFF_MS)
+        self._wire.timers.schedule(now_ms + wait, self._again)
+
+    def _again(self, now_ms: int) -> None:
+        self._waiting = False
+        self.poll(now_ms)
+
+    def _explain(self, request: _Request, outcome: Outcome) -> KafkaError:
+        named = f" of transactional.id {self.transactional_id!r}" if self.transactional_id is not None else ""
+        return error_for(outcome.error, f"{request.api.name}{named} was refused{outcome.where}")
+
+    def _fail(self, request: _Request, error: KafkaError) -> None:
+        if not request.result.done:
+            request.result.resolve(error)
+
+    def _drop_queue(self, error: KafkaError) -> None:
+        queue, self._queue = self._queue, []
+        for request in sorted(queue):
+            self._fail(request, error)
+
+    # --- states
+
+    def _become(self, target: State) -> None:
+        if self.state not in MAY_FOLLOW[target]:
+            raise InvariantError(f"a producer cannot go from {self.state.name} to {target.name}")
+        self.state = target
+
+    def _to_abortable(self, error: KafkaError) -> None:
+        if self.state is State.ABORTING:
+            return
+        if self.state not in MAY_FOLLOW[State.ABORTABLE_ERROR]:
+            return
+        if not self._transaction_v2:
+            self._bump_required = True
+        if self.state is not State.ABORTABLE_ERROR:
+            known = error if isinstance(error, AbortableTransactionError) else None
+            self.last_error = known or AbortableTransactionError(error.error, _text(error))
+        self._become(State.ABORTABLE_ERROR)
+        self._new.clear()
+        self._drop_queue(self.last_error or error)
+        self._finish_call(self.last_error)
+        self._accumulator.abort_undrained(self.last_error or error)
+
+    def _to_fatal(self, error: KafkaError) -> None:
+        if self.state is State.FATAL_ERROR:
+            return
+        self.last_error = error
+        self._become(State.FATAL_ERROR)
+        self._drop_queue(error)
+        self._finish_call(error)
+        self._accumulator.abort_all(error)
+
+    # --- coordinators
+
+    def _finder(self, key: str, kind: CoordinatorType) -> CoordinatorFinder:
+        return CoordinatorFinder(
+            self._wire,
+            key,
+            kind,
+            retry_backoff_ms=self._retry_backoff_ms,
+            retry_backoff_max_ms=self._retry_backoff_max_ms,
+            on_found=self.poll,
+            on_error=lambda error, now_ms: self._lookup_refused(kind, error),
+        )
+
+    def _lookup_refused(self, kind: CoordinatorType, error: KafkaError) -> None:
+        if kind is CoordinatorType.GROUP:
+            self._to_abortable(error)
+        else:
+            self._to_fatal(_fatal(Action.FATAL, error, self.transactional_id))
+
+    def _finder_for(self, request: _Request) -> CoordinatorFinder | None:
+        if request.group is None:
+            return self._coordinator
+        finder = self._groups.get(request.group)
+        if finder is None:
+            finder = self._groups[request.group] = self._finder(request.group, CoordinatorType.GROUP)
+        return finder
+
+
+def _text(error: KafkaError) -> str:
+    return str(error).removesuffix(f" [{error.error.name}]")
+
+
+def _plain(error: KafkaError) -> bool:
+    return isinstance(error, (AbortableTransactionError, FatalProducerError))
+
+
+def _fatal(action: Action, error: KafkaError, transactional_id: str | None) -> KafkaError:
+    if action is Action.FENCED:
+        return ProducerFenced(
+            error.error,
+            f"another producer has taken transactional.id {transactional_id!r}, or its transaction timed out; "
+            "stop this producer",
+        )
+    if isinstance(error, FatalProducerError):
+        return error
+    return FatalProducerError(error.error, _text(error))

@@ -1,0 +1,116 @@
+"""The life of a producer as two tables: which state may follow which, and what each call does in each state.
+
+Called by the transaction manager; drawn into the docs. Source: ``TransactionManager.State`` (KIP-98, KIP-890).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, auto
+
+
+class State(Enum):
+    """Where the producer stands."""
+
+    UNINITIALIZED = auto()
+    INITIALIZING = auto()
+    READY = auto()
+    IN_TRANSACTION = auto()
+    COMMITTING = auto()
+    ABORTING = auto()
+    ABORTABLE_ERROR = auto()
+    FATAL_ERROR = auto()
+
+
+_S = State
+
+MAY_FOLLOW: Mapping[State, frozenset[State]] = {
+    _S.UNINITIALIZED: frozenset({_S.READY, _S.INITIALIZING}),
+    _S.INITIALIZING: frozenset({_S.UNINITIALIZED, _S.COMMITTING, _S.ABORTING}),
+    _S.READY: frozenset({_S.INITIALIZING, _S.COMMITTING, _S.ABORTING}),
+    _S.IN_TRANSACTION: frozenset({_S.READY}),
+    _S.COMMITTING: frozenset({_S.IN_TRANSACTION}),
+    _S.ABORTING: frozenset({_S.IN_TRANSACTION, _S.ABORTABLE_ERROR}),
+    _S.ABORTABLE_ERROR: frozenset({_S.IN_TRANSACTION, _S.COMMITTING, _S.ABORTABLE_ERROR}),
+    _S.FATAL_ERROR: frozenset(State),
+}
+"""Target: the states it may be reached from."""
+
+
+class Call(Enum):
+    """What the user may ask of a transactional producer."""
+
+    INIT = auto()
+    BEGIN = auto()
+    SEND = auto()
+    SEND_OFFSETS = auto()
+    COMMIT = auto()
+    ABORT = auto()
+
+
+class Ruling(Enum):
+    """What a call does."""
+
+    PROCEED = auto()
+    JOIN = auto()
+    """The same call is under way: wait for its outcome."""
+    MISUSE = auto()
+    """The program is wrong."""
+    RAISE = auto()
+    """Raise the error that brought the producer here."""
+
+
+_R = Ruling
+
+_BAD = {_S.ABORTABLE_ERROR: _R.RAISE, _S.FATAL_ERROR: _R.RAISE}
+_NOT_OPEN = {
+    _S.UNINITIALIZED: _R.MISUSE,
+    _S.INITIALIZING: _R.MISUSE,
+    _S.READY: _R.MISUSE,
+    _S.IN_TRANSACTION: _R.PROCEED,
+    _S.COMMITTING: _R.MISUSE,
+    _S.ABORTING: _R.MISUSE,
+}
+
+RULINGS: Mapping[Call, Mapping[State, Ruling]] = {
+    Call.INIT: {
+        _S.UNINITIALIZED: _R.PROCEED,
+        _S.INITIALIZING: _R.JOIN,
+        _S.READY: _R.MISUSE,
+        _S.IN_TRANSACTION: _R.MISUSE,
+        _S.COMMITTING: _R.MISUSE,
+        _S.ABORTING: _R.MISUSE,
+        **_BAD,
+    },
+    Call.BEGIN: {
+        _S.UNINITIALIZED: _R.MISUSE,
+        _S.INITIALIZING: _R.MISUSE,
+        _S.READY: _R.PROCEED,
+        _S.IN_TRANSACTION: _R.MISUSE,
+        _S.COMMITTING: _R.MISUSE,
+        _S.ABORTING: _R.MISUSE,
+        **_BAD,
+    },
+    Call.SEND: {**_NOT_OPEN, **_BAD},
+    Call.SEND_OFFSETS: {**_NOT_OPEN, **_BAD},
+    Call.COMMIT: {**_NOT_OPEN, **_BAD, _S.COMMITTING: _R.JOIN},
+    Call.ABORT: {
+        **_NOT_OPEN,
+        _S.INITIALIZING: _R.JOIN,
+        _S.ABORTING: _R.JOIN,
+        _S.ABORTABLE_ERROR: _R.PROCEED,
+        _S.FATAL_ERROR: _R.RAISE,
+    },
+}
+"""INITIALIZING joins ABORT because under the older protocol an abort ends with a new epoch."""
+
+HINTS: Mapping[State, str] = {
+    _S.UNINITIALIZED: "the producer has not started; call start() first",
+    _S.INITIALIZING: "the producer is still starting; wait for start() to return",
+    _S.READY: "no transaction is open; call begin_transaction() first",
+    _S.IN_TRANSACTION: "a transaction is open; commit or abort it first",
+    _S.COMMITTING: "a commit is under way; repeat commit_transaction() to learn its outcome",
+    _S.ABORTING: "an abort is under way; repeat abort_transaction() to learn its outcome",
+    _S.ABORTABLE_ERROR: "the transaction has failed; call abort_transaction()",
+    _S.FATAL_ERROR: "the producer has failed; stop it and start a new one",
+}

@@ -20,7 +20,8 @@ from oncelog.broker.partition import Partition
 from oncelog.broker.purgatory import FetchPurgatory
 from oncelog.config import BrokerConfig
 from oncelog.coordinator.group.coordinator import GroupCoordinator
-from oncelog.coordinator.transaction.coordinator import TransactionCoordinator, TxnMarker
+from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
+from oncelog.coordinator.transaction.host import TxnMarker
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
 from oncelog.metadata.store import MetadataStore, TopicInfo
@@ -112,7 +113,7 @@ class Broker:
         """
         try:
             header, body = decode_request_header(frame)
-            served = SERVED.get(header.api_key)  # type: ignore[call-overload]
+            served = SERVED.get(header.api_key)
             lowest = LOWEST_SERVED_PRODUCE if header.api_key == ApiKey.PRODUCE else served.low if served else 0
             if served is None or not lowest <= header.api_version <= served.high:
                 self._refuse_version(channel, slot, header)
@@ -152,7 +153,7 @@ class Broker:
         if api_key == ApiKey.FETCH:
             body = encode_fetch_response_parts(response, version)  # type: ignore[arg-type]
             header = encode_response_header(api_key, version, context.correlation_id, body.size_bytes)
-            parts = [header, *body]  # type: ignore[list-item]
+            parts = [header, *body]
         else:
             encoded = response.encode(version)
             parts = [encode_response_header(api_key, version, context.correlation_id, len(encoded)), encoded]
@@ -252,7 +253,7 @@ class Broker:
             ticket = None if partition.failed else partition.log.begin_flush()
             if ticket is not None:
                 tickets.append((partition, ticket))
-        return FlushJob(tuple(tickets)) if tickets else None
+        return FlushJob(self.logs.disk, tuple(tickets)) if tickets else None
 
     def flushed(self, job: FlushJob, failures: Mapping[TopicPartition, str]) -> None:
         """A job was synced: commit what it covers; a partition whose disk failed stops and says so."""

@@ -7,11 +7,12 @@ partition reaches the group coordinator in the order of the log.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oncelog.coordinator.group.coordinator import GroupCoordinator
-from oncelog.coordinator.runtime import Appended, CoordinatorRecord, LoggedMarker, LoggedRecord
-from oncelog.coordinator.transaction.coordinator import TransactionCoordinator, TxnMarker
+from oncelog.coordinator.runtime import Appended, CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
+from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
+from oncelog.coordinator.transaction.host import TxnMarker
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog
@@ -38,7 +39,7 @@ class Coordinators:
         self.timers = broker.timers
         self.transactions = TransactionCoordinator(self, broker.config)
         self.groups = GroupCoordinator(self, broker.config, broker.random)
-        self._runtimes = {
+        self._runtimes: dict[str, CoordinatorRuntime[Any]] = {
             TRANSACTION_STATE_TOPIC: self.transactions.runtime,
             CONSUMER_OFFSETS_TOPIC: self.groups.runtime,
         }
@@ -119,15 +120,6 @@ class Coordinators:
 
     def allocate_producer_id(self) -> int:
         return self._broker.metadata.allocate_producer_id()
-
-    def write_markers(self, markers: Sequence[TxnMarker], now_ms: int) -> Deferred[Mapping[TopicPartition, Error]]:
-        def merge(results: list[dict[TopicPartition, Error]]) -> Mapping[TopicPartition, Error]:
-            merged: dict[TopicPartition, Error] = {}
-            for result in results:
-                merged.update(result)
-            return merged
-
-        return gather([self.write_marker(marker, now_ms) for marker in markers]).map(merge)
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
         """One control record on each partition; resolves with each partition's outcome once all are known."""

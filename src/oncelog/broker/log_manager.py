@@ -33,6 +33,7 @@ FIRST_RETENTION_DELAY_MS = 30_000
 class FlushJob(NamedTuple):
     """Partitions with the files to sync for each; made by ``Broker.take_flush``, settled by ``Broker.flushed``."""
 
+    disk: Disk
     tickets: tuple[tuple[Partition, FlushTicket], ...]
 
     def sync(self) -> dict[TopicPartition, str]:
@@ -42,6 +43,8 @@ class FlushJob(NamedTuple):
             try:
                 for file in ticket.files:
                     file.sync()
+                for folder in ticket.folders:
+                    self.disk.sync_folder(folder)
             except StorageError as error:
                 failed[partition.topic_partition] = str(error)
         return failed
@@ -53,7 +56,7 @@ class LogManager:
     def __init__(
         self, disk: Disk, config: BrokerConfig, timers: Timers, background: Background, random: Random
     ) -> None:
-        self._disk = disk
+        self.disk = disk
         self._config = config
         self._timers = timers
         self._background = background
@@ -69,10 +72,10 @@ class LogManager:
     def start(self, metadata: MetadataStore) -> None:
         """Read what the last run left, and whether it ended cleanly; check whose folder this is."""
         self._check_identity(metadata)
-        self._was_clean = checkpoints.read_clean_shutdown(self._disk)
+        self._was_clean = checkpoints.read_clean_shutdown(self.disk)
         self._recovery_points = self._read_checkpoint(checkpoints.RECOVERY_POINT_CHECKPOINT)
         self._log_starts = self._read_checkpoint(checkpoints.LOG_START_OFFSET_CHECKPOINT)
-        checkpoints.remove_clean_shutdown(self._disk)
+        checkpoints.remove_clean_shutdown(self.disk)
 
     def started(self, now_ms: int) -> None:
         """Every log is open: begin the periodic work."""
@@ -81,24 +84,26 @@ class LogManager:
         self._repeat(now_ms, FLUSH_CHECKPOINT_INTERVAL_MS, FLUSH_CHECKPOINT_INTERVAL_MS, self._write_checkpoints)
         interval_ms = config.producer_id_expiration_check_interval_ms
         self._repeat(now_ms, interval_ms, interval_ms, self._expire_producers)
-        if config.log_cleaner_enable:
-            self._repeat(now_ms, config.log_cleaner_backoff_ms, config.log_cleaner_backoff_ms, self._compact)
 
     def stop(self, now_ms: int) -> None:
         """Sync and close every log; the clean-shutdown marker is left only if no disk failed."""
         self._stopped = True
         for log in self._logs.values():
-            log.close(now_ms=now_ms)
+            try:
+                log.close()
+            except StorageError as error:
+                log.fail(str(error))
+                logger.error("%s could not be closed, the next start recovers it: %s", log.topic_partition, error)
         self._write_checkpoints(now_ms)
         if not any(log.failed for log in self._logs.values()):
-            checkpoints.write_clean_shutdown(self._disk)
+            checkpoints.write_clean_shutdown(self.disk)
 
     def open(self, topic_partition: TopicPartition, topic_id: bytes, config: TopicConfig, now_ms: int) -> PartitionLog:
         """The log of a partition, recovered where the last run did not end cleanly; made where it is new."""
         folder = str(topic_partition)
-        is_new = not self._disk.exists(folder)
+        is_new = not self.disk.exists(folder)
         log = PartitionLog.open(
-            self._disk,
+            self.disk,
             folder,
             topic_partition,
             config,
@@ -107,9 +112,10 @@ class LogManager:
             recovery_point=self._recovery_points.get(topic_partition, 0),
             log_start_offset=self._log_starts.get(topic_partition, 0),
             producer_id_expiration_ms=self._config.producer_id_expiration_ms,
+            verify_transactions=self._config.transaction_partition_verification_enable,
         )
         if is_new:
-            checkpoints.write_partition_metadata(self._disk, folder, topic_id, sync=False)
+            checkpoints.write_partition_metadata(self.disk, folder, topic_id, sync=False)
         self._logs[topic_partition] = log
         return log
 
@@ -126,18 +132,18 @@ class LogManager:
             if error is not None:
                 logger.warning("the folder %s of a deleted partition can not be removed: %s", folder, error)
 
-        self._background.run(lambda: self._disk.remove(folder), done)
+        self._background.run(lambda: self.disk.remove(folder), done)
 
     # -- what the folder says -----------------------------------------------------------------------------------
 
     def _check_identity(self, metadata: MetadataStore) -> None:
         """``meta.properties`` as Kafka writes it; a folder of another cluster or node is refused."""
-        known = checkpoints.read_meta_properties(self._disk)
+        known = checkpoints.read_meta_properties(self.disk)
         if known is None:
             properties = checkpoints.MetaProperties(
                 metadata.cluster_id, metadata.node_id, checkpoints.encode_uuid(self._random.token(16))
             )
-            checkpoints.write_meta_properties(self._disk, properties)
+            checkpoints.write_meta_properties(self.disk, properties)
             return
         if known.cluster_id != metadata.cluster_id or known.node_id != metadata.node_id:
             raise ConfigError(
@@ -148,7 +154,7 @@ class LogManager:
     def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
         """A damaged checkpoint costs time, not data: without it the whole log is checked."""
         try:
-            return checkpoints.read_offset_checkpoint(self._disk, name)
+            return checkpoints.read_offset_checkpoint(self.disk, name)
         except CorruptLogError as error:
             logger.warning("%s; every log will be checked from its start", error)
             self._was_clean = False
@@ -158,13 +164,13 @@ class LogManager:
         logs = sorted(self._logs.items())
         write = checkpoints.write_offset_checkpoint
         try:
-            write(self._disk, checkpoints.RECOVERY_POINT_CHECKPOINT, {tp: log.recovery_point for tp, log in logs})
+            write(self.disk, checkpoints.RECOVERY_POINT_CHECKPOINT, {tp: log.recovery_point for tp, log in logs})
             write(
-                self._disk,
+                self.disk,
                 checkpoints.LOG_START_OFFSET_CHECKPOINT,
                 {tp: log.log_start_offset for tp, log in logs if log.log_start_offset > 0},
             )
-            write(self._disk, checkpoints.REPLICATION_OFFSET_CHECKPOINT, {tp: log.high_watermark for tp, log in logs})
+            write(self.disk, checkpoints.REPLICATION_OFFSET_CHECKPOINT, {tp: log.high_watermark for tp, log in logs})
         except StorageError as error:
             logger.error("checkpoints can not be written, the next start will check more of the logs: %s", error)
 
@@ -180,7 +186,7 @@ class LogManager:
 
     def _apply_retention(self, now_ms: int) -> None:
         for log in list(self._logs.values()):
-            if log.failed is None and "delete" in log.config.cleanup_policy:
+            if log.failed is None:
                 log.apply_retention(now_ms)
 
     def _expire_producers(self, now_ms: int) -> None:

@@ -52,7 +52,7 @@ def _settings(config: Path | None, assignments: tuple[str, ...]) -> dict[str, st
     """The properties of the file, and over them those of the command line."""
     settings: dict[str, str] = {}
     if config is not None:
-        from oncelog.metadata.properties import load_properties
+        from oncelog.properties_file import load_properties
 
         try:
             settings.update(load_properties(config.read_text(encoding="utf-8")))

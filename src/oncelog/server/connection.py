@@ -19,7 +19,7 @@ import os
 import socket
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from oncelog.log.partition_log import FileSlice
 
@@ -61,9 +61,7 @@ class Connection(asyncio.BufferedProtocol):
     # -- life ---------------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if not isinstance(transport, asyncio.Transport):
-            raise TypeError(f"a stream transport is needed, not {type(transport).__name__}")
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is not a subclass
         peer = transport.get_extra_info("peername")
         self.client_host = str(peer[0]) if peer else "unknown"
         original = transport.get_extra_info("socket")

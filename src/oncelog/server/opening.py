@@ -16,7 +16,7 @@ from pathlib import Path
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.node import Node
-from oncelog.config import BrokerConfig, parse
+from oncelog.config import BrokerConfig, parse_broker
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.metadata.opening import open_metadata
 from oncelog.metadata.store import FILE_NAME
@@ -74,22 +74,33 @@ async def open_server(listen: Address, data: Path | None, settings: Mapping[str,
     :param data: the folder that keeps everything; None keeps it in memory.
     :param settings: Kafka's broker properties as text; unknown ones are refused.
     """
-    config = parse(BrokerConfig, settings)
-    loop = asyncio.get_running_loop()
+    config = parse_broker(settings)
     disk: Disk
     if data is None:
         disk, store_path = MemoryDisk(), ":memory:"
         config = replace(config, oncelog_flush_policy="none")
     else:
         prepare_folder(data)
-        disk, store_path = OsDisk(data), str(data / FILE_NAME)
-    random = SystemRandom()
-    metadata, config = open_metadata(
-        store_path, disk, config, random, Server.now_ms(), sync=config.oncelog_flush_policy == "commit"
-    )
+        disk, store_path = OsDisk(str(data)), str(data / FILE_NAME)
     sock = _bind(listen)
-    bound = Address(listen.host, sock.getsockname()[1])
+    try:
+        server, bound = _start(config, disk, store_path, Address(listen.host, sock.getsockname()[1]))
+    except BaseException:
+        sock.close()
+        raise
+    await server.listen(sock)
+    return server, bound
+
+
+def _start(config: BrokerConfig, disk: Disk, store_path: str, bound: Address) -> tuple[Server, Address]:
+    """Open the metadata and every log; nothing listens yet."""
+    random = SystemRandom()
+    now_ms = Server.now_ms()
+    metadata, config = open_metadata(
+        store_path, disk, config, random, now_ms, sync=config.oncelog_flush_policy == "commit"
+    )
     advertised = Address.parse(config.advertised_listeners[0]) if config.advertised_listeners else bound
+    loop = asyncio.get_running_loop()
     background = Worker(loop, "oncelog-background")
     flusher = Worker(loop, "oncelog-flusher")
     broker = Broker(
@@ -100,10 +111,14 @@ async def open_server(listen: Address, data: Path | None, settings: Mapping[str,
         random=random,
         background=background,
     )
-    server = Server(broker, flusher, background)
-    broker.start(server.now_ms())
-    await server.listen(sock)
-    return server, bound
+    try:
+        broker.start(now_ms)
+    except BaseException:
+        background.stop()
+        flusher.stop()
+        metadata.close()
+        raise
+    return Server(broker, flusher, background), bound
 
 
 def _bind(listen: Address) -> socket.socket:

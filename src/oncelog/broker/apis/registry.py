@@ -24,7 +24,7 @@ class Handler(Protocol):
     def __call__(self, broker: Any, context: Any, request: Any, /) -> Any: ...
 
 
-SERVED: dict[ApiKey, Served] = {
+SERVED: dict[int, Served] = {
     # Produce 0-2 are advertised for old librdkafka releases (KAFKA-18659) and refused.
     ApiKey.PRODUCE: Served(0, 13, "produce"),
     ApiKey.FETCH: Served(4, 18, "fetch"),
@@ -73,6 +73,6 @@ def handler_for(api_key: int) -> Handler:
     """The ``handle`` function of an API that is in ``SERVED``."""
     handler = _handlers.get(api_key)
     if handler is None:
-        module = import_module(f"oncelog.broker.apis.{SERVED[ApiKey(api_key)].module}")
+        module = import_module(f"oncelog.broker.apis.{SERVED[api_key].module}")
         handler = _handlers[api_key] = module.handle
     return handler

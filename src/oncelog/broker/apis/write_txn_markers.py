@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
-from oncelog.coordinator.transaction.coordinator import TxnMarker
+from oncelog.coordinator.transaction.host import TxnMarker
 from oncelog.deferred import Deferred, gather
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.write_txn_markers_request import WritableTxnMarker, WriteTxnMarkersRequest

@@ -1,0 +1,181 @@
+"""The compiled codec and its twin give the same for any bytes: records, changed records, and noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from oncelog.records import _pure, native
+from oncelog.records.batch import (
+    BatchHeader,
+    Compression,
+    CorruptBatch,
+    Record,
+    TimestampType,
+    decode_records,
+    decrement_sequence,
+    encode_batch,
+    header_bytes,
+    increment_sequence,
+)
+from oncelog.records.control import parse_control
+from oncelog.records.validation import InvalidBatch, ValidatedBatch, validate_append
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+INT32 = st.integers(-(2**31), 2**31 - 1)
+BYTES = st.none() | st.binary(max_size=20) | st.binary(min_size=60, max_size=200)
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+HEADERS = st.lists(st.tuples(NAMES, st.none() | st.binary(max_size=8)), max_size=3)
+ROWS = st.lists(st.tuples(INT64, BYTES, BYTES, HEADERS), max_size=12)
+EDGES = st.sampled_from([0, 1, 2, 3, 0x3F, 0x7E, 0x7F, 0x80, 0x81, 0xFE, 0xFF])
+CHANGES = st.lists(st.tuples(st.integers(0, 10**6), EDGES | st.integers(0, 255)), max_size=4)
+
+
+def outcome(call: Callable[..., Any], *arguments: Any) -> Any:
+    """The result, or what was refused in which words."""
+    try:
+        return call(*arguments)
+    except CorruptBatch as refusal:
+        return str(refusal)
+
+
+def area_of(rows: list[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]]) -> bytes:
+    area = _pure.RecordArea()
+    for timestamp, key, value, headers in rows:
+        area.append(timestamp, key, value, headers)
+    return area.to_bytes()
+
+
+@st.composite
+def areas(draw: st.DrawFn) -> tuple[bytes, int]:
+    """A record area that is right, changed in places, cut, lengthened, or noise; and a number of records."""
+    rows = draw(ROWS)
+    area = bytearray(area_of(rows))
+    for position, byte in draw(CHANGES):
+        if area:
+            area[position % len(area)] = byte
+    match draw(st.integers(0, 4)):
+        case 0:
+            del area[draw(st.integers(0, len(area))) :]
+        case 1:
+            area += draw(st.binary(max_size=12))
+        case 2 if not rows:
+            area = bytearray(draw(st.binary(max_size=80)))
+        case _:
+            pass
+    count = len(rows) if draw(st.integers(0, 3)) else draw(st.sampled_from([0, 1, len(rows) + 1, 2**31 - 1, -1]))
+    return bytes(area), count
+
+
+@given(ROWS, st.none() | INT64)
+def test_both_write_the_same(
+    rows: list[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]], base: int | None
+) -> None:
+    compiled, pure = native.RecordArea(base), _pure.RecordArea(base)
+    for timestamp, key, value, headers in rows:
+        delta = timestamp - (pure.base_timestamp if pure.count or base is not None else timestamp)
+        size_bytes = _pure.record_size(pure.count, delta, key, value, headers)
+        before = pure.size_bytes
+        assert compiled.append(timestamp, key, value, headers) == pure.append(timestamp, key, value, headers)
+        assert pure.size_bytes == before + size_bytes
+    assert compiled.to_bytes() == pure.to_bytes()
+    for field in ("base_timestamp", "max_timestamp", "count", "size_bytes"):
+        assert getattr(compiled, field) == getattr(pure, field)
+
+
+@settings(max_examples=600)
+@given(areas(), INT64, st.booleans(), INT64, INT64)
+@example((b"", 0), 0, False, 0, 0)
+def test_both_judge_the_same(area: tuple[bytes, int], base: int, keys: bool, low: int, high: int) -> None:
+    data, count = area
+    arguments = (data, count, base, keys, min(low, high), max(low, high))
+    assert outcome(native.walk, *arguments) == outcome(_pure.walk, *arguments)
+
+
+@settings(max_examples=600)
+@given(areas(), INT64, st.none() | INT32, INT64, st.integers(-1, 2**31 - 1), st.none() | INT64)
+def test_both_read_the_same(
+    area: tuple[bytes, int], base_offset: int, last: int | None, base: int, sequence: int, date: int | None
+) -> None:
+    data, count = area
+    arguments = (data, count, base_offset, last, base, sequence, date)
+    compiled = outcome(native.decode, *arguments)
+    assert compiled == outcome(_pure.decode, *arguments)
+    if isinstance(compiled, list):
+        assert all(type(record) is Record for record in compiled)
+
+
+@given(st.binary(max_size=100))
+def test_both_hash_the_same(key: bytes) -> None:
+    assert native.murmur2(key) == _pure.murmur2(key)
+
+
+@given(ROWS.filter(bool), st.sampled_from(Compression), st.integers(0, 2**40), st.integers(0, 2**31 - 1))
+def test_records_survive_a_batch(
+    rows: list[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]],
+    codec: Compression,
+    base_offset: int,
+    sequence: int,
+) -> None:
+    records = [
+        Record(base_offset + index, timestamp, key, value, tuple(headers), increment_sequence(sequence, index))
+        for index, (timestamp, key, value, headers) in enumerate(rows)
+    ]
+    batch = encode_batch(
+        records, base_offset=base_offset, compression=codec, producer_id=1, producer_epoch=0, base_sequence=sequence
+    )
+    assert decode_records(batch) == records
+
+
+@given(st.integers(0, 2**31 - 1), st.integers(0, 2**31 - 1))
+def test_sequences_count_around_the_wrap(sequence: int, step: int) -> None:
+    after = increment_sequence(sequence, step)
+    assert after == (sequence + step) % 2**31
+    assert 0 <= after < 2**31
+    assert decrement_sequence(after, step) == sequence
+
+
+@settings(max_examples=400)
+@given(areas(), st.sampled_from(Compression), st.booleans(), st.sampled_from(TimestampType), st.data())
+def test_accepted_batches_are_sound_and_refused_ones_never_raise(
+    area: tuple[bytes, int], codec: Compression, compacted: bool, timestamp_type: TimestampType, data: st.DataObject
+) -> None:
+    """Whatever a client sends with a right CRC: what is accepted reads back whole, numbered, with its true maximum."""
+    records, count = area
+    header = BatchHeader(
+        attributes=codec.value | data.draw(st.sampled_from([0, 0, 0, 8, 16, 32, 64])),
+        records_count=count,
+        last_offset_delta=count - 1,
+        base_timestamp=data.draw(st.sampled_from([0, 1000, -1, 2**62])),
+        max_timestamp=data.draw(st.sampled_from([0, 1000, -1])),
+        producer_id=data.draw(st.sampled_from([-1, 5])),
+        base_sequence=data.draw(st.sampled_from([-1, 0, 2**31 - 1])),
+    )
+    batch = bytes(header_bytes(header, records)) + records
+    verdict = validate_append(
+        batch,
+        now_ms=1000,
+        compacted=compacted,
+        timestamp_type=timestamp_type,
+        after_max_ms=2**63 - 1,
+        compression_type=data.draw(st.none() | st.sampled_from(Compression)),
+    )
+    if isinstance(verdict, InvalidBatch):
+        assert verdict.message
+        return
+    assert isinstance(verdict, ValidatedBatch)
+    stored = decode_records(verdict.records)
+    assert [record.offset for record in stored] == list(range(count))
+    assert verdict.header.max_timestamp == max(-1, *(record.timestamp for record in stored))
+    assert not compacted or all(record.key is not None for record in stored)
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=150))
+def test_noise_is_refused_by_every_reader(noise: bytes) -> None:
+    for reader in (decode_records, parse_control):
+        assert isinstance(outcome(reader, noise), str)
+    assert isinstance(validate_append(noise, now_ms=0), InvalidBatch)

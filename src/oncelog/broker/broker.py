@@ -38,6 +38,8 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC, ProducerStamp, TopicPartition
 
 logger = logging.getLogger(__name__)
 
+CLOSED_SEGMENT_FLUSH_INTERVAL_MS = 60_000
+"""Flush policy ``none`` syncs a log only once it has closed a segment; looked at this often."""
 LOWEST_SERVED_PRODUCE = 3
 """Produce 0-2 are advertised for the sake of old clients, not served (KAFKA-18659)."""
 
@@ -67,6 +69,7 @@ class Broker:
         self._coordinators = Coordinators(self)
         self._dirty: dict[Partition, None] = {}
         self._syncs_before_commit = config.oncelog_flush_policy == "commit"
+        self._flush_due = False
 
     @property
     def transactions(self) -> TransactionCoordinator:
@@ -85,6 +88,19 @@ class Broker:
             self._open_partitions(info, range(info.partitions), now_ms)
         self.logs.started(now_ms)
         self._coordinators.start(now_ms)
+        if not self._syncs_before_commit:
+            self._repeat_flush(now_ms)
+
+    def _repeat_flush(self, now_ms: int) -> None:
+        """Without a sync before each commit: from time to time, so that a restart has less to check."""
+        interval = self.config.oncelog_flush_policy == "interval"
+        pause_ms = self.config.log_flush_interval_ms if interval else CLOSED_SEGMENT_FLUSH_INTERVAL_MS
+
+        def due(at_ms: int) -> None:
+            self._flush_due = interval or any(partition.log.has_unflushed_segments for partition in self._dirty)
+            self.timers.schedule(at_ms + pause_ms, due)
+
+        self.timers.schedule(now_ms + pause_ms, due)
 
     def stop(self, now_ms: int) -> None:
         """Answer whoever waits, sync and close everything, and leave the mark of a clean shutdown."""
@@ -242,12 +258,13 @@ class Broker:
 
     @property
     def wants_flush(self) -> bool:
-        """Whether answers wait for a sync."""
-        return self._syncs_before_commit and bool(self._dirty)
+        """Whether answers wait for a sync, or one is due."""
+        return (self._syncs_before_commit or self._flush_due) and bool(self._dirty)
 
     def take_flush(self) -> FlushJob | None:
         """Everything appended since the last call, to be synced in one go (group commit); None if there is nothing."""
         dirty, self._dirty = self._dirty, {}
+        self._flush_due = False
         tickets = []
         for partition in dirty:
             ticket = None if partition.failed else partition.log.begin_flush()

@@ -441,6 +441,11 @@ class PartitionLog:
 
     # --- flushing ------------------------------------------------------------------------------------------------
 
+    @property
+    def has_unflushed_segments(self) -> bool:
+        """Whether a closed segment is not on stable storage yet."""
+        return self.flushed_offset < self._bases[-1]
+
     def begin_flush(self) -> FlushTicket | None:
         """What to sync so that all that is appended by now is safe; None where it is.
 

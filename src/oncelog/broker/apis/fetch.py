@@ -1,7 +1,8 @@
 """Fetch (key 1), versions 4-18: read batches as they lie in the log, within what the isolation level lets one see.
 
-Version 7 brings incremental sessions (KIP-227), 9 the leader epoch check, 11 a rack, 12 the last fetched epoch (flexible),
-13 topic ids, 16 node endpoints. The answer waits in the purgatory until ``min_bytes`` are there or ``max_wait_ms`` is over.
+Version 7 brings incremental sessions (KIP-227), 9 the leader epoch check, 11 a rack, 12 the last fetched epoch
+(flexible), 13 topic ids, 16 node endpoints. The answer waits in the purgatory until ``min_bytes`` are there or
+``max_wait_ms`` is over.
 Records leave as file slices: the shell sends them without copying. Sources: Kafka's ``KafkaApis.handleFetchRequest``,
 ``ReplicaManager.fetchMessages`` and ``FetchManager``.
 """

@@ -1,4 +1,6 @@
-"""OffsetForLeaderEpoch (key 23), versions 2-4: where a leader epoch ends, for truncation checks (KIP-101, KIP-279, KIP-320).
+"""OffsetForLeaderEpoch (key 23), versions 2-4: where a leader epoch ends, for truncation checks.
+
+KIP-101, KIP-279, KIP-320.
 
 Version 3 brings the replica id, 4 is flexible. Source: Kafka's ``Partition.lastOffsetForLeaderEpoch``.
 """

@@ -17,11 +17,14 @@ else:
             Extension(
                 "oncelog.records._native",
                 [SOURCE],
-                optional=True,
                 py_limited_api=True,
                 define_macros=[("Py_LIMITED_API", "0x030B0000")],
             )
-        ]
+        ],
+        build_dir="build",
     )
+    for module in modules:
+        # cythonize makes new extensions and does not pass this on.
+        module.optional = True
 
 setup(ext_modules=modules, options={"bdist_wheel": {"py_limited_api": "cp311"}})

@@ -1,8 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The record codec compiled: the twin of ``_pure.py``, and the two ways between record areas and Arrow's buffers.
 
-Called through :mod:`oncelog.records.native` (the twin's functions) and by :mod:`oncelog.records.arrow` (``decode_columns``,
-``RowEncoder``, ``murmur2_rows``). Works on objects with a buffer only and links to nothing but Python.
+Called through :mod:`oncelog.records.native` (the twin's functions) and by :mod:`oncelog.records.arrow`
+(``ColumnsDecoder``, ``RowEncoder``, ``murmur2_rows``). Works on objects with a buffer only and links to nothing but
+Python.
+
+One file, although a long one: the parts share inlined functions, which C does not inline from one module to another.
 
 Safety: every byte read lies between a buffer's start and an end pointer that is checked first; a value that decides
 about memory is read once. Capacities are checked before a write. The results of both twins are compared on random,
@@ -634,8 +637,9 @@ def murmur2_rows(Column column, out):
 cdef class RowEncoder:
     """Record areas out of the rows of Arrow columns.
 
-    ``key`` may be None. ``timestamps`` are int64 ms, one for each row. ``headers`` is None or a column of lists and the columns
-    of their items' keys and values. ``order`` lists the rows (int64) in the order they are to be written in.
+    ``key`` may be None. ``timestamps`` are int64 ms, one for each row. ``headers`` is None or a column of lists and
+    the columns of their items' keys and values. ``order`` lists the rows (int64) in the order they are to be written
+    in.
     """
 
     cdef Column key, value, header_lists, header_keys, header_values

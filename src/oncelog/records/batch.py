@@ -66,16 +66,16 @@ CONTROL_BIT = 0x20
 DELETE_HORIZON_BIT = 0x40
 
 _HEADER = Struct(">qiibIhiqqqhii")
-_LENGTH_AND_MAGIC = Struct(">i4xb")
 _OFFSET = Struct(">q")
 _INT32 = Struct(">i")
 _UINT32 = Struct(">I")
 _PRODUCER = Struct(">qhi")
 _ATTRIBUTES = Struct(">h")
 _TIMESTAMP = Struct(">q")
-_LENGTH_AT, _EPOCH_AT, _MAGIC_AT, _CRC_AT, _ATTRIBUTES_AT = 8, 12, 16, 17, 21
+_LENGTH_AT, _EPOCH_AT, _CRC_AT, ATTRIBUTES_AT = 8, 12, 17, 21
 _MAX_TIMESTAMP_AT, _PRODUCER_AT = 35, 43
 _MAX_BATCH_BYTES = 2**31 - 1
+_CODECS = tuple(Compression)
 
 
 class TimestampType(IntEnum):
@@ -114,9 +114,9 @@ class BatchHeader(NamedTuple):
     def compression(self) -> Compression:
         """:raises CorruptBatch: the attributes name a codec that does not exist."""
         code = self.attributes & CODEC_MASK
-        if code > Compression.ZSTD:
+        if code >= len(_CODECS):
             raise CorruptBatch(f"the batch at offset {self.base_offset} names codec {code}, which does not exist")
-        return Compression(code)
+        return _CODECS[code]
 
     @property
     def timestamp_type(self) -> TimestampType:
@@ -205,7 +205,7 @@ def verify_crc(buf: Buffer, position: int = 0) -> bool:
     if not position + HEADER_SIZE_BYTES <= end <= len(view):
         return False
     stored = int(_UINT32.unpack_from(view, position + _CRC_AT)[0])
-    return stored == crc32c(view[position + _ATTRIBUTES_AT : end])
+    return stored == crc32c(view[position + ATTRIBUTES_AT : end])
 
 
 def record_area(
@@ -215,14 +215,13 @@ def record_area(
 
     :raises CorruptBatch: the batch is not whole, or its codec refuses the bytes.
     """
-    end = position + header.size_bytes
+    end = position + LOG_OVERHEAD_BYTES + header.batch_length
     if end > len(buf):
         raise CorruptBatch(f"the batch at offset {header.base_offset} is cut off")
     area = memoryview(buf)[position + HEADER_SIZE_BYTES : end]
-    codec = header.compression
-    if codec is Compression.NONE or (header.records_count == 0 and not area):
+    if not header.attributes & CODEC_MASK or (header.records_count == 0 and not area):
         return area
-    return decompress(codec, area, max_size_bytes)
+    return decompress(header.compression, area, max_size_bytes)
 
 
 def decode_records(
@@ -262,8 +261,9 @@ def header_bytes(header: BatchHeader, area: Buffer) -> bytearray:
     if size_bytes > _MAX_BATCH_BYTES:
         raise ValueError(f"a batch of {size_bytes} bytes is larger than the format allows; append fewer records")
     head = bytearray(HEADER_SIZE_BYTES)
-    _HEADER.pack_into(head, 0, *header._replace(batch_length=size_bytes - LOG_OVERHEAD_BYTES, magic=MAGIC, crc=0))
-    _UINT32.pack_into(head, _CRC_AT, crc32c(area, crc32c(head[_ATTRIBUTES_AT:])))
+    length = size_bytes - LOG_OVERHEAD_BYTES
+    _HEADER.pack_into(head, 0, header.base_offset, length, header.partition_leader_epoch, MAGIC, 0, *header[5:])
+    _UINT32.pack_into(head, _CRC_AT, crc32c(area, crc32c(head[ATTRIBUTES_AT:])))
     return head
 
 
@@ -418,7 +418,7 @@ def encode_empty_batch(header: BatchHeader) -> bytes:
 
 
 def _set_crc(batch: bytearray | memoryview, position: int, end: int) -> None:
-    _UINT32.pack_into(batch, position + _CRC_AT, crc32c(memoryview(batch)[position + _ATTRIBUTES_AT : end]))
+    _UINT32.pack_into(batch, position + _CRC_AT, crc32c(memoryview(batch)[position + ATTRIBUTES_AT : end]))
 
 
 def _end(batch: bytearray | memoryview, position: int) -> int:
@@ -430,9 +430,9 @@ def stamp_producer(
 ) -> None:
     """Write a producer's identity and the first sequence into a batch, with a new CRC."""
     _PRODUCER.pack_into(batch, _PRODUCER_AT, producer_id, producer_epoch, base_sequence)
-    (attributes,) = _ATTRIBUTES.unpack_from(batch, _ATTRIBUTES_AT)
+    (attributes,) = _ATTRIBUTES.unpack_from(batch, ATTRIBUTES_AT)
     attributes = attributes | TRANSACTIONAL_BIT if transactional else attributes & ~TRANSACTIONAL_BIT
-    _ATTRIBUTES.pack_into(batch, _ATTRIBUTES_AT, attributes)
+    _ATTRIBUTES.pack_into(batch, ATTRIBUTES_AT, attributes)
     _set_crc(batch, 0, _end(batch, 0))
 
 
@@ -448,8 +448,8 @@ def stamp_timestamps(
     buf: bytearray | memoryview, position: int, timestamp_type: TimestampType, max_timestamp: int
 ) -> None:
     """Write timestamp type and largest timestamp (ms) into the batch at ``position``, with a new CRC."""
-    (attributes,) = _ATTRIBUTES.unpack_from(buf, position + _ATTRIBUTES_AT)
+    (attributes,) = _ATTRIBUTES.unpack_from(buf, position + ATTRIBUTES_AT)
     attributes = attributes | TIMESTAMP_TYPE_BIT if timestamp_type else attributes & ~TIMESTAMP_TYPE_BIT
-    _ATTRIBUTES.pack_into(buf, position + _ATTRIBUTES_AT, attributes)
+    _ATTRIBUTES.pack_into(buf, position + ATTRIBUTES_AT, attributes)
     _TIMESTAMP.pack_into(buf, position + _MAX_TIMESTAMP_AT, max_timestamp)
     _set_crc(buf, position, _end(buf, position))

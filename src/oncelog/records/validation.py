@@ -13,21 +13,22 @@ from typing import NamedTuple
 from oncelog.errors import Error
 from oncelog.records import _pure
 from oncelog.records.batch import (
+    ATTRIBUTES_AT,
     CODEC_MASK,
+    CONTROL_BIT,
     HEADER_SIZE_BYTES,
     LOG_OVERHEAD_BYTES,
     MAGIC,
     TIMESTAMP_TYPE_BIT,
     BatchHeader,
+    TimestampType,
     header_bytes,
     read_header,
     record_area,
     stamp_timestamps,
-    verify_crc,
 )
-from oncelog.records.batch import TimestampType as TimestampType
 from oncelog.records.compression import DEFAULT_LIMIT_BYTES, Compression, compress
-from oncelog.records.crc import Buffer
+from oncelog.records.crc import Buffer, crc32c
 from oncelog.records.errors import CorruptBatch
 from oncelog.records.native import RecordArea, decode, walk
 from oncelog.types import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP
@@ -38,6 +39,7 @@ _MAX_INT = 2**31 - 1
 _START = Struct(">qi4xb")
 _START_SIZE_BYTES = 17
 _MIN_BATCH_LENGTH = 14
+_LAST_CODEC = int(max(Compression))
 
 
 class ValidatedBatch(NamedTuple):
@@ -83,10 +85,9 @@ def validate_append(
     another codec is packed anew. The largest timestamp is recomputed (CreateTime) or becomes ``now_ms``
     (LogAppendTime). Record offsets that are not 0, 1, 2, ... are numbered anew. One refused record refuses the batch.
     """
-    refusal = _check_envelope(batch, max_message_bytes)
-    if refusal is not None:
-        return refusal
-    header = read_header(batch)
+    header = _read_envelope(batch, max_message_bytes)
+    if isinstance(header, InvalidBatch):
+        return header
     refusal = _check_header(header)
     if refusal is not None:
         return refusal
@@ -127,8 +128,20 @@ def _too_large(size_bytes: int, max_message_bytes: int) -> InvalidBatch:
     return InvalidBatch(Error.MESSAGE_TOO_LARGE, message, [])
 
 
-def _check_envelope(batch: Buffer, max_message_bytes: int) -> InvalidBatch | None:
-    """That the bytes are exactly one batch of format 2 with base offset 0, not too large, and as the client sent it."""
+def _read_envelope(batch: Buffer, max_message_bytes: int) -> BatchHeader | InvalidBatch:
+    """The header, if the bytes are exactly one batch of format 2 with base offset 0, not too large and unchanged."""
+    size_bytes = len(batch)
+    if HEADER_SIZE_BYTES <= size_bytes <= max_message_bytes:
+        base_offset, length, magic = _START.unpack_from(batch)
+        if magic == MAGIC and base_offset == 0 and length + LOG_OVERHEAD_BYTES == size_bytes:
+            header = read_header(batch)
+            if header.crc == crc32c(memoryview(batch)[ATTRIBUTES_AT:]):
+                return header
+    return _refused_envelope(batch, max_message_bytes)
+
+
+def _refused_envelope(batch: Buffer, max_message_bytes: int) -> InvalidBatch:
+    """What is wrong with the batch as a whole; the first in Kafka's order."""
     if len(batch) < _START_SIZE_BYTES:
         return InvalidBatch(
             Error.INVALID_RECORD, "a Produce needs exactly one record batch per partition, got none", []
@@ -151,15 +164,13 @@ def _check_envelope(batch: Buffer, max_message_bytes: int) -> InvalidBatch | Non
         return InvalidBatch(Error.INVALID_RECORD, message, [])
     if size_bytes > max_message_bytes:
         return _too_large(size_bytes, max_message_bytes)
-    if size_bytes < HEADER_SIZE_BYTES or not verify_crc(batch):
-        return InvalidBatch(Error.CORRUPT_MESSAGE, "the CRC of the batch differs from that of its bytes", [])
-    return None
+    return InvalidBatch(Error.CORRUPT_MESSAGE, "the CRC of the batch differs from that of its bytes", [])
 
 
 def _check_header(header: BatchHeader) -> InvalidBatch | None:
     """What a client may say in a header."""
     code = header.attributes & CODEC_MASK
-    if code > Compression.ZSTD:
+    if code > _LAST_CODEC:
         return InvalidBatch(Error.UNSUPPORTED_COMPRESSION_TYPE, f"no codec has the number {code}", [])
     count = header.records_count
     if count <= 0:
@@ -167,9 +178,9 @@ def _check_header(header: BatchHeader) -> InvalidBatch | None:
     if header.last_offset_delta + 1 != count:
         message = f"the batch claims {count} records but its last offset delta is {header.last_offset_delta}"
         return InvalidBatch(Error.INVALID_RECORD, message, [])
-    if header.is_control:
+    if header.attributes & CONTROL_BIT:
         return InvalidBatch(Error.INVALID_RECORD, "clients may not write control records", [])
-    if header.has_producer_id and header.base_sequence < 0:
+    if header.producer_id >= 0 and header.base_sequence < 0:
         message = f"producer id {header.producer_id} needs a sequence from 0 up, got {header.base_sequence}"
         return InvalidBatch(Error.INVALID_RECORD, message, [])
     return None

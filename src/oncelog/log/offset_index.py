@@ -79,8 +79,10 @@ class OffsetIndex:
 
         :raises CorruptLogError: the entries do not rise, or point past the log's end.
         """
+        if len(data) % ENTRY_SIZE_BYTES:
+            raise CorruptLogError(f"the offset index {path} ends inside an entry")
         index = cls(base_offset)
-        offsets, positions = unpack_columns(_COLUMNS, data[: len(data) - len(data) % ENTRY_SIZE_BYTES])
+        offsets, positions = unpack_columns(_COLUMNS, data)
         while positions and not positions[-1]:
             offsets.pop()
             positions.pop()

@@ -32,10 +32,10 @@ from oncelog.log.segment import Segment
 from oncelog.log.segment_list import SegmentList
 from oncelog.log.transaction_index import AbortedTxn
 from oncelog.ports import Buffer, Disk, File
-from oncelog.records.batch import BatchHeader, read_header
+from oncelog.records.batch import BatchHeader, TimestampType, read_header
 from oncelog.records.compression import Compression
 from oncelog.records.control import encode_end_txn_marker
-from oncelog.records.validation import InvalidBatch, TimestampType, validate_append
+from oncelog.records.validation import InvalidBatch, validate_append
 from oncelog.types import ProducerStamp, TopicPartition
 
 __all__ = [
@@ -444,7 +444,7 @@ class PartitionLog:
     @property
     def has_unflushed_segments(self) -> bool:
         """Whether a closed segment is not on stable storage yet."""
-        return self.flushed_offset < self._bases[-1]
+        return self.flushed_offset < self._segments.active.base_offset
 
     def begin_flush(self) -> FlushTicket | None:
         """What to sync so that all that is appended by now is safe; None where it is.

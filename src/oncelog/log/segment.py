@@ -173,6 +173,8 @@ class Segment:
             time_data = self._disk.read(time_path) if self._disk.exists(time_path) else b""
             offsets = OffsetIndex.decode(self.base_offset, offset_data, self.size_bytes, offset_path)
             times = TimeIndex.decode(self.base_offset, time_data, time_path)
+            if self.size_bytes and not times and self._first_has_timestamp():
+                raise CorruptLogError(f"the time index {time_path} is empty but the segment is not")
         except CorruptLogError as error:
             logger.warning("%s; it is made anew", error)
             return self._index_headers()
@@ -181,6 +183,9 @@ class Segment:
         self._written[1] = len(times) if len(times) * TIME_ENTRY_SIZE_BYTES == len(time_data) else None
         self.max_timestamp, self.offset_of_max_timestamp = times.last_timestamp, times.last_offset
         return offsets, times
+
+    def _first_has_timestamp(self) -> bool:
+        return any(header.max_timestamp >= 0 for _, header in self.scan(0, 1))
 
     def _index_headers(self, interval_bytes: int = 4096) -> tuple[OffsetIndex, TimeIndex]:
         transactions, written = self._transaction_index, self._written[2]

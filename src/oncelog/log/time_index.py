@@ -71,8 +71,10 @@ class TimeIndex:
 
         :raises CorruptLogError: the entries do not rise.
         """
+        if len(data) % ENTRY_SIZE_BYTES:
+            raise CorruptLogError(f"the time index {path} ends inside an entry")
         index = cls(base_offset)
-        timestamps, offsets = unpack_columns(_COLUMNS, data[: len(data) - len(data) % ENTRY_SIZE_BYTES])
+        timestamps, offsets = unpack_columns(_COLUMNS, data)
         while timestamps and not timestamps[-1] and not offsets[-1]:
             timestamps.pop()
             offsets.pop()

@@ -1,0 +1,123 @@
+"""A disk that refuses: nothing is applied, nothing is promised; the state stays usable or the log says it is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from oncelog.config import TopicConfig
+from oncelog.errors import Error, StorageError
+from oncelog.log.partition_log import PartitionLog
+from oncelog.testing.faulty_disk import FaultyDisk
+from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, fill, flush, headers, marker, open_log
+
+
+def test_a_full_disk_refuses_the_append_and_changes_nothing(log: PartitionLog, disk: FaultyDisk) -> None:
+    append(log, batch(pid=1, seq=0, txn=True))
+    disk.free_bytes = 20
+    before = (log.log_end_offset, log.size_bytes, repr(log.active_producers()), log.last_stable_offset)
+    refused = append(log, batch(pid=1, seq=1, txn=True))
+    assert refused.error is Error.KAFKA_STORAGE_ERROR
+    assert "No space left" in refused.message
+    assert marker(log, 1).error is Error.KAFKA_STORAGE_ERROR
+    assert (log.log_end_offset, log.size_bytes, repr(log.active_producers()), log.last_stable_offset) == before
+    assert log.failed is None
+    disk.free_bytes = None
+    assert append(log, batch(pid=1, seq=1, txn=True)).base_offset == 1
+    assert marker(log, 1).base_offset == 2
+
+
+def test_a_write_that_could_not_be_undone_stops_the_log_until_it_is_recovered(disk: FaultyDisk) -> None:
+    log = open_log(disk)
+    fill(log, 3)
+    disk.torn_appends = 1
+    assert append(log, batch()).error is Error.KAFKA_STORAGE_ERROR
+    assert log.failed is not None
+    assert append(log, batch()).error is Error.KAFKA_STORAGE_ERROR
+    assert marker(log, 1).error is Error.KAFKA_STORAGE_ERROR
+    log.close()
+    log = open_log(disk)
+    assert len(headers(log)) == 3
+    assert append(log, batch()).base_offset == 3
+
+
+def test_after_a_failed_sync_every_append_is_refused(log: PartitionLog, disk: FaultyDisk) -> None:
+    fill(log, 1)
+    disk.failing_syncs = 1
+    ticket = log.begin_flush()
+    assert ticket is not None
+    with pytest.raises(StorageError) as failure:
+        ticket.files[0].sync()
+    log.fail(str(failure.value))
+    refused = append(log, batch())
+    assert refused.error is Error.KAFKA_STORAGE_ERROR
+    assert "Input/output error" in refused.message
+    assert log.flushed_offset == 0
+
+
+@pytest.mark.parametrize("free", range(0, 200, 8))
+def test_a_roll_that_fails_half_way_can_be_done_again(disk: FaultyDisk, free: int) -> None:
+    config = TopicConfig(segment_bytes=1 << 20, index_interval_bytes=0)
+    log = open_log(disk, config=config)
+    for number in range(8):
+        append(log, batch(pid=1, seq=number, size=130_000))
+    disk.free_bytes = free
+    append(log, batch(pid=1, seq=8, size=130_000))
+    disk.free_bytes = None
+    assert append(log, batch(pid=1, seq=8, size=130_000)).error is Error.NONE
+    assert append(log, batch(pid=1, seq=9, size=130_000)).error is Error.NONE
+    expected = headers(log)
+    assert [header.base_sequence for header in expected] == list(range(10))
+    log.close()
+    assert headers(open_log(disk, clean=True, config=config)) == expected
+
+
+def test_a_deleted_log_refuses_appends(log: PartitionLog, disk: FaultyDisk) -> None:
+    fill(log, 1)
+    assert log.delete("token") == "t-0.token-delete"
+    assert not disk.exists(FOLDER)
+    assert disk.list("t-0.token-delete")
+    assert append(log, batch()).error is Error.KAFKA_STORAGE_ERROR
+
+
+# --- flushing ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_flush_covers_what_was_appended_when_it_began(log: PartitionLog) -> None:
+    fill(log, 2)
+    ticket = log.begin_flush()
+    assert ticket is not None
+    assert ticket.end_offset == 2
+    fill(log, 1)
+    log.flushed(ticket)
+    assert (log.flushed_offset, log.recovery_point) == (2, 2)
+    assert flush(log) is not None
+    assert log.begin_flush() is None
+
+
+def test_a_log_where_nothing_is_new_needs_no_flush(log: PartitionLog) -> None:
+    assert log.begin_flush() is None
+
+
+def test_a_flush_syncs_the_segment_that_was_rolled_with_its_indexes_and_snapshot(log: PartitionLog) -> None:
+    append(log, batch(pid=1, seq=0))
+    log.roll(NOW_MS)
+    append(log, batch(pid=1, seq=1))
+    ticket = log.begin_flush()
+    assert ticket is not None
+    names = {file.path.removeprefix(f"{FOLDER}/").lstrip("0") for file in ticket.files}
+    assert names == {".log", ".index", ".timeindex", "1.log", "1.snapshot"}
+    assert ticket.folders == (FOLDER,)
+    log.flushed(ticket)
+    append(log, batch())
+    ticket = log.begin_flush()
+    assert ticket is not None
+    assert [file.path for file in ticket.files] == [f"{FOLDER}/00000000000000000001.log"]
+    assert ticket.folders == ()
+
+
+def test_index_files_may_be_brought_up_to_date_at_any_time(disk: FaultyDisk) -> None:
+    log = open_log(disk, config=TopicConfig(index_interval_bytes=0))
+    for total in (3, 6):
+        fill(log, 3)
+        log.write_indexes()
+        assert disk.size(f"{FOLDER}/00000000000000000000.index") == 8 * (total - 1)

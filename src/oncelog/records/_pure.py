@@ -34,6 +34,8 @@ class _Malformed(Exception):
 
 def _varint(data: bytes, position: int, end: int) -> tuple[int, int]:
     """A 32-bit varint and the position after it; reads nothing from ``end`` on."""
+    if position < end and (byte := data[position]) < 0x80:
+        return byte >> 1 ^ -(byte & 1), position + 1
     value = shift = 0
     while shift < 35:
         if position >= end:
@@ -50,6 +52,8 @@ def _varint(data: bytes, position: int, end: int) -> tuple[int, int]:
 
 def _varlong(data: bytes, position: int, end: int) -> tuple[int, int]:
     """A 64-bit varint and the position after it; reads nothing from ``end`` on."""
+    if position < end and (byte := data[position]) < 0x80:
+        return byte >> 1 ^ -(byte & 1), position + 1
     value = shift = 0
     while shift < 70:
         if position >= end:

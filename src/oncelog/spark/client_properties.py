@@ -6,6 +6,8 @@ listed here and that the client does not act on is accepted, as the Java client 
 
 from __future__ import annotations
 
+from oncelog.client.core.config import ClientConfig, known_properties
+
 _CONNECTION = """
 bootstrap.servers client.dns.lookup client.id client.rack connections.max.idle.ms default.api.timeout.ms
 enable.metrics.push metadata.max.age.ms metadata.recovery.rebootstrap.trigger.ms metadata.recovery.strategy
@@ -27,8 +29,11 @@ sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer sasl.oauthbe
 sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name sasl.oauthbearer.token.endpoint.url
 """
 
+_OWN = " ".join(known_properties(ClientConfig))
+"""Names of our client that Java's does not have, such as ``ssl.cafile``."""
+
 CONSUMER_PROPERTIES = frozenset(
-    f"""{_CONNECTION}
+    f"""{_CONNECTION} {_OWN}
     allow.auto.create.topics check.crcs exclude.internal.topics fetch.max.bytes fetch.max.wait.ms fetch.min.bytes
     group.id group.instance.id heartbeat.interval.ms isolation.level max.partition.fetch.bytes max.poll.interval.ms
     max.poll.records partition.assignment.strategy session.timeout.ms
@@ -36,7 +41,7 @@ CONSUMER_PROPERTIES = frozenset(
 )
 
 PRODUCER_PROPERTIES = frozenset(
-    f"""{_CONNECTION}
+    f"""{_CONNECTION} {_OWN}
     acks batch.size buffer.memory compression.gzip.level compression.lz4.level compression.type
     compression.zstd.level delivery.timeout.ms enable.idempotence linger.ms max.block.ms
     max.in.flight.requests.per.connection max.request.size metadata.max.idle.ms retries transaction.timeout.ms

@@ -34,8 +34,8 @@ class Step(Enum):
     COMMITTED = "committed"
 
 
-Observer = Callable[[Step], None]
-"""Told when a step has been reached; used to show progress and to inject crashes."""
+Observer = Callable[[Step, int | None], None]
+"""Told when a step of a batch has been reached; used to show progress and to inject crashes."""
 
 
 class PartitionBatch(NamedTuple):
@@ -192,11 +192,11 @@ def commit_batch(
 
     Whatever raises before EndTxn is followed by an abort, so that readers need not wait for the timeout.
     """
-    observe(Step.STARTED)
+    observe(Step.STARTED, write.batch_id)
     engine.init_producer_id()
-    observe(Step.FENCED)
+    observe(Step.FENCED, write.batch_id)
     verdict = decide(write, engine.committed_offsets() if write.batch_id is not None else {})
-    observe(Step.MARKER_READ)
+    observe(Step.MARKER_READ, write.batch_id)
     if verdict.warning:
         warn(verdict.warning)
     if verdict.outcome is Outcome.SKIPPED:
@@ -205,16 +205,16 @@ def commit_batch(
         return verdict.outcome
     try:
         engine.produce(_observed(write, observe))
-        observe(Step.PRODUCED)
+        observe(Step.PRODUCED, write.batch_id)
         if write.batch_id is not None:
             marker = Marker(write.query_id, write.batch_id, write.rows)
             engine.add_offset(verdict.marker_partition, write.batch_id, marker.encode())
-        observe(Step.MARKER_ADDED)
+        observe(Step.MARKER_ADDED, write.batch_id)
     except OncelogError as error:
         _abort(engine, error)
         raise
     engine.end(commit=True)
-    observe(Step.COMMITTED)
+    observe(Step.COMMITTED, write.batch_id)
     return verdict.outcome
 
 
@@ -222,7 +222,7 @@ def _observed(write: BatchWrite, observe: Observer) -> Iterator[PartitionBatch]:
     for number, batch in enumerate(write.batches, start=1):
         yield batch
         if number == (write.count + 1) // 2:
-            observe(Step.HALF_PRODUCED)
+            observe(Step.HALF_PRODUCED, write.batch_id)
 
 
 def _abort(engine: TransactionEngine, cause: OncelogError) -> None:

@@ -90,7 +90,7 @@ def batch_write(batch_id: int | None, *, rows: int | None = None, topic: str = "
 
 
 def run(broker: ModelBroker, write: BatchWrite, *, crash: Step | None = None, fail: str = "") -> Outcome:
-    def observe(step: Step) -> None:
+    def observe(step: Step, batch_id: int | None) -> None:
         if step is crash:
             raise Crash
 
@@ -123,7 +123,7 @@ def test_failed_abort_is_told_with_the_first_error() -> None:
     broker = ModelBroker()
     engine = ModelEngine(broker, fail="add")
 
-    def observe(step: Step) -> None:
+    def observe(step: Step, batch_id: int | None) -> None:
         if step is Step.PRODUCED:
             broker.epoch += 1
 
@@ -135,7 +135,7 @@ def test_failed_abort_is_told_with_the_first_error() -> None:
 def test_unknown_outcome_of_the_commit_raises_without_an_abort() -> None:
     engine = ModelEngine(ModelBroker(), fail="commit")
     with pytest.raises(KafkaError, match="commit"):
-        commit_batch(batch_write(0), engine, lambda step: None, lambda text: None)
+        commit_batch(batch_write(0), engine, lambda step, batch_id: None, lambda text: None)
     assert "abort" not in engine.calls
 
 
@@ -143,7 +143,7 @@ def test_unknown_outcome_of_the_commit_raises_without_an_abort() -> None:
 def test_zombie_overtaken_by_a_new_run_writes_nothing(step: Step) -> None:
     broker = ModelBroker()
 
-    def observe(reached: Step) -> None:
+    def observe(reached: Step, batch_id: int | None) -> None:
         if reached is step:
             assert run(broker, batch_write(0)) is Outcome.WRITTEN
 
@@ -161,7 +161,7 @@ def test_zombie_that_fences_the_new_run_finds_its_marker_or_writes_in_its_place(
 
 def test_marker_is_read_only_under_the_fence() -> None:
     engine = ModelEngine(ModelBroker())
-    commit_batch(batch_write(0), engine, lambda step: None, lambda text: None)
+    commit_batch(batch_write(0), engine, lambda step, batch_id: None, lambda text: None)
     assert engine.calls == ["init", "offsets", *["produce"] * 4, "add", "commit"]
 
 

@@ -1,0 +1,358 @@
+"""A Kafka cluster for Spark's workers: metadata, offsets, raw fetches; blocking, on one background event loop.
+
+Implements :class:`oncelog.spark.cluster.Cluster` on the client's network. Nothing here keeps data: fetched bytes go
+to the caller undecoded, so that they become Arrow without an object for each record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from oncelog.client.aio.network import Network
+from oncelog.client.core.backoff import backoff_ms
+from oncelog.client.core.config import ClientConfig
+from oncelog.client.core.coordinator import CoordinatorFinder, CoordinatorType
+from oncelog.client.core.errors import KafkaTimeoutError, error_for, error_of
+from oncelog.client.core.read_committed import filter_batches
+from oncelog.client.core.wire import (
+    FETCH,
+    LIST_OFFSETS,
+    METADATA,
+    NO_LIMIT,
+    OFFSET_COMMIT,
+    Answer,
+    Api,
+    Build,
+    Failure,
+)
+from oncelog.errors import Error, KafkaError
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from oncelog.protocol.generated.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
+from oncelog.protocol.generated.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from oncelog.records.arrow import StoredBatch
+from oncelog.records.batch import iter_headers
+from oncelog.spark.cluster import Fetched
+from oncelog.spark.kafka_transaction import KafkaTransaction
+from oncelog.types import IsolationLevel, TopicPartition
+
+T = TypeVar("T")
+
+PATIENCE_S = 60.0
+"""How long a call repeats what may be repeated, a broker that restarts included; Kafka's default.api.timeout.ms."""
+FETCH_BYTES = 4 << 20
+_MAX_WAIT_MS = 500
+_FETCH_BY_NAME = 12
+"""The last version of Fetch that names topics by their names."""
+
+
+class Loop:
+    """An event loop in a daemon thread, for blocking callers."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="oncelog-spark", daemon=True).start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+class KafkaCluster:
+    """One client of a cluster. Safe to use from several threads."""
+
+    def __init__(self, config: ClientConfig, *, fetch_bytes: int | None = None, patience_s: float = PATIENCE_S) -> None:
+        self._config = config
+        self._fetch_bytes = fetch_bytes or FETCH_BYTES
+        self._patience_s = patience_s
+        self._loop = Loop()
+        self._leaders: dict[TopicPartition, int] = {}
+        self._coordinators: dict[tuple[str, CoordinatorType], int] = {}
+        self.network: Network = self._loop.run(self._connect())
+
+    async def _connect(self) -> Network:
+        async def attempt() -> Network:
+            network = Network(self._config)
+            try:
+                await network.start()
+            except KafkaError:
+                await network.close()
+                raise
+            return network
+
+        return await self.repeat(attempt)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait for ``work`` on the client's loop."""
+        return self._loop.run(work)
+
+    async def repeat(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """The result of ``attempt``, repeated while it raises a retriable KafkaError, until the patience is over."""
+        deadline = asyncio.get_running_loop().time() + self._patience_s
+        failures = 0
+        while True:
+            try:
+                return await attempt()
+            except KafkaError as error:
+                failures += 1
+                wait_s = backoff_ms(failures, self._config.retry_backoff_ms, self._config.retry_backoff_max_ms) / 1000
+                if not error.retriable or asyncio.get_running_loop().time() + wait_s > deadline:
+                    raise
+                await asyncio.sleep(wait_s)
+
+    async def ask(self, node: int, api: Api, message: Build, *, highest: int = NO_LIMIT, channel: int = 0) -> Any:
+        """The answer and its version. Raises KafkaError where there was none."""
+        future: asyncio.Future[tuple[Any, int]] = asyncio.get_running_loop().create_future()
+
+        def answered(answer: Answer, version: int, now_ms: int) -> None:
+            if future.done():
+                return
+            if isinstance(answer, Failure):
+                future.set_exception(error_for(answer.error, answer.text))
+            else:
+                future.set_result((answer, version))
+
+        self.network.send(node, api, message, answered, highest=highest, channel=channel)
+        return await future
+
+    # --- where things are -------------------------------------------------------------------------------------------
+
+    def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
+        async def attempt() -> Mapping[str, int]:
+            return await self._metadata(topics, create=create, missing_is_error=create)
+
+        try:
+            return self.run(self.repeat(attempt))
+        except KafkaError as error:
+            if create and error.error is Error.UNKNOWN_TOPIC_OR_PARTITION:
+                return {}
+            raise
+
+    async def _metadata(self, topics: Sequence[str] | None, *, create: bool, missing_is_error: bool) -> dict[str, int]:
+        names = None if topics is None else [MetadataRequestTopic(name=topic) for topic in topics]
+
+        def build(version: int) -> MetadataRequest:
+            return MetadataRequest(topics=names, allow_auto_topic_creation=create if version >= 4 else True)
+
+        answer, _ = await self.ask(self.network.any_node(), METADATA, build)
+        for broker in answer.brokers:
+            self.network.learn(broker.node_id, broker.host, broker.port)
+        counts: dict[str, int] = {}
+        for topic in answer.topics:
+            error = error_of(topic.error_code)
+            if error is Error.UNKNOWN_TOPIC_OR_PARTITION and not missing_is_error:
+                continue
+            if error is not Error.NONE:
+                raise error_for(error, f"the topic {topic.name!r} cannot be used")
+            if topic.is_internal and topics is None:
+                continue
+            counts[topic.name] = len(topic.partitions)
+            for partition in topic.partitions:
+                self._leaders[TopicPartition(topic.name, partition.partition_index)] = partition.leader_id
+        return counts
+
+    async def leader(self, partition: TopicPartition) -> int:
+        """The node that leads a partition. Raises KafkaError where none does."""
+        if self._leaders.get(partition, -1) < 0:
+            await self._metadata([partition.topic], create=False, missing_is_error=True)
+        node = self._leaders.get(partition, -1)
+        if node < 0:
+            raise error_for(Error.LEADER_NOT_AVAILABLE, f"{partition} has no leader")
+        return node
+
+    def forget_leader(self, partition: TopicPartition) -> None:
+        """The node proved not to lead the partition any more."""
+        self._leaders.pop(partition, None)
+
+    async def coordinator(self, key: str, kind: CoordinatorType) -> int:
+        """The node that coordinates a group or a transactional id."""
+        if (key, kind) not in self._coordinators:
+            found: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+            def on_found(now_ms: int) -> None:
+                found.set_result(None)
+
+            def on_error(error: KafkaError, now_ms: int) -> None:
+                found.set_exception(error)
+
+            finder = CoordinatorFinder(
+                self.network,
+                key,
+                kind,
+                retry_backoff_ms=self._config.retry_backoff_ms,
+                retry_backoff_max_ms=self._config.retry_backoff_max_ms,
+                on_found=on_found,
+                on_error=on_error,
+            )
+            finder.look_up()
+            try:
+                await asyncio.wait_for(found, self._patience_s)
+            except TimeoutError:
+                raise KafkaTimeoutError(f"no broker coordinates the {kind.name.lower()} {key!r}") from None
+            self._coordinators[key, kind] = -1 if finder.node is None else finder.node
+        return self._coordinators[key, kind]
+
+    def forget_coordinator(self, key: str, kind: CoordinatorType) -> None:
+        self._coordinators.pop((key, kind), None)
+
+    # --- offsets ----------------------------------------------------------------------------------------------------
+
+    def list_offsets(
+        self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int]:
+        answers: dict[TopicPartition, int] = {}
+
+        async def attempt() -> None:
+            missing = [partition for partition in questions if partition not in answers]
+            by_leader: dict[int, list[TopicPartition]] = {}
+            for partition in missing:
+                by_leader.setdefault(await self.leader(partition), []).append(partition)
+            for node, partitions in by_leader.items():
+                answers.update(await self._list_offsets(node, {p: questions[p] for p in partitions}, isolation))
+
+        if questions:
+            self.run(self.repeat(attempt))
+        return answers
+
+    async def _list_offsets(
+        self, node: int, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
+    ) -> dict[TopicPartition, int]:
+        topics: dict[str, list[ListOffsetsPartition]] = {}
+        for (name, number), timestamp in questions.items():
+            asked = ListOffsetsPartition(partition_index=number, timestamp=timestamp)
+            topics.setdefault(name, []).append(asked)
+
+        def build(version: int) -> ListOffsetsRequest:
+            request = ListOffsetsRequest(
+                replica_id=-1, topics=[ListOffsetsTopic(name, partitions) for name, partitions in topics.items()]
+            )
+            if version >= 2:
+                request.isolation_level = isolation
+            return request
+
+        try:
+            answer, _ = await self.ask(node, LIST_OFFSETS, build)
+        except KafkaError:
+            for asked_for in questions:
+                self.forget_leader(asked_for)
+            raise
+        offsets: dict[TopicPartition, int] = {}
+        for topic in answer.topics:
+            for item in topic.partitions:
+                partition = TopicPartition(topic.name, item.partition_index)
+                error = error_of(item.error_code)
+                if error is not Error.NONE:
+                    self.forget_leader(partition)
+                    raise error_for(error, f"the offsets of {partition} cannot be told")
+                offsets[partition] = item.offset
+        return offsets
+
+    def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+        topics: dict[str, list[OffsetCommitRequestPartition]] = {}
+        for (topic, partition), offset in offsets.items():
+            topics.setdefault(topic, []).append(OffsetCommitRequestPartition(partition, offset))
+
+        def build(version: int) -> OffsetCommitRequest:
+            listed = [OffsetCommitRequestTopic(name=name, partitions=items) for name, items in topics.items()]
+            return OffsetCommitRequest(group_id=group, topics=listed)
+
+        async def attempt() -> None:
+            node = await self.coordinator(group, CoordinatorType.GROUP)
+            try:
+                answer, _ = await self.ask(node, OFFSET_COMMIT, build, channel=1)
+                for topic in answer.topics:
+                    for item in topic.partitions:
+                        error = error_of(item.error_code)
+                        if error is not Error.NONE:
+                            where = f"{topic.name}-{item.partition_index}"
+                            raise error_for(error, f"group {group!r} cannot store an offset of {where}")
+            except KafkaError:
+                self.forget_coordinator(group, CoordinatorType.GROUP)
+                raise
+
+        self.run(self.repeat(attempt))
+
+    # --- records ----------------------------------------------------------------------------------------------------
+
+    def fetcher(self, partition: TopicPartition, isolation: IsolationLevel) -> KafkaFetcher:
+        return KafkaFetcher(self, partition, isolation, self._fetch_bytes)
+
+    @contextmanager
+    def transaction(self, transactional_id: str, timeout_ms: int) -> Iterator[KafkaTransaction]:
+        yield KafkaTransaction(self, transactional_id, timeout_ms)
+
+
+class KafkaFetcher:
+    """Raw batches of one partition, onwards from any position."""
+
+    def __init__(
+        self, cluster: KafkaCluster, partition: TopicPartition, isolation: IsolationLevel, fetch_bytes: int
+    ) -> None:
+        self._cluster = cluster
+        self._partition = partition
+        self._isolation = isolation
+        self._fetch_bytes = fetch_bytes
+
+    def fetch(self, position: int) -> Fetched:
+        """What follows ``position``. Raises KafkaError when nothing came for the patience of the client."""
+
+        async def attempt() -> Fetched:
+            return await self._fetch(position)
+
+        return self._cluster.run(self._cluster.repeat(attempt))
+
+    async def _fetch(self, position: int) -> Fetched:
+        topic, number = self._partition
+        wanted = FetchPartition(partition=number, fetch_offset=position, partition_max_bytes=self._fetch_bytes)
+
+        def build(version: int) -> FetchRequest:
+            return FetchRequest(
+                max_wait_ms=_MAX_WAIT_MS,
+                min_bytes=1,
+                max_bytes=self._fetch_bytes,
+                isolation_level=self._isolation,
+                topics=[FetchTopic(topic=topic, partitions=[wanted])],
+            )
+
+        node = await self._cluster.leader(self._partition)
+        try:
+            answer, _ = await self._cluster.ask(node, FETCH, build, highest=_FETCH_BY_NAME)
+        except KafkaError:
+            self._cluster.forget_leader(self._partition)
+            raise
+        data = answer.responses[0].partitions[0]
+        error = error_of(data.error_code)
+        if error is Error.OFFSET_OUT_OF_RANGE:
+            return await self._behind_the_start(position)
+        if error is not Error.NONE:
+            self._cluster.forget_leader(self._partition)
+            raise error_for(error, f"{self._partition} cannot be read at offset {position}")
+        return self._visible(position, data)
+
+    def _visible(self, position: int, data: Any) -> Fetched:
+        records = data.records or b""
+        headers = list(iter_headers(records))
+        aborted = None
+        if self._isolation is IsolationLevel.READ_COMMITTED:
+            aborted = [(item.first_offset, item.producer_id) for item in data.aborted_transactions or ()]
+        kept = [StoredBatch(records, at, header) for at, header in filter_batches(records, headers, aborted)]
+        if not headers:
+            raise error_for(
+                Error.OFFSET_NOT_AVAILABLE, f"{self._partition} holds nothing at offset {position}, where it did before"
+            )
+        return Fetched(kept, headers[-1][1].next_offset, data.log_start_offset)
+
+    async def _behind_the_start(self, position: int) -> Fetched:
+        """The records were deleted since the task was planned, or the log is shorter than it was."""
+        node = await self._cluster.leader(self._partition)
+        first = (await self._cluster._list_offsets(node, {self._partition: -2}, self._isolation))[self._partition]
+        if first <= position:
+            raise KafkaError(Error.OFFSET_OUT_OF_RANGE, f"{self._partition} ends before offset {position}")
+        return Fetched((), position, first)

@@ -1,0 +1,241 @@
+"""The writers of ``format("oncelog")``: tasks encode, the driver commits.
+
+PySpark makes a writer on the driver, pickles it to the tasks, and calls ``commit()`` in a fresh worker beside the
+driver, which knows only the options and the tasks' messages. A task never contacts the broker, so running it twice
+has no effect. What happens in ``commit()``: :mod:`oncelog.spark.sink_protocol`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from oncelog.errors import ConfigError, InvariantError
+from oncelog.spark.connections import cluster_for
+from oncelog.spark.options import SinkOptions
+from oncelog.spark.rows import Encoding, SinkColumns, TaskEncoder
+from oncelog.spark.sink_protocol import BatchWrite, Observer, PartitionBatch, SinkRefused, commit_batch
+from oncelog.spark.spool import batch_folder, read_spool, remove_spool, write_spool
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_PREFIX = "oncelog-"
+
+QUERY_ID = "sql.streaming.queryId"
+BATCH_ID = "streaming.sql.batchId"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOutput(WriterCommitMessage):
+    """What one task encoded: the batches themselves or the file that holds them."""
+
+    query_id: str
+    batch_id: int | None
+    task: int
+    rows: int
+    count: int
+    size_bytes: int
+    batches: tuple[PartitionBatch, ...]
+    spool: str
+
+
+def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
+    """Checks the columns and asks the broker how many partitions there are; on the driver."""
+    columns = SinkColumns.of(schema, options.topic)
+    cluster = cluster_for(options)
+    counts = cluster.partition_counts([options.topic] if options.topic else None, create=bool(options.topic))
+    if options.topic and options.topic not in counts:
+        raise ConfigError(
+            f"Topic {options.topic!r} does not exist at {options.bootstrap_servers}, which creates none: create it"
+        )
+    return Encoding(columns, options.topic, dict(counts), options.compression, options.batch_size_bytes)
+
+
+class _TaskSide:
+    """What runs in a task; picklable."""
+
+    def __init__(self, encoding: Encoding, options: SinkOptions, run_id: str) -> None:
+        self._encoding = encoding
+        self._options = options
+        self._run_id = run_id
+
+    def write(self, rows: Iterator[pa.RecordBatch]) -> TaskOutput:
+        context = TaskContext.get()
+        if context is None:
+            raise InvariantError("a sink task runs outside a Spark task")
+        batch = context.getLocalProperty(BATCH_ID)
+        streaming = bool(context.getLocalProperty(QUERY_ID)) and batch is not None and not self._run_id
+        query_id = str(context.getLocalProperty(QUERY_ID)) if streaming else self._run_id
+        batch_id = int(str(batch)) if streaming else self._options.batch_id
+        task = context.partitionId()
+        encoder = TaskEncoder(self._encoding, seed=task + (batch_id or 0), now_ms=time.time_ns() // 1_000_000)
+        kept, spool, size_bytes, count = self._encode(encoder, rows, query_id, batch_id, context)
+        return TaskOutput(query_id, batch_id, task, encoder.rows, count, size_bytes, tuple(kept), spool)
+
+    def _encode(
+        self,
+        encoder: TaskEncoder,
+        rows: Iterator[pa.RecordBatch],
+        query_id: str,
+        batch_id: int | None,
+        context: TaskContext,
+    ) -> tuple[list[PartitionBatch], str, int, int]:
+        """Keep the batches for the message while they are small, else write all of them to the shared folder."""
+        options = self._options
+        kept: list[PartitionBatch] = []
+        size_bytes = count = 0
+        encoded = iter(encoder.encode(rows))
+        for batch in encoded:
+            kept.append(batch)
+            count += 1
+            size_bytes += len(batch.data)
+            if options.spool_directory and size_bytes > options.spool_threshold_bytes:
+                folder = batch_folder(options.spool_directory, query_id, batch_id)
+                path = folder / f"{context.partitionId()}-{context.taskAttemptId()}-{uuid.uuid4().hex}.batches"
+                counted = _Counted(kept, encoded)
+                write_spool(path, counted)
+                return [], str(path), counted.size_bytes, counted.count
+            if not options.spool_directory and size_bytes > options.max_batch_bytes:
+                raise _too_large(size_bytes, options)
+        return kept, "", size_bytes, count
+
+
+class _Counted:
+    """Batches counted while they pass."""
+
+    def __init__(self, kept: Sequence[PartitionBatch], more: Iterator[PartitionBatch]) -> None:
+        self._kept = kept
+        self._more = more
+        self.count = 0
+        self.size_bytes = 0
+
+    def __iter__(self) -> Iterator[PartitionBatch]:
+        for source in (self._kept, self._more):
+            for batch in source:
+                self.count += 1
+                self.size_bytes += len(batch.data)
+                yield batch
+
+
+def _too_large(size_bytes: int, options: SinkOptions) -> SinkRefused:
+    return SinkRefused(
+        f"The batch holds {size_bytes} bytes encoded, and more than maxBatchBytes ({options.max_batch_bytes}) may not "
+        "travel through the driver: read less at a time (maxOffsetsPerTrigger on the source), or set spoolDirectory to "
+        "a folder that the driver and all executors share"
+    )
+
+
+def commit_outputs(
+    messages: Sequence[WriterCommitMessage | None],
+    options: SinkOptions,
+    *,
+    query_id: str,
+    batch_id: int | None,
+    follows_marker: bool,
+    observe: Observer,
+) -> None:
+    """Write what the tasks encoded as one transaction; on the driver. Raises OncelogError where it may not be in."""
+    outputs = sorted(_outputs(messages), key=lambda output: output.task)
+    through_driver = sum(output.size_bytes for output in outputs if not output.spool)
+    if through_driver > options.max_batch_bytes:
+        raise _too_large(through_driver, options)
+
+    def batches() -> Iterator[PartitionBatch]:
+        for output in outputs:
+            yield from read_spool(Path(output.spool)) if output.spool else output.batches
+
+    write = BatchWrite(
+        query_id=query_id,
+        batch_id=batch_id,
+        follows_marker=follows_marker,
+        topic=options.topic,
+        rows=sum(output.rows for output in outputs),
+        count=sum(output.count for output in outputs),
+        batches=batches(),
+    )
+    transactional_id = _transactional_id(options, query_id)
+    with cluster_for(options).transaction(transactional_id, options.transaction_timeout_ms) as engine:
+        commit_batch(write, engine, observe, logger.warning)
+    if options.spool_directory:
+        remove_spool(batch_folder(options.spool_directory, query_id, batch_id))
+
+
+def _transactional_id(options: SinkOptions, query_id: str) -> str:
+    """Also the group of the marker. A batch write with an id is named by the prefix alone."""
+    if options.batch_id is not None:
+        return options.transactional_id_prefix
+    return f"{options.transactional_id_prefix or DEFAULT_PREFIX}{query_id}"
+
+
+def _outputs(messages: Sequence[WriterCommitMessage | None]) -> list[TaskOutput]:
+    outputs = [message for message in messages if isinstance(message, TaskOutput)]
+    if len(outputs) != len(messages):
+        raise InvariantError(f"{len(messages) - len(outputs)} of {len(messages)} tasks sent no message to commit()")
+    return outputs
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    """Micro-batches of a query in Append or Complete mode."""
+
+    def __init__(self, schema: StructType, options: SinkOptions, observe: Observer) -> None:
+        self._options = options
+        self._observe = observe
+        self._tasks = _TaskSide(encoding_for(schema, options), options, run_id="")
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        return self._tasks.write(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        outputs = _outputs(messages)
+        ids = {(output.query_id, output.batch_id) for output in outputs}
+        if len(ids) != 1 or next(iter(ids))[1] != batchId:
+            raise InvariantError(
+                f"tasks of {sorted(ids, key=str)} sent their messages to the commit of batch {batchId}"
+            )
+        commit_outputs(
+            messages,
+            self._options,
+            query_id=outputs[0].query_id,
+            batch_id=batchId,
+            follows_marker=True,
+            observe=self._observe,
+        )
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        """Nothing: Spark calls this also after a commit whose outcome is unknown; the next run settles it."""
+
+
+class BatchWriter(DataSourceArrowWriter):
+    """``df.write``: atomic; idempotent with the options ``transactionalIdPrefix`` and ``batchId``."""
+
+    def __init__(self, schema: StructType, options: SinkOptions, observe: Observer) -> None:
+        self._options = options
+        self._observe = observe
+        name = options.transactional_id_prefix if options.batch_id is not None else uuid.uuid4().hex
+        self._run_id = name
+        self._tasks = _TaskSide(encoding_for(schema, options), options, run_id=name)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        return self._tasks.write(iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        commit_outputs(
+            messages,
+            self._options,
+            query_id=self._run_id,
+            batch_id=self._options.batch_id,
+            follows_marker=False,
+            observe=self._observe,
+        )
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Nothing: a failed write has nothing visible, and its transaction is aborted already or by its timeout."""

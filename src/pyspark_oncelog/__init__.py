@@ -1,0 +1,5 @@
+"""Lets Spark find ``format("oncelog")`` by itself: PySpark looks in every package named ``pyspark_*`` for this class."""
+
+from oncelog.spark.source import OncelogDataSource as DefaultSource
+
+__all__ = ["DefaultSource"]

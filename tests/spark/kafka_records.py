@@ -1,0 +1,116 @@
+"""Records written and read by a client that is not ours (confluent-kafka)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+
+class Seen(NamedTuple):
+    """A record as another client reads it."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: list[tuple[str, bytes | None]]
+
+
+def create_topic(bootstrap_servers: str, name: str, partitions: int = 1, **config: str) -> str:
+    """Create a topic and return when it can be written: its leaders are known."""
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    properties = {key.replace("_", "."): value for key, value in config.items()}
+    topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=properties)
+    admin.create_topics([topic])[name].result(30)
+    deadline = time.monotonic() + 30
+    while True:
+        known = admin.list_topics(name, timeout=10).topics[name].partitions
+        if len(known) == partitions and all(partition.leader >= 0 for partition in known.values()):
+            return name
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"topic {name} has no leaders")
+
+
+def produce(bootstrap_servers: str, topic: str, values: Iterable[bytes], *, partition: int = -1) -> None:
+    """Records keyed by their value's part before ``:``."""
+    producer = Producer({"bootstrap.servers": bootstrap_servers, "partitioner": "murmur2_random"})
+    for value in values:
+        producer.produce(topic, value, key=value.split(b":")[0], partition=partition)
+        producer.poll(0)
+    assert producer.flush(30) == 0
+
+
+def produce_transaction(bootstrap_servers: str, topic: str, values: Iterable[bytes], *, commit: bool) -> None:
+    producer = Producer({"bootstrap.servers": bootstrap_servers, "transactional.id": f"{topic}-writer"})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    for value in values:
+        producer.produce(topic, value, key=value.split(b":")[0], partition=0)
+    assert producer.flush(30) == 0
+    if commit:
+        producer.commit_transaction(30)
+    else:
+        producer.abort_transaction(30)
+
+
+def committed(bootstrap_servers: str, topic: str, *, isolation: str = "read_committed") -> list[Seen]:
+    """Every record that a reader sees now, in order of partition and offset."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap_servers,
+            "group.id": f"{topic}-reader",
+            "isolation.level": isolation,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+        }
+    )
+    try:
+        partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
+        consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
+        return sorted(_until_the_ends(consumer, len(partitions)), key=lambda seen: (seen.partition, seen.offset))
+    finally:
+        consumer.close()
+
+
+def _until_the_ends(consumer: Consumer, partitions: int) -> list[Seen]:
+    seen: list[Seen] = []
+    ended: set[int] = set()
+    deadline = time.monotonic() + 60
+    while len(ended) < partitions:
+        if time.monotonic() > deadline:
+            raise TimeoutError("the end of the topic was not reached")
+        message = consumer.poll(1)
+        if message is None:
+            continue
+        error = message.error()
+        if error is None:
+            headers = message.headers() or []
+            seen.append(
+                Seen(message.topic(), message.partition(), message.offset(), message.key(), message.value(), headers)
+            )
+        elif error.code() == KafkaError._PARTITION_EOF:
+            ended.add(message.partition())
+        else:
+            raise KafkaException(error)
+    return seen
+
+
+def values(records: Iterable[Seen]) -> list[bytes]:
+    return [record.value or b"" for record in records]
+
+
+def markers(bootstrap_servers: str, group: str, topic: str) -> dict[str, object]:
+    """The sink's marker, as any client of the group sees it."""
+    consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": group})
+    try:
+        offset = consumer.committed([TopicPartition(topic, 0)], timeout=30)[0]
+        return json.loads(offset.metadata) if offset.metadata else {}
+    finally:
+        consumer.close()

@@ -1,0 +1,194 @@
+"""The streaming reader against a cluster in memory: admission control, AvailableNow, new partitions, loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
+
+from oncelog.errors import ConfigError
+from oncelog.spark.cluster import PartitionFetcher
+from oncelog.spark.offsets import DataLoss
+from oncelog.spark.options import EARLIEST, LATEST, parse_source_options
+from oncelog.spark.reading import RangePartition
+from oncelog.spark.sink_protocol import TransactionEngine
+from oncelog.spark.stream import LATEST_KEPT_S, PARTITIONS_KEPT_S, StreamReader
+from oncelog.types import IsolationLevel, TopicPartition
+
+
+class FakeCluster:
+    """First offset and end of each partition."""
+
+    def __init__(self, **ends: list[int]) -> None:
+        self.first = {TopicPartition(t, n): 0 for t, counts in ends.items() for n in range(len(counts))}
+        self.end = {TopicPartition(t, n): end for t, counts in ends.items() for n, end in enumerate(counts)}
+        self.questions = 0
+        self.committed: dict[str, Mapping[TopicPartition, int]] = {}
+
+    def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
+        counts: dict[str, int] = {}
+        for topic, _ in self.end:
+            counts[topic] = counts.get(topic, 0) + 1
+        return {topic: count for topic, count in counts.items() if topics is None or topic in topics}
+
+    def list_offsets(
+        self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int]:
+        self.questions += 1
+        return {p: {EARLIEST: self.first, LATEST: self.end}.get(q, {p: q})[p] for p, q in questions.items()}
+
+    def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+        self.committed[group] = offsets
+
+    def fetcher(self, partition: TopicPartition, isolation: IsolationLevel) -> PartitionFetcher:
+        raise AssertionError("planning reads nothing")
+
+    def transaction(self, transactional_id: str, timeout_ms: int) -> AbstractContextManager[TransactionEngine]:
+        raise AssertionError("reading writes nothing")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.s = 1000.0
+
+    def __call__(self) -> float:
+        return self.s
+
+    def pass_caches(self) -> None:
+        self.s += max(LATEST_KEPT_S, PARTITIONS_KEPT_S) + 1
+
+
+def reader(cluster: FakeCluster, **options: str) -> tuple[StreamReader, Clock]:
+    base = {"kafka.bootstrap.servers": "h:1", "subscribe": "a"}
+    if "subscribePattern" in options:
+        del base["subscribe"]
+    clock = Clock()
+    return StreamReader(parse_source_options(base | options, streaming=True), lambda _: cluster, clock), clock
+
+
+def ranges(parts: Sequence[object]) -> list[tuple[int, int, int]]:
+    found = [part.range for part in parts if isinstance(part, RangePartition)]
+    return [(item.partition.partition, item.start, item.end) for item in found]
+
+
+def test_query_without_checkpoint_starts_at_the_end_or_where_told() -> None:
+    cluster = FakeCluster(a=[5, 7])
+    assert reader(cluster)[0].initialOffset() == {"a": {"0": 5, "1": 7}}
+    assert reader(cluster, startingOffsets="earliest")[0].initialOffset() == {"a": {"0": 0, "1": 0}}
+    told = reader(cluster, startingOffsets='{"a": {"0": 3, "1": -1}}')[0]
+    assert told.initialOffset() == {"a": {"0": 3, "1": 7}}
+
+
+def test_batch_ends_at_the_limit_and_the_next_goes_on_from_there() -> None:
+    stream, clock = reader(FakeCluster(a=[100, 100]), maxOffsetsPerTrigger="50")
+    limit = stream.getDefaultReadLimit()
+    assert limit == ReadMaxRows(50)
+    first = stream.latestOffset({"a": {"0": 0, "1": 0}}, limit)
+    assert first == {"a": {"0": 25, "1": 25}}
+    clock.pass_caches()
+    assert stream.latestOffset(first, limit) == {"a": {"0": 50, "1": 50}}
+    assert stream.latestOffset(first, ReadAllAvailable()) == {"a": {"0": 100, "1": 100}}
+
+
+def test_too_few_records_wait_for_more_until_the_delay_is_over() -> None:
+    cluster = FakeCluster(a=[10])
+    stream, clock = reader(cluster, minOffsetsPerTrigger="100", maxTriggerDelay="60s")
+    limit, start = stream.getDefaultReadLimit(), {"a": {"0": 0}}
+    assert limit == ReadMinRows(100)
+    assert stream.latestOffset(start, limit) == start
+    clock.s += 61
+    assert stream.latestOffset(start, limit) == {"a": {"0": 10}}
+    cluster.end[TopicPartition("a", 0)] = 110
+    clock.s += 10
+    assert stream.latestOffset({"a": {"0": 10}}, limit) == {"a": {"0": 110}}
+
+
+def test_available_now_ends_at_what_was_there_when_it_began() -> None:
+    cluster = FakeCluster(a=[10])
+    stream, clock = reader(cluster, minOffsetsPerTrigger="100", maxOffsetsPerTrigger="100")
+    stream.prepareForTriggerAvailableNow()
+    cluster.end[TopicPartition("a", 0)] = 500
+    clock.pass_caches()
+    limit = stream.getDefaultReadLimit()
+    assert stream.latestOffset({"a": {"0": 0}}, limit) == {"a": {"0": 10}}
+    assert stream.latestOffset({"a": {"0": 10}}, limit) == {"a": {"0": 10}}
+
+
+def test_idle_query_does_not_ask_the_broker_each_time() -> None:
+    cluster = FakeCluster(a=[10])
+    stream, clock = reader(cluster)
+    for _ in range(50):
+        stream.latestOffset({"a": {"0": 10}}, ReadAllAvailable())
+    assert cluster.questions == 1
+    clock.pass_caches()
+    stream.latestOffset({"a": {"0": 10}}, ReadAllAvailable())
+    assert cluster.questions == 2
+
+
+def test_new_partition_is_read_from_its_beginning() -> None:
+    cluster = FakeCluster(a=[10])
+    stream, clock = reader(cluster)
+    cluster.first[TopicPartition("a", 1)], cluster.end[TopicPartition("a", 1)] = 2, 6
+    clock.pass_caches()
+    start = {"a": {"0": 10}}
+    end = stream.latestOffset(start, ReadAllAvailable())
+    assert end == {"a": {"0": 10, "1": 6}}
+    assert ranges(stream.partitions(start, end)) == [(1, 2, 6)]
+
+
+def test_new_topic_of_a_pattern_is_found() -> None:
+    cluster = FakeCluster(a1=[3])
+    stream, clock = reader(cluster, subscribePattern="a.*", startingOffsets="earliest")
+    assert stream.initialOffset() == {"a1": {"0": 0}}
+    cluster.first[TopicPartition("a2", 0)] = 0
+    cluster.end[TopicPartition("a2", 0)] = 4
+    clock.pass_caches()
+    assert stream.latestOffset({"a1": {"0": 3}}, ReadAllAvailable()) == {"a1": {"0": 3}, "a2": {"0": 4}}
+
+
+def test_tasks_are_cut_as_the_options_ask() -> None:
+    stream, _ = reader(FakeCluster(a=[10]), maxRecordsPerPartition="4")
+    parts = ranges(stream.partitions({"a": {"0": 0}}, {"a": {"0": 10}}))
+    assert parts == [(0, 0, 3), (0, 3, 6), (0, 6, 10)]
+    assert stream.partitions({"a": {"0": 10}}, {"a": {"0": 10}}) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "end", "text"), [(7, 10, "begins at offset 7 and the query is at 5"), (0, 3, "ends at offset 3")]
+)
+def test_deleted_records_and_a_topic_made_anew_are_loss(first: int, end: int, text: str) -> None:
+    cluster = FakeCluster(a=[end])
+    cluster.first[TopicPartition("a", 0)] = first
+    strict, _ = reader(cluster)
+    with pytest.raises(DataLoss, match=text):
+        strict.partitions({"a": {"0": 5}}, {"a": {"0": 10}})
+    lenient, _ = reader(cluster, failOnDataLoss="false")
+    assert ranges(lenient.partitions({"a": {"0": 5}}, {"a": {"0": 10}})) == ([(0, 7, 10)] if first else [])
+
+
+def test_topic_made_anew_is_noticed_when_asking_for_the_end() -> None:
+    stream, _ = reader(FakeCluster(a=[3]))
+    with pytest.raises(DataLoss, match="a-0 ends at offset 3 and the query is at 5"):
+        stream.latestOffset({"a": {"0": 5}}, ReadAllAvailable())
+
+
+def test_topic_or_partition_that_does_not_exist_is_told_by_name() -> None:
+    with pytest.raises(ConfigError, match="Topic 'a' does not exist at h:1"):
+        reader(FakeCluster(b=[1]))[0].initialOffset()
+
+
+def test_position_is_copied_to_the_group_only_when_asked() -> None:
+    cluster = FakeCluster(a=[10])
+    reader(cluster)[0].commit({"a": {"0": 4}})
+    assert cluster.committed == {}
+    reader(cluster, commitOffsetsToGroup="g")[0].commit({"a": {"0": 4}})
+    assert cluster.committed == {"g": {TopicPartition("a", 0): 4}}
+
+
+def test_report_holds_the_end_of_the_log() -> None:
+    stream, _ = reader(FakeCluster(a=[10]))
+    assert stream.reportLatestOffset() is None
+    stream.latestOffset({"a": {"0": 4}}, ReadMaxRows(1))
+    assert stream.reportLatestOffset() == {"a": {"0": 10}}

@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 
 from oncelog.broker.apis.registry import handler_for
 from oncelog.broker.context import RequestContext
-from oncelog.config import BrokerConfig
+from oncelog.config import BrokerConfig, parse
 from oncelog.coordinator.transaction import records
-from oncelog.coordinator.transaction.states import Txn
+from oncelog.coordinator.transaction.states import LAST_CLIENT_EPOCH, Txn
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
@@ -41,6 +41,7 @@ from oncelog.protocol.generated.describe_transactions_request import DescribeTra
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
 from oncelog.protocol.messages import request_type, response_type
 from oncelog.protocol.wire import Message
 from oncelog.records.batch import decode_records, iter_headers
@@ -52,6 +53,8 @@ pytestmark = pytest.mark.kafka
 
 TOPIC = "transaction-log"
 TIMEOUT_MS = 60_000
+START_MS = 1_700_000_000_000
+"""When our side begins."""
 PARTITIONS_AT = 2 + 8 + 2 + 4 + 1
 """Where version 1 of a value holds the number of topics plus one, or 0 for null."""
 
@@ -71,6 +74,9 @@ class Side(ABC):
     def log(self, transactional_id: str) -> list[tuple[bytes, bytes | None]]:
         """The records of the id in ``__transaction_state``, oldest first."""
 
+    @abstractmethod
+    def pass_time(self, milliseconds: int) -> None: ...
+
     def state(self, transactional_id: str) -> str:
         request = DescribeTransactionsRequest([transactional_id])
         described = self.ask(ApiKey.DESCRIBE_TRANSACTIONS, 0, request).transaction_states[0]
@@ -85,9 +91,11 @@ class Side(ABC):
             time.sleep(0.01)
         raise AssertionError(f"{transactional_id} is not completed")
 
-    def init(self, transactional_id: str, expected: ProducerStamp, version: int) -> Answer:
+    def init(
+        self, transactional_id: str, expected: ProducerStamp, version: int, timeout_ms: int = TIMEOUT_MS
+    ) -> Answer:
         stamp = expected if version >= 3 else NO_PRODUCER
-        request = InitProducerIdRequest(transactional_id, TIMEOUT_MS, *stamp)
+        request = InitProducerIdRequest(transactional_id, timeout_ms, *stamp)
         response = self.ask(ApiKey.INIT_PRODUCER_ID, version, request)
         while response.error_code == Error.COORDINATOR_LOAD_IN_PROGRESS:  # no producer ids from the controller yet
             time.sleep(0.05)
@@ -121,7 +129,14 @@ class Side(ABC):
     def end(self, transactional_id: str, stamp: ProducerStamp, commit: bool, version: int) -> Answer:
         response = self.ask(ApiKey.END_TXN, version, EndTxnRequest(transactional_id, *stamp, commit))
         self.settle(transactional_id)
+        self.pass_time(2)  # the next transaction starts at another millisecond
         return _answer(response)
+
+    def init_many(self, transactional_id: str, count: int) -> Answer:
+        """``init`` without a stamp ``count`` times; the last answer."""
+        for _ in range(count - 1):
+            self.init(transactional_id, NO_PRODUCER, 5)
+        return self.init(transactional_id, NO_PRODUCER, 5)
 
 
 def _answer(response: Any) -> Answer:
@@ -141,6 +156,9 @@ class KafkaSide(Side):
     def close(self) -> None:
         self._socket.close()
 
+    def pass_time(self, milliseconds: int) -> None:
+        time.sleep(milliseconds / 1000)
+
     def send(self, key: ApiKey, version: int, request: Message) -> None:
         self._socket.sendall(encode_request(key, version, next(self._ids), "interop", request.encode(version)))
 
@@ -152,6 +170,21 @@ class KafkaSide(Side):
     def ask(self, key: ApiKey, version: int, request: Message) -> Any:
         self.send(key, version, request)
         return self.receive(key, version)
+
+    def init_many(self, transactional_id: str, count: int) -> Answer:
+        """In flights of many requests: Kafka answers the requests of a connection one after the other."""
+        answer = self.init(transactional_id, NO_PRODUCER, 5)
+        request = InitProducerIdRequest(transactional_id, TIMEOUT_MS)
+        left = count - 1
+        while left:
+            flight = min(left, 256)
+            for _ in range(flight):
+                self.send(ApiKey.INIT_PRODUCER_ID, 5, request)
+            for _ in range(flight):
+                answer = _answer(self.receive(ApiKey.INIT_PRODUCER_ID, 5))
+                assert answer.error is Error.NONE
+            left -= flight
+        return answer
 
     def _read(self, size: int) -> bytes:
         data = b""
@@ -192,20 +225,26 @@ class KafkaSide(Side):
 class OurSide(Side):
     """The request handlers and the coordinator, on a host in memory; every request passes through the codec."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: dict[str, str] | None = None) -> None:
+        config = parse(BrokerConfig, settings or {})
         self.host = MemoryTransactionHost({TOPIC: 3, CONSUMER_OFFSETS_TOPIC: 50})
         topics = {name: SimpleNamespace(partitions=count) for name, count in self.host.topics.items()}
         group_partition = TopicPartition(CONSUMER_OFFSETS_TOPIC, java_hash_partition("group", 50))
         self._broker: Any = SimpleNamespace(
-            transactions=self.host.coordinator(BrokerConfig()),
+            transactions=self.host.coordinator(config, now_ms=START_MS),
             metadata=SimpleNamespace(topic=topics.get),
             groups=SimpleNamespace(runtime=SimpleNamespace(partition_for=lambda group: group_partition)),
         )
-        self._now = itertools.count(1_000)
+        self._now = START_MS
+
+    def pass_time(self, milliseconds: int) -> None:
+        self._now += milliseconds
+        self.host.timers.fire(self._now)
 
     def ask(self, key: ApiKey, version: int, request: Message) -> Any:
+        self._now += 1
         channel: Any = None
-        context = RequestContext(channel, 0, key, version, 0, "interop", next(self._now))
+        context = RequestContext(channel, 0, key, version, 0, "interop", self._now)
         received = request_type(key).decode(request.encode(version), version)
         response = handler_for(key)(self._broker, context, received)
         if isinstance(response, Deferred):
@@ -254,9 +293,12 @@ def abort(who: int, version: int = 4, shift: int = 0) -> Step:
     return Step("end", who, shift, commit=False, version=version)
 
 
-def run(side: Side, transactional_id: str, script: Sequence[Step]) -> list[Answer | list[Error]]:
-    answers: list[Answer | list[Error]] = []
-    stamps: list[ProducerStamp] = []
+def run(
+    side: Side, transactional_id: str, script: Sequence[Step], first: Sequence[Answer | list[Error]] = ()
+) -> list[Answer | list[Error]]:
+    """Every answer, those that were there at ``first`` included."""
+    answers: list[Answer | list[Error]] = list(first)
+    stamps: list[ProducerStamp] = [answer.stamp for answer in first if isinstance(answer, Answer)]
     for step in script:
         stamp = NO_PRODUCER if step.who is None else stamps[step.who]
         if stamp != NO_PRODUCER:
@@ -343,16 +385,21 @@ def kafka_side(apache_kafka: ApacheKafka) -> Iterator[KafkaSide]:
     side.close()
 
 
-def compare(kafka: KafkaSide, script: Sequence[Step]) -> None:
+def compare(kafka: Side, script: Sequence[Step], use_up_epochs: bool = False) -> None:
+    """Run the script on both, with a new id each time, whose producer has the last epoch already where asked."""
     transactional_id = f"t-{uuid.uuid4().hex[:12]}"
     ours = OurSide()
+    first: list[list[Answer | list[Error]]] = [[], []]
+    if use_up_epochs:
+        first = [[side.init_many(transactional_id, LAST_CLIENT_EPOCH + 1)] for side in (kafka, ours)]
+    skipped = len(ours.log(transactional_id))
     kafka_numbers: dict[int, int] = {}
     our_numbers: dict[int, int] = {}
-    expected = run(kafka, transactional_id, script)
-    got = run(ours, transactional_id, script)
+    expected = run(kafka, transactional_id, script, first[0])
+    got = run(ours, transactional_id, script, first[1])
     assert normalized(got, our_numbers) == normalized(expected, kafka_numbers)
-    expected_log = comparable(kafka.log(transactional_id), kafka_numbers)
-    assert comparable(ours.log(transactional_id), our_numbers) == expected_log
+    expected_log = comparable(kafka.log(transactional_id)[skipped:], kafka_numbers)
+    assert comparable(ours.log(transactional_id)[skipped:], our_numbers) == expected_log
 
 
 SCRIPTS: dict[str, list[Step]] = {
@@ -392,6 +439,25 @@ def test_script_has_the_same_answers_and_records(kafka_side: KafkaSide, name: st
     compare(kafka_side, SCRIPTS[name])
 
 
+LAST_EPOCH_SCRIPTS: dict[str, list[Step]] = {
+    "init": [init(), commit(0), init()],
+    "init with its stamp, and the retry of that": [init(0), init(0), init(0, -1), init(1)],
+    "init during a transaction": [add(0, 0), init(), init(), commit(0, 5), abort(0, 5), commit(3, 5)],
+    "old client": [add(0, 0), commit(0), commit(0), add(0, 1), abort(0), init()],
+    "new client": [
+        *(add(0, 0, version=5), commit(0, 5), commit(0, 5), abort(0, 5), add(0, 0, version=5), add(2, 1, version=5)),
+        *(commit(0, 5), commit(2, 5), init(2), init(9)),
+    ],
+    "new client: empty abort": [abort(0, 5), abort(0, 5), commit(0, 5), add(1, 1, version=5), abort(1, 5)],
+    "new client: init after the end with the old stamp": [add(0, 0, version=5), abort(0, 5), init(0), init(0)],
+}
+
+
+@pytest.mark.parametrize("name", LAST_EPOCH_SCRIPTS)
+def test_script_with_the_last_epoch_has_the_same_answers_and_records(kafka_side: KafkaSide, name: str) -> None:
+    compare(kafka_side, LAST_EPOCH_SCRIPTS[name], use_up_epochs=True)
+
+
 KINDS = ["init", "init given", "add", "add", "add", "offsets", "end", "end", "end", "verify"]
 
 
@@ -426,3 +492,110 @@ def scripts(draw: st.DrawFn) -> list[Step]:
 @given(script=scripts())
 def test_any_script_has_the_same_answers_and_records(kafka_side: KafkaSide, script: list[Step]) -> None:
     compare(kafka_side, script)
+
+
+SWEEPING = {
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "50",
+    "transaction.remove.expired.transaction.cleanup.interval.ms": "50",
+    "transactional.id.expiration.ms": "2000",
+}
+
+
+@pytest.fixture(scope="module")
+def sweeping_kafka() -> Iterator[KafkaSide]:
+    """A node that looks for timeouts and idle ids all the time."""
+    with ApacheKafka(None, SWEEPING) as kafka:
+        side = KafkaSide(kafka)
+        side.create_topic(TOPIC, 3)
+        side.coordinate()
+        yield side
+        side.close()
+
+
+def until(side: Side, transactional_id: str, state: str) -> None:
+    for _ in range(1_000):
+        if side.state(transactional_id) == state:
+            return
+        side.pass_time(20)
+    raise AssertionError(f"{transactional_id} does not become {state}")
+
+
+AFTER_TIMEOUT: dict[str, list[Step]] = {
+    "old client": [commit(0), abort(0), add(0, 1), init(0), add(4, 1), init()],
+    "new client": [commit(0, 5), abort(0, 5), abort(0, 5), add(0, 1, version=5), init(0), init(0), init()],
+}
+
+
+@pytest.mark.parametrize("name", AFTER_TIMEOUT)
+def test_producer_after_its_timeout_has_the_same_answers_and_records(sweeping_kafka: KafkaSide, name: str) -> None:
+    transactional_id = f"t-{uuid.uuid4().hex[:12]}"
+    ours = OurSide(SWEEPING)
+    results: list[object] = []
+    for side in (sweeping_kafka, ours):
+        numbers: dict[int, int] = {}
+        first = side.init(transactional_id, NO_PRODUCER, 5, timeout_ms=100)
+        side.add(transactional_id, first.stamp, [0, 2], 5 if name == "new client" else 3)
+        until(side, transactional_id, "CompleteAbort")
+        answers = run(side, transactional_id, AFTER_TIMEOUT[name], [first])
+        results.append((normalized(answers, numbers), comparable(side.log(transactional_id), numbers)))
+    assert results[1] == results[0]
+
+
+def test_idle_id_is_forgotten_with_the_same_answers_and_records(sweeping_kafka: KafkaSide) -> None:
+    transactional_id = f"t-{uuid.uuid4().hex[:12]}"
+    ours = OurSide(SWEEPING)
+    results: list[object] = []
+    for side in (sweeping_kafka, ours):
+        numbers: dict[int, int] = {}
+        first = side.init(transactional_id, NO_PRODUCER, 5)
+        until(side, transactional_id, Error.TRANSACTIONAL_ID_NOT_FOUND.name)
+        answers = run(side, transactional_id, [add(0, 0), commit(0), commit(0, 5), init(0)], [first])
+        results.append((normalized(answers, numbers), comparable(side.log(transactional_id), numbers)))
+    assert results[1] == results[0]
+
+
+LISTS = [
+    (0, ListTransactionsRequest()),
+    (0, ListTransactionsRequest(state_filters=["Ongoing", "Lost"])),
+    (0, ListTransactionsRequest(state_filters=["Lost"])),
+    (1, ListTransactionsRequest(duration_filter=0)),
+    (1, ListTransactionsRequest(duration_filter=10**7)),
+    (2, ListTransactionsRequest(transactional_id_pattern="")),
+    (2, ListTransactionsRequest(transactional_id_pattern="list")),
+    (2, ListTransactionsRequest(transactional_id_pattern="list-.*")),
+    (2, ListTransactionsRequest(transactional_id_pattern="(")),
+]
+
+
+def test_lists_and_descriptions_are_the_same(kafka_side: KafkaSide) -> None:
+    ours = OurSide()
+    results = []
+    for side in (kafka_side, ours):
+        side.init("list-idle", NO_PRODUCER, 5)
+        side.add("list-open", side.init("list-open", NO_PRODUCER, 5).stamp, [2, 0], 3)
+        side.pass_time(5)
+        lists = [side.ask(ApiKey.LIST_TRANSACTIONS, version, request) for version, request in LISTS]
+        described = side.ask(
+            ApiKey.DESCRIBE_TRANSACTIONS, 0, DescribeTransactionsRequest(["list-open", "list-idle", "", "no"])
+        ).transaction_states
+        listed = [(one.error_code, one.unknown_state_filters, sorted(_listed(one.transaction_states))) for one in lists]
+        results.append((listed, [_described(one) for one in described]))
+    assert results[1] == results[0]
+
+
+def _listed(states: Sequence[Any]) -> list[tuple[str, str]]:
+    """Of the ids of this test; the node has those of other tests as well."""
+    return [(s.transactional_id, s.transaction_state) for s in states if s.transactional_id.startswith("list-")]
+
+
+def _described(state: Any) -> tuple[object, ...]:
+    topics = [(topic.topic, sorted(topic.partitions)) for topic in state.topics]
+    start = min(state.transaction_start_time_ms, 1)
+    return (
+        state.error_code,
+        state.transactional_id,
+        state.transaction_state,
+        state.transaction_timeout_ms,
+        start,
+        topics,
+    )

@@ -1,8 +1,8 @@
 """A data folder that Apache Kafka wrote: its topics, their settings, and the producer ids it gave out.
 
 Called once, when a store is new. Topics are the partition folders with their ``partition.metadata``; their overrides
-and the next producer id come from Kafka's own metadata log (``__cluster_metadata-0``, KIP-631) where the folder has one,
-so that a compacted topic stays compacted and no producer id is given twice. Nothing here writes.
+and the next producer id come from Kafka's own metadata log (``__cluster_metadata-0``, KIP-631) where there is one, so
+that a compacted topic stays compacted and no producer id is given twice. Nothing here writes.
 """
 
 from __future__ import annotations

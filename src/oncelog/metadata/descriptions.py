@@ -192,11 +192,10 @@ def group_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterato
 def client_metrics_entries(overrides: Mapping[str, str]) -> Iterator[Entry]:
     """Every setting of a client metrics subscription (KIP-714), sorted by name."""
     for name, known in client_metrics_properties().items():
-        default = Synonym(name, known.default, ConfigSource.DEFAULT)
-        synonyms: tuple[Synonym, ...] = (default,)
-        if name in overrides:
-            synonyms = (Synonym(name, overrides[name], ConfigSource.CLIENT_METRICS), default)
-        yield Entry(name, synonyms[0].value, synonyms[0].source, synonyms, known.kind.value, NO_EFFECT)
+        given = name in overrides
+        source = ConfigSource.CLIENT_METRICS if given else ConfigSource.DEFAULT
+        value = overrides[name] if given else known.default
+        yield Entry(name, value, source, (Synonym(name, value, source),), known.kind.value, NO_EFFECT)
 
 
 def _source(synonyms: tuple[Synonym, ...]) -> ConfigSource:

@@ -1,7 +1,7 @@
 """What the embedded broker knows beside its logs: one SQLite file in the data folder.
 
-Cluster identity, topics with their ids, partition counts and overrides, dynamic configuration, client quotas, feature
-levels, and the producer ids handed out so far. Called by the broker and its admin APIs, on their one thread.
+Cluster identity, topics with their ids, partition counts and overrides, dynamic configuration, client quotas, and
+the producer ids handed out so far. Called by the broker and its admin APIs, on their one thread.
 
 Invariants
 - A change is on stable storage before the method that makes it returns (WAL, ``synchronous=FULL``), and memory changes
@@ -50,7 +50,6 @@ CREATE TABLE configs (
     PRIMARY KEY (resource_type, resource_name, property)) WITHOUT ROWID;
 CREATE TABLE client_quotas (
     entity TEXT NOT NULL, key TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (entity, key)) WITHOUT ROWID;
-CREATE TABLE features (name TEXT PRIMARY KEY, level INTEGER NOT NULL) WITHOUT ROWID;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {FORMAT_VERSION};
 """
@@ -122,11 +121,10 @@ class MetadataStore:
         self._sorted: tuple[TopicInfo, ...] | None = None
         self._configs: dict[tuple[ResourceType, str], dict[str, str]] = {}
         self._quotas: dict[QuotaEntity, dict[str, float]] = {}
-        self._features: dict[str, int] = {}
         try:
             self._db = self._open(sync)
         except sqlite3.Error as error:
-            raise MetadataError(f"cannot open the metadata file {path}: {error}") from error
+            raise _opening_error(path, error) from error
         try:
             self._start(cluster_id)
         except sqlite3.Error as error:
@@ -221,7 +219,6 @@ class MetadataStore:
         self._quotas = {}
         for entity, key, quota in execute("SELECT * FROM client_quotas"):
             self._quotas.setdefault(_entity_of(entity), {})[key] = quota
-        self._features = dict(execute("SELECT name, level FROM features"))
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -415,7 +412,7 @@ class MetadataStore:
         else:
             self._configs.pop((kind, resource), None)
 
-    # -- client quotas and features -----------------------------------------------------------------------------
+    # -- client quotas -----------------------------------------------------------------------------
 
     def client_quotas(self) -> Mapping[QuotaEntity, Mapping[str, float]]:
         return self._quotas
@@ -432,14 +429,6 @@ class MetadataStore:
         else:
             self._execute("INSERT OR REPLACE INTO client_quotas VALUES (?, ?, ?)", text, key, value)
             self._quotas.setdefault(entity, {})[key] = value
-
-    def features(self) -> Mapping[str, int]:
-        """Feature levels that were set by UpdateFeatures, where they differ from the ones a new cluster has."""
-        return self._features
-
-    def set_feature(self, name: str, level: int) -> None:
-        self._execute("INSERT OR REPLACE INTO features VALUES (?, ?)", name, level)
-        self._features[name] = level
 
     # -- producer ids -------------------------------------------------------------------------------------------
 

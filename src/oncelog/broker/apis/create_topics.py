@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 API = ApiKey.CREATE_TOPICS
 VERSIONS = (2, 7)
 
+TOO_MANY_PARTITIONS = "Excessively large number of partitions per request."
 MAX_PARTITIONS_OF_A_REQUEST = 10_000
 """Kafka's ``MAX_PARTITIONS_PER_BATCH``; each topic counts as one more record of the same bound."""
 
@@ -56,7 +57,7 @@ def handle(broker: Broker, context: RequestContext, request: CreateTopicsRequest
 def _too_many(topics: list[CreatableTopic]) -> str | None:
     partitions = sum(len(topic.assignments) or topic.num_partitions for topic in topics)
     if partitions > MAX_PARTITIONS_OF_A_REQUEST:
-        return "Excessively large number of partitions per request."
+        return TOO_MANY_PARTITIONS
     if partitions + len(topics) > MAX_PARTITIONS_OF_A_REQUEST:
         return "Unable to perform excessively large batch operation."
     return None

@@ -1,0 +1,62 @@
+"""AlterPartitionReassignments (key 45), versions 0-1: the one broker keeps every partition, and is told so at once.
+
+Replicas [this broker] are what is already; null replicas cancel, and there is nothing to cancel. Source: Kafka's
+``ReplicationControlManager.alterPartitionReassignments``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.apis.create_topics import refusal_of_replicas
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+)
+from oncelog.protocol.generated.alter_partition_reassignments_response import (
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.ALTER_PARTITION_REASSIGNMENTS
+VERSIONS = (0, 1)
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: AlterPartitionReassignmentsRequest
+) -> AlterPartitionReassignmentsResponse:
+    return AlterPartitionReassignmentsResponse(
+        allow_replication_factor_change=request.allow_replication_factor_change,
+        error_code=Error.NONE,
+        error_message=None,
+        responses=[
+            ReassignableTopicResponse(
+                name=topic.name, partitions=[_answer(broker, topic.name, asked) for asked in topic.partitions]
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+def _answer(broker: Broker, topic: str, asked: ReassignablePartition) -> ReassignablePartitionResponse:
+    error, message = _refusal(broker, topic, asked)
+    return ReassignablePartitionResponse(partition_index=asked.partition_index, error_code=error, error_message=message)
+
+
+def _refusal(broker: Broker, topic: str, asked: ReassignablePartition) -> tuple[Error, str | None]:
+    info = broker.metadata.topic(topic)
+    if info is None:
+        return Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {topic}."
+    if not 0 <= asked.partition_index < info.partitions:
+        return Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {topic}:{asked.partition_index}."
+    if asked.replicas is None:
+        return Error.NO_REASSIGNMENT_IN_PROGRESS, None
+    message = refusal_of_replicas(broker, asked.replicas)
+    return (Error.NONE, None) if message is None else (Error.INVALID_REPLICA_ASSIGNMENT, message)

@@ -1,0 +1,65 @@
+"""DeleteRecords (key 21), versions 0-2: raise the log start offset of partitions.
+
+Offset -1 means the high watermark. What lies below is never read again and goes with its segments. Source: Kafka's
+``ReplicaManager.deleteRecords``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error
+from oncelog.metadata.store import TopicInfo
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
+from oncelog.protocol.generated.delete_records_response import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.DELETE_RECORDS
+VERSIONS = (0, 2)
+
+
+def handle(broker: Broker, context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(
+                name=topic.name,
+                partitions=[_delete(broker, broker.metadata.topic(topic.name), asked) for asked in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _delete(broker: Broker, info: TopicInfo | None, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
+    if info is None:
+        return _refused(asked, Error.UNKNOWN_TOPIC_OR_PARTITION)
+    if info.internal:
+        return _refused(asked, Error.INVALID_TOPIC_EXCEPTION)
+    partition = broker.partition(TopicPartition(info.name, asked.partition_index))
+    if partition is None:
+        return _refused(asked, Error.NOT_LEADER_OR_FOLLOWER)
+    if partition.failed:
+        return _refused(asked, Error.KAFKA_STORAGE_ERROR)
+    if info.config.cleanup_policy and "delete" not in info.config.cleanup_policy:
+        return _refused(asked, Error.POLICY_VIOLATION)
+    error = partition.log.delete_records_before(asked.offset)
+    if error is not Error.NONE:
+        return _refused(asked, error)
+    return DeleteRecordsPartitionResult(
+        partition_index=asked.partition_index,
+        low_watermark=partition.log.log_start_offset,
+        error_code=Error.NONE,
+    )
+
+
+def _refused(asked: DeleteRecordsPartition, error: Error) -> DeleteRecordsPartitionResult:
+    return DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=-1, error_code=error)

@@ -1,0 +1,50 @@
+"""DescribeCluster (key 60), versions 0-2: the cluster's id, controller and brokers.
+
+Version 1 asks for brokers or controllers (KIP-919); only brokers answer here. Source: Kafka's
+``KafkaApis.handleDescribeCluster``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.apis.metadata import CLUSTER_OPERATIONS
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.describe_cluster_request import DescribeClusterRequest
+from oncelog.protocol.generated.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.DESCRIBE_CLUSTER
+VERSIONS = (0, 2)
+
+BROKERS = 1
+CONTROLLERS = 2
+
+
+def handle(broker: Broker, context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
+    if request.endpoint_type == CONTROLLERS:
+        return DescribeClusterResponse(
+            error_code=Error.MISMATCHED_ENDPOINT_TYPE,
+            error_message="The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type "
+            "CONTROLLER",
+        )
+    if request.endpoint_type != BROKERS:
+        return DescribeClusterResponse(
+            error_code=Error.UNSUPPORTED_ENDPOINT_TYPE,
+            error_message=f"Unsupported endpoint type {request.endpoint_type}",
+        )
+    node = broker.node
+    response = DescribeClusterResponse(
+        error_code=Error.NONE,
+        error_message=None,
+        cluster_id=broker.metadata.cluster_id,
+        controller_id=node.node_id,
+        brokers=[DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack)],
+    )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+    return response

@@ -1,0 +1,65 @@
+"""DescribeLogDirs (key 35), versions 1-5: how much each partition keeps in the data folder.
+
+Null topics are all; what is not here is left out. Sizes of the volume (version 4) are told as unknown. Source: Kafka's
+``ReplicaManager.describeLogDirs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.describe_log_dirs_request import DescribeLogDirsRequest
+from oncelog.protocol.generated.describe_log_dirs_response import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.DESCRIBE_LOG_DIRS
+VERSIONS = (1, 5)
+
+
+def handle(broker: Broker, context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+    asked: dict[str, Iterable[int]] = {}
+    if request.topics is None:
+        asked = {info.name: range(info.partitions) for info in broker.metadata.topics()}
+    else:
+        for topic in request.topics:
+            asked[topic.topic] = topic.partitions
+    topics = []
+    for name, indexes in asked.items():
+        partitions = _sizes(broker, name, indexes)
+        if partitions:
+            topics.append(DescribeLogDirsTopic(name=name, partitions=partitions))
+    folder = DescribeLogDirsResult(error_code=Error.NONE, log_dir=log_dir(broker), topics=topics)
+    return DescribeLogDirsResponse(error_code=Error.NONE, results=[folder])
+
+
+def log_dir(broker: Broker) -> str:
+    """The data folder as clients are told it."""
+    return broker.metadata.path.rpartition("/")[0] or broker.metadata.path
+
+
+def _sizes(broker: Broker, name: str, indexes: Iterable[int]) -> list[DescribeLogDirsPartition]:
+    found = []
+    for index in indexes:
+        partition = broker.partition(TopicPartition(name, index))
+        if partition is not None:
+            found.append(
+                DescribeLogDirsPartition(
+                    partition_index=index,
+                    partition_size=partition.log.size_bytes,
+                    offset_lag=0,
+                    is_future_key=False,
+                )
+            )
+    return found

@@ -1,0 +1,115 @@
+"""DescribeTopicPartitions (key 75), version 0: topics and their partitions, a page at a time (KIP-966).
+
+Topics are answered sorted by name, those that cannot be first; a cursor names the partition that the next page starts
+with. Source: Kafka's ``DescribeTopicPartitionsRequestHandler``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.apis.metadata import TOPIC_OPERATIONS
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error
+from oncelog.metadata.store import TopicInfo
+from oncelog.metadata.topic_rules import name_refusal
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.describe_topic_partitions_request import DescribeTopicPartitionsRequest
+from oncelog.protocol.generated.describe_topic_partitions_response import (
+    Cursor,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+from oncelog.types import INTERNAL_TOPICS, TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.DESCRIBE_TOPIC_PARTITIONS
+VERSIONS = (0, 0)
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: DescribeTopicPartitionsRequest
+) -> DescribeTopicPartitionsResponse:
+    cursor = request.cursor
+    names = sorted({topic.name for topic in request.topics})
+    if not names:
+        names = [info.name for info in broker.metadata.topics()]
+    if cursor is not None:
+        if cursor.partition_index < 0 or (request.topics and cursor.topic_name > names[-1]):
+            return _invalid(request)
+        names = [name for name in names if name >= cursor.topic_name]
+    limit = max(1, min(request.response_partition_limit, _max_page(broker)))
+    refused: list[DescribeTopicPartitionsResponseTopic] = []
+    found: list[DescribeTopicPartitionsResponseTopic] = []
+    next_cursor = None
+    for name in names:
+        info = broker.metadata.topic(name)
+        if info is None:
+            refused.append(_unknown(name))
+            continue
+        if limit <= 0:
+            next_cursor = Cursor(topic_name=name, partition_index=0)
+            break
+        start = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
+        page = range(start, min(info.partitions, start + limit))
+        found.append(_described(broker, info, page))
+        limit -= len(page)
+        if page.stop < info.partitions and start < info.partitions:
+            next_cursor = Cursor(topic_name=name, partition_index=page.stop)
+            break
+    return DescribeTopicPartitionsResponse(topics=refused + found, next_cursor=next_cursor)
+
+
+def _max_page(broker: Broker) -> int:
+    return int(broker.config.text("max.request.partition.size.limit") or 0)
+
+
+def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
+    error = Error.UNKNOWN_TOPIC_OR_PARTITION if name_refusal(name) is None else Error.INVALID_TOPIC_EXCEPTION
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=error,
+        name=name,
+        is_internal=name in INTERNAL_TOPICS,
+        topic_authorized_operations=TOPIC_OPERATIONS,
+    )
+
+
+def _described(broker: Broker, info: TopicInfo, page: range) -> DescribeTopicPartitionsResponseTopic:
+    node_id = broker.node.node_id
+    partitions = []
+    for index in page:
+        partition = broker.partition(TopicPartition(info.name, index))
+        online = partition is not None and not partition.failed
+        partitions.append(
+            DescribeTopicPartitionsResponsePartition(
+                error_code=Error.NONE if online else Error.LEADER_NOT_AVAILABLE,
+                partition_index=index,
+                leader_id=node_id if online else -1,
+                leader_epoch=partition.leader_epoch if partition is not None else -1,
+                replica_nodes=[node_id],
+                isr_nodes=[node_id],
+                eligible_leader_replicas=[],
+                last_known_elr=[],
+                offline_replicas=[] if online else [node_id],
+            )
+        )
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=Error.NONE,
+        name=info.name,
+        topic_id=info.topic_id,
+        is_internal=info.internal,
+        partitions=partitions,
+        topic_authorized_operations=TOPIC_OPERATIONS,
+    )
+
+
+def _invalid(request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+    return DescribeTopicPartitionsResponse(
+        topics=[
+            DescribeTopicPartitionsResponseTopic(error_code=Error.INVALID_REQUEST, name=topic.name)
+            for topic in request.topics
+        ]
+    )

@@ -1,0 +1,136 @@
+"""IncrementalAlterConfigs (key 44), versions 0-1: set, unset, append to or subtract from single settings (KIP-339).
+
+Resources are changed one by one, each as a whole or not at all, and are in force when the answer leaves. Source:
+Kafka's ``ConfigAdminManager.prepareIncrementalConfigs`` and ``ConfigurationControlManager.incrementalAlterConfigs``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from oncelog.broker.apis.alter_configs import TWICE
+from oncelog.broker.config_changes import (
+    PROPERTIES,
+    Refusal,
+    change,
+    change_loggers,
+    current_values,
+    refusal_of_keys,
+    refusal_of_resource,
+)
+from oncelog.broker.context import RequestContext
+from oncelog.config import TopicConfig, properties, render
+from oncelog.errors import Error, StorageError
+from oncelog.kafka_properties import Kind
+from oncelog.metadata.store import ResourceType
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from oncelog.protocol.generated.incremental_alter_configs_response import (
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsResponse,
+)
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.INCREMENTAL_ALTER_CONFIGS
+VERSIONS = (0, 1)
+
+
+class Operation(IntEnum):
+    """Kafka's ``AlterConfigOp.OpType``."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: IncrementalAlterConfigsRequest
+) -> IncrementalAlterConfigsResponse:
+    counts = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
+    responses = []
+    for resource in request.resources:
+        refusal: Refusal | None
+        if counts[resource.resource_type, resource.resource_name] > 1:
+            refusal = Refusal(Error.INVALID_REQUEST, TWICE)
+        else:
+            try:
+                refusal = _alter(broker, resource, validate_only=request.validate_only)
+            except StorageError as error:
+                refusal = Refusal(Error.KAFKA_STORAGE_ERROR, str(error))
+        responses.append(
+            AlterConfigsResourceResponse(
+                error_code=refusal.error if refusal else Error.NONE,
+                error_message=refusal.message if refusal else None,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+        )
+    return IncrementalAlterConfigsResponse(responses=responses)
+
+
+def _alter(broker: Broker, resource: AlterConfigsResource, *, validate_only: bool) -> Refusal | None:
+    kind, name = resource.resource_type, resource.resource_name
+    nulls = [c.name for c in resource.configs if c.value is None and c.config_operation != Operation.DELETE]
+    refusal = refusal_of_keys([config.name for config in resource.configs], nulls) or refusal_of_resource(
+        broker, kind, name, loggers_too=True
+    )
+    if refusal is not None:
+        return refusal
+    unknown = [c.config_operation for c in resource.configs if c.config_operation not in set(Operation)]
+    if unknown:
+        return Refusal(Error.INVALID_REQUEST, f"Unknown operations type {unknown[0]}")
+    if kind == ResourceType.BROKER_LOGGER:
+        operations = {c.name: (Operation(c.config_operation).name, c.value) for c in resource.configs}
+        return change_loggers(operations, validate_only=validate_only)
+    values = dict(current_values(broker, ResourceType(kind), name))
+    for config in resource.configs:
+        refusal = _apply(broker, ResourceType(kind), config, values)
+        if refusal is not None:
+            return refusal
+    return change(broker, ResourceType(kind), name, values, validate_only=validate_only)
+
+
+def _apply(broker: Broker, kind: ResourceType, config: AlterableConfig, values: dict[str, str]) -> Refusal | None:
+    """Carry one operation out on ``values``."""
+    operation, text = Operation(config.config_operation), config.value or ""
+    if operation is Operation.SET:
+        values[config.name] = text
+        return None
+    if operation is Operation.DELETE:
+        values.pop(config.name, None)
+        return None
+    known = PROPERTIES[kind]().get(config.name)
+    if kind is ResourceType.BROKER and known is None:
+        return Refusal(Error.INVALID_CONFIG, f"Unknown config name: {config.name}")
+    if kind is ResourceType.CLIENT_METRICS or known is None or known.kind is not Kind.LIST:
+        return Refusal(Error.INVALID_CONFIG, _not_a_list(kind, operation, config.name))
+    old = values.get(config.name, _default(broker, kind, config.name))
+    words, given = (list(filter(None, part.split(","))) for part in (old, text))
+    if operation is Operation.APPEND:
+        words += [word for word in given if word not in words]
+    else:
+        words = [word for word in words if word not in given]
+    values[config.name] = ",".join(words)
+    return None
+
+
+def _not_a_list(kind: ResourceType, operation: Operation, name: str) -> str:
+    if kind is ResourceType.BROKER:
+        return f"Config value {operation.name.lower()} is not allowed for config key: {name}"
+    return f"Can't {operation.name} to key {name} because its type is not LIST."
+
+
+def _default(broker: Broker, kind: ResourceType, name: str) -> str:
+    """What an unset list holds: the value in force."""
+    if kind is ResourceType.TOPIC:
+        return render(getattr(broker.metadata.topic_defaults, properties(TopicConfig)[name].name))
+    return broker.config.text(name) or ""

@@ -1,0 +1,277 @@
+"""Changes of settings while the broker runs: what AlterConfigs and IncrementalAlterConfigs have in common.
+
+A change is checked as a whole, with Kafka's errors and messages, then kept in the metadata store, then in force, before
+it is answered. Sources: Kafka's ``ConfigAdminManager``, ``DynamicBrokerConfig``, ``ConfigurationControlManager`` and
+``ControllerConfigurationValidator``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from oncelog.broker import loggers
+from oncelog.config import LISTENER_PREFIX, nearest
+from oncelog.errors import ConfigError, Error
+from oncelog.kafka_properties import (
+    Property,
+    Update,
+    broker_properties,
+    client_metrics_properties,
+    group_properties,
+    topic_properties,
+)
+from oncelog.metadata.opening import effective_config
+from oncelog.metadata.store import ResourceType
+from oncelog.metadata.topic_rules import name_refusal, overrides_refusal
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+
+class Refusal(NamedTuple):
+    """Why a resource stays as it is."""
+
+    error: Error
+    message: str | None
+
+
+PROPERTIES = {
+    ResourceType.TOPIC: topic_properties,
+    ResourceType.BROKER: broker_properties,
+    ResourceType.GROUP: group_properties,
+    ResourceType.CLIENT_METRICS: client_metrics_properties,
+}
+"""The kinds of resources whose settings are kept, and what each knows."""
+
+_MATCHES = frozenset(
+    {
+        "client_id",
+        "client_instance_id",
+        "client_software_name",
+        "client_software_version",
+        "client_source_address",
+        "client_source_port",
+    }
+)
+"""What a client metrics subscription may look at (KIP-714)."""
+
+
+def refusal_of_resource(broker: Broker, kind: int, name: str, *, loggers_too: bool = False) -> Refusal | None:
+    """Why the settings of ``kind`` and ``name`` cannot be changed at all."""
+    match kind:
+        case ResourceType.TOPIC:
+            if not name:
+                return Refusal(Error.INVALID_REQUEST, "Default topic resources are not allowed.")
+            message = name_refusal(name)
+            if message is not None:
+                return Refusal(Error.INVALID_TOPIC_EXCEPTION, message)
+            if broker.metadata.topic(name) is None:
+                return Refusal(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        case ResourceType.BROKER:
+            return _refusal_of_node(broker, name, "Unexpected broker id, expected") if name else None
+        case ResourceType.BROKER_LOGGER if loggers_too:
+            return _refusal_of_node(broker, name, "Unexpected node id. Expected")
+        case ResourceType.GROUP:
+            if not name:
+                return Refusal(Error.INVALID_REQUEST, "Default group resources are not allowed.")
+        case ResourceType.CLIENT_METRICS:
+            if not name:
+                return Refusal(Error.INVALID_REQUEST, "Subscription name can't be empty")
+        case _:
+            return Refusal(Error.INVALID_REQUEST, f"Unknown resource type {kind}")
+    return None
+
+
+def refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> Refusal | None:
+    """What Kafka refuses about the names of a change, before it looks at what they are.
+
+    :param nulls: names without a value that need one.
+    """
+    if len(set(names)) != len(names):
+        return Refusal(Error.INVALID_REQUEST, "Error due to duplicate config keys")
+    if nulls:
+        return Refusal(Error.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+    return None
+
+
+def _refusal_of_node(broker: Broker, name: str, unexpected: str) -> Refusal | None:
+    node_id = broker.node.node_id
+    try:
+        asked = int(name)
+    except ValueError:
+        return Refusal(Error.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
+    if asked != node_id:
+        return Refusal(Error.INVALID_REQUEST, f"{unexpected} {node_id}, but received {name}")
+    return None
+
+
+def current_values(broker: Broker, kind: ResourceType, name: str) -> Mapping[str, str]:
+    """All that is set for a resource."""
+    if kind is ResourceType.TOPIC:
+        info = broker.metadata.topic(name)
+        return info.overrides if info is not None else {}
+    return broker.metadata.dynamic_config(kind, name)
+
+
+def change(
+    broker: Broker, kind: ResourceType, name: str, values: Mapping[str, str], *, validate_only: bool
+) -> Refusal | None:
+    """Make ``values`` all that is set for a resource, at once and for good.
+
+    :param validate_only: check, and change nothing.
+    """
+    match kind:
+        case ResourceType.TOPIC:
+            message = overrides_refusal(values, broker.metadata.topic_defaults)
+            refusal = Refusal(Error.INVALID_CONFIG, message) if message is not None else None
+        case ResourceType.BROKER:
+            refusal = _refusal_of_broker_settings(broker, name, values)
+        case ResourceType.GROUP:
+            refusal = _refusal_of_group_settings(broker, values)
+        case _:
+            refusal = _refusal_of_client_metrics(values)
+    if refusal is None and not validate_only:
+        _take_effect(broker, kind, name, values)
+    return refusal
+
+
+def _take_effect(broker: Broker, kind: ResourceType, name: str, values: Mapping[str, str]) -> None:
+    store = broker.metadata
+    if kind is ResourceType.TOPIC:
+        store.set_topic_config(name, values)
+        broker.topic_config_changed(name)
+        return
+    store.set_dynamic_config(kind, name, values)
+    if kind is ResourceType.BROKER:
+        defaults = store.topic_defaults
+        broker.config = effective_config(store, broker.config)
+        if store.topic_defaults != defaults:
+            for info in store.topics():
+                broker.topic_config_changed(info.name)
+
+
+def _refusal_of_broker_settings(broker: Broker, name: str, values: Mapping[str, str]) -> Refusal | None:
+    known = broker_properties()
+    plain = {setting: LISTENER_PREFIX.sub("", setting) for setting in values}
+    for setting, base in plain.items():
+        if base not in known:
+            return Refusal(Error.INVALID_CONFIG, f"Unknown configuration {setting!r}{nearest(setting, known)}")
+    fixed = [setting for setting, base in plain.items() if known[base].update is Update.READ_ONLY]
+    if fixed:
+        return _listing("Cannot update these configs dynamically", fixed)
+    unprefixed = [setting for setting in values if setting.startswith(("ssl.keystore.", "ssl.truststore.", "ssl.key."))]
+    if unprefixed:
+        return _listing(
+            "These security configs can be dynamically updated only per-listener using the listener prefix", unprefixed
+        )
+    own = [setting for setting, base in plain.items() if known[base].update is Update.PER_BROKER]
+    if own and not name:
+        return _listing("Cannot update these configs at default cluster level, broker id must be specified", own)
+    store = broker.metadata
+    every = values if not name else store.dynamic_config(ResourceType.BROKER, "")
+    mine = values if name else store.dynamic_config(ResourceType.BROKER, str(broker.node.node_id))
+    try:
+        broker.config.with_dynamic({**every, **mine})
+    except ConfigError as error:
+        return Refusal(Error.INVALID_REQUEST, str(error))
+    return None
+
+
+def _listing(message: str, names: list[str]) -> Refusal:
+    return Refusal(Error.INVALID_REQUEST, f"{message}: [{', '.join(sorted(names))}]")
+
+
+def _refusal_of_group_settings(broker: Broker, values: Mapping[str, str]) -> Refusal | None:
+    known = group_properties()
+    for setting in values:
+        if setting not in known:
+            return Refusal(Error.INVALID_CONFIG, f"Unknown group config name: {setting}")
+    parsed = {}
+    try:
+        for setting, value in values.items():
+            parsed[setting] = known[setting].parse(value)
+    except ConfigError as error:
+        return Refusal(Error.INVALID_CONFIG, str(error))
+    for setting, number in parsed.items():
+        if isinstance(number, int):
+            message = _out_of_bounds(broker, setting, number)
+            if message is not None:
+                return Refusal(Error.INVALID_CONFIG, message)
+    for protocol in ("consumer", "share", "streams"):
+        heartbeat, session = (
+            parsed.get(f"{protocol}.{rest}", int(broker.config.text(f"group.{protocol}.{rest}") or 0))
+            for rest in ("heartbeat.interval.ms", "session.timeout.ms")
+        )
+        if int(str(session)) <= int(str(heartbeat)):
+            return Refusal(
+                Error.INVALID_CONFIG,
+                f"{protocol}.session.timeout.ms must be greater than {protocol}.heartbeat.interval.ms",
+            )
+    return None
+
+
+def _out_of_bounds(broker: Broker, setting: str, value: int) -> str | None:
+    """A group's setting lies between the broker's ``group.*.min.*`` and ``group.*.max.*``, where it has them."""
+    protocol, _, rest = setting.partition(".")
+    rest = rest.removeprefix("num.")
+    for bound, beyond, words in (("min", int.__lt__, "greater"), ("max", int.__gt__, "less")):
+        limit_name = f"group.{protocol}.{bound}.{rest}"
+        if limit_name in broker_properties() and beyond(value, int(broker.config.text(limit_name) or 0)):
+            return f"{setting} must be {words} than or equal to {limit_name}"
+    return None
+
+
+def _refusal_of_client_metrics(values: Mapping[str, str]) -> Refusal | None:
+    known: Mapping[str, Property] = client_metrics_properties()
+    for setting in values:
+        if setting not in known:
+            return Refusal(Error.INVALID_REQUEST, f"Unknown client metrics configuration: {setting}")
+    interval = values.get("interval.ms")
+    if interval is not None:
+        if not re.fullmatch(r"[+-]?\d+", interval.strip()):
+            message = f"Invalid value {interval} for configuration interval.ms: Not a number of type INT"
+            return Refusal(Error.INVALID_CONFIG, message)
+        if not 100 <= int(interval) <= 3_600_000:
+            message = f"Invalid value {interval} for interval.ms, interval must be between 100 and 3600000 (1 hour)"
+            return Refusal(Error.INVALID_REQUEST, message)
+    for pattern in filter(None, values.get("match", "").split(",")):
+        field, separator, expression = pattern.partition("=")
+        if not separator or field.strip() not in _MATCHES or not _is_pattern(expression.strip()):
+            return Refusal(Error.INVALID_CONFIG, f"Illegal client matching pattern: {pattern}")
+    return None
+
+
+def _is_pattern(text: str) -> bool:
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
+
+
+def change_loggers(changes: Mapping[str, tuple[str, str | None]], *, validate_only: bool) -> Refusal | None:
+    """Set levels of loggers; all of them or none.
+
+    :param changes: logger to operation (``SET``, ``DELETE``, ``APPEND`` or ``SUBTRACT``) and level.
+    """
+    known = loggers.levels()
+    for name, (operation, level) in changes.items():
+        if operation in ("APPEND", "SUBTRACT"):
+            message = f"{operation} operation is not allowed for the BROKER_LOGGER resource"
+            return Refusal(Error.INVALID_REQUEST, message)
+        if name not in known:
+            return Refusal(Error.INVALID_CONFIG, f"Logger {name} does not exist!")
+        if operation == "DELETE" and name == loggers.ROOT:
+            return Refusal(Error.INVALID_REQUEST, "Removing the log level of the root logger is not allowed")
+        if operation == "SET" and level not in loggers.LEVELS:
+            return Refusal(
+                Error.INVALID_CONFIG,
+                f"Cannot set the log level of {name} to {level} as it is not a supported log level. "
+                f"Valid log levels are {', '.join(sorted(loggers.LEVELS))}",
+            )
+    if not validate_only:
+        for name, (operation, level) in changes.items():
+            loggers.set_level(name, level if operation == "SET" else None)
+    return None

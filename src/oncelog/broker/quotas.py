@@ -1,0 +1,61 @@
+"""What client quotas may say. They are kept and listed; nothing is throttled.
+
+Refusals are Kafka's messages. Source: Kafka's ``ClientQuotaControlManager``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from oncelog.metadata.store import QuotaEntity
+
+USER, CLIENT_ID, IP = "user", "client-id", "ip"
+_OF_USERS = {
+    "producer_byte_rate": True,
+    "consumer_byte_rate": True,
+    "request_percentage": False,
+    "controller_mutation_rate": False,
+}
+_OF_IPS = {"connection_creation_rate": True}
+"""Quota to whether it is a whole number."""
+
+
+class QuotaChange(NamedTuple):
+    """One quota to set, or to remove."""
+
+    key: str
+    value: float
+    remove: bool
+
+
+def entity_of(parts: Sequence[tuple[str, str | None]]) -> QuotaEntity:
+    """The entity that the parts name; of two parts of one type the later one counts."""
+    return tuple(sorted(dict(parts).items()))
+
+
+def entity_refusal(entity: QuotaEntity) -> str | None:
+    if not entity:
+        return "Invalid empty client quota entity"
+    kinds = {kind for kind, _ in entity}
+    for kind, name in entity:
+        if kind not in (USER, CLIENT_ID, IP):
+            return f"Unhandled client quota entity type: {kind}"
+        if name == "":
+            return f"Empty {kind} not supported"
+    if IP in kinds and len(kinds) > 1:
+        return "Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId"
+    return None
+
+
+def change_refusal(entity: QuotaEntity, change: QuotaChange) -> str | None:
+    whole = (_OF_IPS if entity[0][0] == IP else _OF_USERS).get(change.key)
+    if whole is None:
+        return f"Invalid configuration key {change.key}"
+    if change.remove:
+        return None
+    if change.value <= 0:
+        return f"Quota {change.key} must be greater than 0"
+    if whole and abs(change.value - round(change.value)) > 1e-6:
+        return f"{change.key} cannot be a fractional value."
+    return None

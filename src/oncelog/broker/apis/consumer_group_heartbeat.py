@@ -1,0 +1,29 @@
+"""ConsumerGroupHeartbeat (key 68), versions 0-1: join, stay in and leave a group of the consumer protocol (KIP-848).
+
+In version 0 the coordinator gives a member its id, from 1 on the member brings it (KIP-1082), and it may subscribe by a
+regular expression.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.coordinator.group.environment import Caller
+from oncelog.deferred import Deferred
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from oncelog.protocol.generated.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.CONSUMER_GROUP_HEARTBEAT
+VERSIONS = (0, 1)
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: ConsumerGroupHeartbeatRequest
+) -> Deferred[ConsumerGroupHeartbeatResponse]:
+    caller = Caller(context.api_version, context.client_id, context.client_host)
+    return broker.groups.consumer_group_heartbeat(request, caller, context.now_ms)

@@ -1,0 +1,39 @@
+"""DescribeGroups (key 15), versions 0-6: state and members of groups of the classic protocol.
+
+Version 3 can ask for the operations that the caller may do; 4 brings static members; 5 is flexible; 6 answers
+GROUP_ID_NOT_FOUND where older ones get a dead group without an error (KIP-1043). Groups of the consumer protocol are
+not found here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.coordinator.group.environment import Caller
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
+from oncelog.protocol.generated.describe_groups_response import DescribedGroup, DescribeGroupsResponse
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.DESCRIBE_GROUPS
+VERSIONS = (0, 6)
+ALL_GROUP_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
+"""READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS, as a bit field of Kafka's ``AclOperation`` codes."""
+
+
+def handle(broker: Broker, context: RequestContext, request: DescribeGroupsRequest) -> Deferred[DescribeGroupsResponse]:
+    caller = Caller(context.api_version, context.client_id, context.client_host)
+
+    def answer(groups: list[DescribedGroup]) -> DescribeGroupsResponse:
+        if request.include_authorized_operations:
+            for group in groups:
+                if group.error_code == Error.NONE:
+                    group.authorized_operations = ALL_GROUP_OPERATIONS
+        return DescribeGroupsResponse(groups=groups)
+
+    return broker.groups.describe_groups(request.groups, caller, context.now_ms).map(answer)

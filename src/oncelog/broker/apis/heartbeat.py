@@ -1,0 +1,24 @@
+"""Heartbeat (key 12), versions 0-4: a member of the classic protocol is alive, and learns of rebalances.
+
+Version 3 brings static members; 4 is flexible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.deferred import Deferred
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
+from oncelog.protocol.generated.heartbeat_response import HeartbeatResponse
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.HEARTBEAT
+VERSIONS = (0, 4)
+
+
+def handle(broker: Broker, context: RequestContext, request: HeartbeatRequest) -> Deferred[HeartbeatResponse]:
+    return broker.groups.heartbeat(request, context.now_ms)

@@ -1,0 +1,35 @@
+"""JoinGroup (key 11), versions 0-9: enter a group of the classic protocol, or come back to it for a rebalance.
+
+Version 1 brings the rebalance timeout (0: the session timeout counts); 4 makes dynamic members join twice, first for
+their id (KIP-394); 5 brings static members; 6 is flexible; from 7 on the answer's protocol name may be null; 8 brings a
+reason, which is not used; 9 lets a static leader skip the assignment (KIP-814).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.coordinator.group.environment import Caller
+from oncelog.deferred import Deferred
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.join_group_request import JoinGroupRequest
+from oncelog.protocol.generated.join_group_response import JoinGroupResponse
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.JOIN_GROUP
+VERSIONS = (0, 9)
+FIRST_WITH_NULL_PROTOCOL = 7
+
+
+def handle(broker: Broker, context: RequestContext, request: JoinGroupRequest) -> Deferred[JoinGroupResponse]:
+    caller = Caller(context.api_version, context.client_id, context.client_host)
+
+    def answer(response: JoinGroupResponse) -> JoinGroupResponse:
+        if response.protocol_name is None and context.api_version < FIRST_WITH_NULL_PROTOCOL:
+            response.protocol_name = ""
+        return response
+
+    return broker.groups.join_group(request, caller, context.now_ms).map(answer)

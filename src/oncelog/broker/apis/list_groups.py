@@ -1,0 +1,24 @@
+"""ListGroups (key 16), versions 0-5: every group that this broker coordinates.
+
+Version 3 is flexible; 4 filters by state and tells it (KIP-518); 5 filters by type and tells it (KIP-848).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.deferred import Deferred
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
+from oncelog.protocol.generated.list_groups_response import ListGroupsResponse
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.LIST_GROUPS
+VERSIONS = (0, 5)
+
+
+def handle(broker: Broker, context: RequestContext, request: ListGroupsRequest) -> Deferred[ListGroupsResponse]:
+    return broker.groups.list_groups(request, context.now_ms)

@@ -1,0 +1,61 @@
+"""OffsetCommit (key 8), versions 2-10: a group's positions, outside a transaction.
+
+Versions 2 to 4 carry a retention time of the client's; 6 brings leader epochs, 7 static members; 8 is flexible; 9
+serves members of the consumer protocol, and answers GROUP_ID_NOT_FOUND where older ones get ILLEGAL_GENERATION; 10
+names topics by id. A topic or partition that does not exist is refused by itself: UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.coordinator.group.environment import Caller
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestTopic
+from oncelog.protocol.generated.offset_commit_response import (
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.OFFSET_COMMIT
+VERSIONS = (2, 10)
+FIRST_WITH_TOPIC_IDS = 10
+
+
+def handle(broker: Broker, context: RequestContext, request: OffsetCommitRequest) -> Deferred[OffsetCommitResponse]:
+    by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
+    known: list[OffsetCommitRequestTopic] = []
+    refused: list[OffsetCommitResponseTopic] = []
+    for topic in request.topics:
+        info = broker.metadata.topic_by_id(topic.topic_id) if by_id else broker.metadata.topic(topic.name)
+        count = info.partitions if info is not None else 0
+        unknown = Error.UNKNOWN_TOPIC_ID if by_id and info is None else Error.UNKNOWN_TOPIC_OR_PARTITION
+        bad = [p.partition_index for p in topic.partitions if not 0 <= p.partition_index < count]
+        if bad:
+            errors = [OffsetCommitResponsePartition(index, unknown) for index in bad]
+            refused.append(OffsetCommitResponseTopic(topic.name, topic.topic_id, errors))
+        good = [p for p in topic.partitions if 0 <= p.partition_index < count]
+        if info is not None and good:
+            known.append(OffsetCommitRequestTopic(info.name, info.topic_id, good))
+    if not known:
+        return Deferred.of(OffsetCommitResponse(topics=refused))
+    caller = Caller(context.api_version, context.client_id, context.client_host)
+
+    def merged(response: OffsetCommitResponse) -> OffsetCommitResponse:
+        """A topic of which some partitions are unknown is one topic in the answer."""
+        for topic in refused:
+            same = [t for t in response.topics if (t.topic_id == topic.topic_id if by_id else t.name == topic.name)]
+            if same:
+                same[0].partitions += topic.partitions
+            else:
+                response.topics.append(topic)
+        return response
+
+    return broker.groups.commit_offsets(request.replace(topics=known), caller, context.now_ms).map(merged)

@@ -1,0 +1,54 @@
+"""OffsetDelete (key 47), version 0: forget a group's positions in topics that it does not read (KIP-496).
+
+A topic or partition that does not exist is refused by itself with UNKNOWN_TOPIC_OR_PARTITION.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.offset_delete_request import OffsetDeleteRequest, OffsetDeleteRequestTopic
+from oncelog.protocol.generated.offset_delete_response import (
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.OFFSET_DELETE
+VERSIONS = (0, 0)
+
+
+def handle(broker: Broker, context: RequestContext, request: OffsetDeleteRequest) -> Deferred[OffsetDeleteResponse]:
+    known: list[OffsetDeleteRequestTopic] = []
+    refused: list[OffsetDeleteResponseTopic] = []
+    for topic in request.topics:
+        info = broker.metadata.topic(topic.name)
+        count = info.partitions if info is not None else 0
+        bad = [p.partition_index for p in topic.partitions if not 0 <= p.partition_index < count]
+        if bad:
+            errors = [OffsetDeleteResponsePartition(index, Error.UNKNOWN_TOPIC_OR_PARTITION) for index in bad]
+            refused.append(OffsetDeleteResponseTopic(topic.name, errors))
+        good = [p for p in topic.partitions if 0 <= p.partition_index < count]
+        if good:
+            known.append(OffsetDeleteRequestTopic(topic.name, good))
+    if not known:
+        return Deferred.of(OffsetDeleteResponse(topics=refused))
+
+    def merged(response: OffsetDeleteResponse) -> OffsetDeleteResponse:
+        if response.error_code == Error.NONE:
+            for topic in refused:
+                same = [t for t in response.topics if t.name == topic.name]
+                if same:
+                    same[0].partitions += topic.partitions
+                else:
+                    response.topics.append(topic)
+        return response
+
+    return broker.groups.delete_offsets(request.replace(topics=known), context.now_ms).map(merged)

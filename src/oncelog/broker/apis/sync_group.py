@@ -1,0 +1,31 @@
+"""SyncGroup (key 14), versions 0-5: the leader hands in the assignment, everybody gets theirs.
+
+Version 3 brings static members; 4 is flexible; 5 tells protocol type and name both ways, and a request that names
+others is refused (KIP-559).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.coordinator.group.environment import Caller
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.sync_group_request import SyncGroupRequest
+from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.SYNC_GROUP
+VERSIONS = (0, 5)
+FIRST_WITH_PROTOCOL = 5
+
+
+def handle(broker: Broker, context: RequestContext, request: SyncGroupRequest) -> Deferred[SyncGroupResponse]:
+    if context.api_version >= FIRST_WITH_PROTOCOL and (request.protocol_type is None or request.protocol_name is None):
+        return Deferred.of(SyncGroupResponse(error_code=Error.INCONSISTENT_GROUP_PROTOCOL))
+    caller = Caller(context.api_version, context.client_id, context.client_host)
+    return broker.groups.sync_group(request, caller, context.now_ms)

@@ -1,0 +1,67 @@
+"""TxnOffsetCommit (key 28), versions 0-5: a group's positions as part of a transaction.
+
+Version 2 brings leader epochs; 3 names the consumer that the offsets come from, so that zombies are refused (KIP-447),
+and is flexible; 4 knows TRANSACTION_ABORTABLE; 5 adds the partition of ``__consumer_offsets`` to the transaction, which
+older versions have done before (KIP-890 part 2). Versions 0 and 1 do not know COORDINATOR_LOAD_IN_PROGRESS: they get
+COORDINATOR_NOT_AVAILABLE. A topic or partition that does not exist is refused by itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.coordinator.group.environment import Caller
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.txn_offset_commit_request import TxnOffsetCommitRequest, TxnOffsetCommitRequestTopic
+from oncelog.protocol.generated.txn_offset_commit_response import (
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.TXN_OFFSET_COMMIT
+VERSIONS = (0, 5)
+FIRST_WITH_LOAD_IN_PROGRESS = 2
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: TxnOffsetCommitRequest
+) -> Deferred[TxnOffsetCommitResponse]:
+    known: list[TxnOffsetCommitRequestTopic] = []
+    refused: list[TxnOffsetCommitResponseTopic] = []
+    for topic in request.topics:
+        info = broker.metadata.topic(topic.name)
+        count = info.partitions if info is not None else 0
+        bad = [p.partition_index for p in topic.partitions if not 0 <= p.partition_index < count]
+        if bad:
+            errors = [TxnOffsetCommitResponsePartition(index, Error.UNKNOWN_TOPIC_OR_PARTITION) for index in bad]
+            refused.append(TxnOffsetCommitResponseTopic(topic.name, errors))
+        good = [p for p in topic.partitions if 0 <= p.partition_index < count]
+        if good:
+            known.append(TxnOffsetCommitRequestTopic(topic.name, good))
+    if not known:
+        return Deferred.of(TxnOffsetCommitResponse(topics=refused))
+
+    def merged(response: TxnOffsetCommitResponse) -> TxnOffsetCommitResponse:
+        for topic in refused:
+            same = [t for t in response.topics if t.name == topic.name]
+            if same:
+                same[0].partitions += topic.partitions
+            else:
+                response.topics.append(topic)
+        if context.api_version < FIRST_WITH_LOAD_IN_PROGRESS:
+            for topic in response.topics:
+                for partition in topic.partitions:
+                    if partition.error_code == Error.COORDINATOR_LOAD_IN_PROGRESS:
+                        partition.error_code = Error.COORDINATOR_NOT_AVAILABLE
+        return response
+
+    caller = Caller(context.api_version, context.client_id, context.client_host)
+    commit = request.replace(topics=known)
+    return broker.groups.commit_transactional_offsets(commit, caller, context.now_ms).map(merged)

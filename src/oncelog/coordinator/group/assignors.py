@@ -1,0 +1,187 @@
+"""Server-side assignors of the consumer protocol: which member reads which partition (KIP-848).
+
+Pure functions from members, their subscriptions and their present target to a new target; called by
+``consumer_draft``. Every partition of a topic that somebody subscribes to is assigned, to exactly one subscriber.
+Members and topics are looked at in a fixed order, so the same input gives the same target. The aims are those of
+Kafka's ``RangeAssignor`` and ``UniformAssignor``; among equally good targets the choice may differ from Kafka's.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from oncelog.coordinator.group.consumer_group import Assignment, TopicId
+
+PartitionCounts = Mapping[TopicId, int]
+Owned = dict[TopicId, set[int]]
+
+BALANCE_ROUNDS = 16
+"""How often the uniform assignor goes over the topics to even out members with different subscriptions."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberSpec:
+    """What an assignor knows of a member: existing topics that it subscribes to, and its present target."""
+
+    topics: frozenset[TopicId]
+    current: Assignment
+    instance_id: str | None = None
+
+
+Members = Mapping[str, MemberSpec]
+Assignor = Callable[[Members, PartitionCounts], dict[str, Assignment]]
+
+
+def range_assignor(members: Members, counts: PartitionCounts) -> dict[str, Assignment]:
+    """Of each topic a run of consecutive partitions to each subscriber, earlier ones one more.
+
+    Members keep their order from topic to topic (static ones first, by instance id), so that equally partitioned
+    topics are co-partitioned: a member gets the same numbers of each.
+    """
+
+    def order(member_id: str) -> tuple[bool, str]:
+        instance_id = members[member_id].instance_id
+        return (instance_id is None, member_id if instance_id is None else instance_id)
+
+    ordered = sorted(members, key=order)
+    target: dict[str, dict[TopicId, frozenset[int]]] = {member_id: {} for member_id in ordered}
+    for topic in sorted(_subscribed(members)):
+        subscribers = [member_id for member_id in ordered if topic in members[member_id].topics]
+        quota, extra = divmod(counts[topic], len(subscribers))
+        start = 0
+        for rank, member_id in enumerate(subscribers):
+            end = start + quota + (rank < extra)
+            if end > start:
+                target[member_id][topic] = frozenset(range(start, end))
+            start = end
+    return dict(target)
+
+
+def uniform_assignor(members: Members, counts: PartitionCounts) -> dict[str, Assignment]:
+    """As even as the subscriptions allow, moving as few partitions as possible.
+
+    Members with equal subscriptions get counts that differ by at most one, and lose a partition only where they
+    have too many. With different subscriptions the least loaded subscriber gets what is free, then partitions move
+    from more to less loaded subscribers of the same topic.
+    """
+    kept = _kept(members, counts)
+    if len({spec.topics for spec in members.values()}) <= 1:
+        _fill_equal(members, counts, kept)
+    else:
+        _fill_by_load(members, counts, kept)
+        _balance(members, kept)
+    return {
+        member_id: {topic: frozenset(partitions) for topic, partitions in owned.items() if partitions}
+        for member_id, owned in kept.items()
+    }
+
+
+ASSIGNORS: Mapping[str, Assignor] = {"uniform": uniform_assignor, "range": range_assignor}
+
+
+def _subscribed(members: Members) -> set[TopicId]:
+    return {topic for spec in members.values() for topic in spec.topics}
+
+
+def _kept(members: Members, counts: PartitionCounts) -> dict[str, Owned]:
+    """What each member has and may keep: still subscribed to, still existing, claimed by nobody before it."""
+    taken: set[tuple[TopicId, int]] = set()
+    kept: dict[str, Owned] = {}
+    for member_id in sorted(members):
+        owned: Owned = {}
+        for topic, partitions in members[member_id].current.items():
+            if topic in members[member_id].topics:
+                mine = {p for p in partitions if p < counts[topic] and (topic, p) not in taken}
+                taken.update((topic, p) for p in mine)
+                if mine:
+                    owned[topic] = mine
+        kept[member_id] = owned
+    return kept
+
+
+def _free(members: Members, counts: PartitionCounts, kept: Mapping[str, Owned]) -> dict[TopicId, list[int]]:
+    """Partitions that nobody has, by topic in order of ids."""
+    free = {topic: set(range(counts[topic])) for topic in sorted(_subscribed(members))}
+    for owned in kept.values():
+        for topic, partitions in owned.items():
+            free[topic] -= partitions
+    return {topic: sorted(partitions) for topic, partitions in free.items() if partitions}
+
+
+def _load(owned: Owned) -> int:
+    return sum(len(partitions) for partitions in owned.values())
+
+
+def _fill_equal(members: Members, counts: PartitionCounts, kept: dict[str, Owned]) -> None:
+    """Equal subscriptions: a quota for each, one more for some, first for those who have one more already."""
+    total = sum(counts[topic] for topic in _subscribed(members))
+    quota, extra = divmod(total, len(members))
+    quotas: dict[str, int] = {}
+    for member_id in sorted(kept, key=lambda m: (_load(kept[m]) <= quota, m)):
+        quotas[member_id] = quota + (extra > 0)
+        extra -= extra > 0
+    for member_id, owned in kept.items():
+        surplus = _load(owned) - quotas[member_id]
+        for topic in sorted(owned, reverse=True):
+            for partition in sorted(owned[topic], reverse=True)[: max(surplus, 0)]:
+                owned[topic].discard(partition)
+                surplus -= 1
+    free = iter([(topic, p) for topic, partitions in _free(members, counts, kept).items() for p in partitions])
+    for member_id in sorted(kept):
+        for _ in range(quotas[member_id] - _load(kept[member_id])):
+            topic, partition = next(free)
+            kept[member_id].setdefault(topic, set()).add(partition)
+
+
+def _fill_by_load(members: Members, counts: PartitionCounts, kept: dict[str, Owned]) -> None:
+    """Topics with the most partitions for each subscriber first, each partition to the least loaded subscriber."""
+    subscribers = _subscribers(members)
+    free = _free(members, counts, kept)
+    loads = {member_id: _load(owned) for member_id, owned in kept.items()}
+
+    def order(topic: TopicId) -> tuple[float, int, TopicId]:
+        return (-counts[topic] / len(subscribers[topic]), len(subscribers[topic]), topic)
+
+    for topic in sorted(free, key=order):
+        heap = [(loads[member_id], member_id) for member_id in subscribers[topic]]
+        heapq.heapify(heap)
+        for partition in free[topic]:
+            load, member_id = heap[0]
+            heapq.heapreplace(heap, (load + 1, member_id))
+            loads[member_id] = load + 1
+            kept[member_id].setdefault(topic, set()).add(partition)
+
+
+def _balance(members: Members, kept: dict[str, Owned]) -> None:
+    """Move partitions from the most loaded owner of a topic to its least loaded subscriber while they differ by two."""
+    loads = {member_id: _load(owned) for member_id, owned in kept.items()}
+    topics = {topic: ids for topic, ids in sorted(_subscribers(members).items()) if len(ids) > 1}
+    for _ in range(BALANCE_ROUNDS):
+        moved = False
+        for topic, subscribers in topics.items():
+            while True:
+                owners = [member_id for member_id in subscribers if kept[member_id].get(topic)]
+                if not owners:
+                    break
+                giver = max(owners, key=lambda m: (loads[m], m))
+                taker = min(subscribers, key=lambda m: (loads[m], m))
+                if loads[giver] - loads[taker] <= 1:
+                    break
+                partition = max(kept[giver][topic])
+                kept[giver][topic].discard(partition)
+                kept[taker].setdefault(topic, set()).add(partition)
+                loads[giver] -= 1
+                loads[taker] += 1
+                moved = True
+        if not moved:
+            return
+
+
+def _subscribers(members: Members) -> dict[TopicId, list[str]]:
+    subscribers: dict[TopicId, list[str]] = {}
+    for member_id in sorted(members):
+        for topic in members[member_id].topics:
+            subscribers.setdefault(topic, []).append(member_id)
+    return subscribers

@@ -1,0 +1,344 @@
+"""What a request means to a group of the classic protocol: one table, event by state.
+
+A rule looks and decides; ``classic_protocol`` carries the verdict out. Whoever asks when the coordinator answers
+ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS finds it here, and in ``docs/reference/group-states.md``, which is drawn
+from :data:`RULES`. Source: Kafka's ``GroupMetadataManager`` and ``ClassicGroup`` (4.3.1); KIP-345, KIP-394, KIP-447,
+KIP-559.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+from oncelog.coordinator.group.classic_group import ClassicGroup, Protocols
+from oncelog.coordinator.group.states import ClassicState
+from oncelog.errors import Error
+
+
+class Step(Enum):
+    """What is to be done with a request that is not simply refused."""
+
+    REFUSE = "answer the error"
+    ASSIGN_ID = "hand out a member id and ask to join with it"
+    ADD = "add the member and rebalance"
+    REPLACE = "give the static member's place to the new process"
+    REJOIN = "take the member's new subscription and rebalance"
+    CURRENT = "answer the current generation"
+    PARK = "wait for the leader's assignment"
+    DISTRIBUTE = "store the leader's assignment and hand it out"
+    ASSIGNMENT = "answer the member's assignment"
+    ALIVE = "note that the member is alive"
+    REMOVE = "remove the member"
+    ACCEPT = "do it"
+
+
+class Verdict(NamedTuple):
+    """``error`` is what the answer says; with ALIVE it may be an error as well."""
+
+    step: Step
+    error: Error = Error.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class JoinNew:
+    """JoinGroup without a member id. ``needs_id``: version 4 and later of a dynamic member (KIP-394)."""
+
+    instance_id: str | None
+    protocol_type: str
+    protocols: Protocols
+    needs_id: bool
+    max_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class JoinKnown:
+    """JoinGroup with a member id."""
+
+    member_id: str
+    instance_id: str | None
+    protocol_type: str
+    protocols: Protocols
+    max_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """SyncGroup; protocol type and name from version 5 on, else None (KIP-559)."""
+
+    member_id: str
+    instance_id: str | None
+    generation: int
+    protocol_type: str | None
+    protocol_name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """Heartbeat."""
+
+    member_id: str
+    instance_id: str | None
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """One member of a LeaveGroup; an empty member id with an instance id is an administrator's removal (KIP-345)."""
+
+    member_id: str
+    instance_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """OffsetCommit, outside a transaction."""
+
+    member_id: str
+    instance_id: str | None
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class TxnCommit:
+    """TxnOffsetCommit. The state of the group is not checked, only that the caller is a current member (KIP-447)."""
+
+    member_id: str
+    instance_id: str | None
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOffsets:
+    """OffsetDelete."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteGroup:
+    """DeleteGroups."""
+
+
+Event = JoinNew | JoinKnown | Sync | Heartbeat | Leave | Commit | TxnCommit | DeleteOffsets | DeleteGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A cell of the table: how it reads in the documentation, and the decision."""
+
+    label: str
+    decide: Callable[[ClassicGroup, Any], Verdict]
+
+
+def refused(error: Error) -> Verdict:
+    return Verdict(Step.REFUSE, error)
+
+
+def refuse(error: Error) -> Rule:
+    verdict = refused(error)
+    return Rule(f"{error.name} ({error.value})", lambda group, event: verdict)
+
+
+def member_error(group: ClassicGroup, member_id: str, instance_id: str | None) -> Error:
+    """Whether the caller is who it says: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID (another process has the instance)."""
+    if instance_id is not None:
+        owner = group.static_members.get(instance_id)
+        if owner is None:
+            return Error.UNKNOWN_MEMBER_ID
+        if owner != member_id:
+            return Error.FENCED_INSTANCE_ID
+    return Error.NONE if member_id in group.members else Error.UNKNOWN_MEMBER_ID
+
+
+def _current(group: ClassicGroup, event: Heartbeat | Sync | Commit | TxnCommit) -> Error:
+    """A member of this generation."""
+    error = member_error(group, event.member_id, event.instance_id)
+    if error is Error.NONE and event.generation != group.generation:
+        return Error.ILLEGAL_GENERATION
+    return error
+
+
+def _full_while_joining(group: ClassicGroup, member_id: str, max_size: int) -> bool:
+    """Counted by those that wait, so that the last to come back are those that have to go."""
+    member = group.members.get(member_id)
+    return not (member is not None and member.awaiting_join) and group.awaiting_joins >= max_size
+
+
+def _full(group: ClassicGroup, member_id: str, max_size: int) -> bool:
+    if group.state is ClassicState.EMPTY:
+        return False
+    if group.state is ClassicState.PREPARING_REBALANCE:
+        return _full_while_joining(group, member_id, max_size)
+    return member_id not in group.members and len(group.members) >= max_size
+
+
+def _join_new(group: ClassicGroup, event: JoinNew) -> Verdict:
+    if _full(group, "", event.max_size):
+        return refused(Error.GROUP_MAX_SIZE_REACHED)
+    if not group.supports(event.protocol_type, event.protocols):
+        return refused(Error.INCONSISTENT_GROUP_PROTOCOL)
+    if event.instance_id is not None:
+        return Verdict(Step.REPLACE if event.instance_id in group.static_members else Step.ADD)
+    return Verdict(Step.ASSIGN_ID, Error.MEMBER_ID_REQUIRED) if event.needs_id else Verdict(Step.ADD)
+
+
+def _join_known(known: Callable[[ClassicGroup, JoinKnown], Verdict]) -> Callable[[ClassicGroup, JoinKnown], Verdict]:
+    """What all states check first, then ``known`` for a member of the group."""
+
+    def decide(group: ClassicGroup, event: JoinKnown) -> Verdict:
+        if _full(group, event.member_id, event.max_size):
+            return refused(Error.GROUP_MAX_SIZE_REACHED)
+        if not group.supports(event.protocol_type, event.protocols):
+            return refused(Error.INCONSISTENT_GROUP_PROTOCOL)
+        if event.member_id in group.pending_joins:
+            return Verdict(Step.ADD) if event.instance_id is None else refused(Error.UNKNOWN_SERVER_ERROR)
+        error = member_error(group, event.member_id, event.instance_id)
+        return known(group, event) if error is Error.NONE else refused(error)
+
+    return decide
+
+
+def _rejoin(group: ClassicGroup, event: JoinKnown) -> Verdict:
+    return Verdict(Step.REJOIN)
+
+
+def _rejoin_if_changed(group: ClassicGroup, event: JoinKnown) -> Verdict:
+    """The same subscription again: the answer was lost, and is repeated."""
+    same = group.members[event.member_id].same_protocols(event.protocols)
+    return Verdict(Step.CURRENT if same else Step.REJOIN)
+
+
+def _rejoin_stable(group: ClassicGroup, event: JoinKnown) -> Verdict:
+    """The leader comes back for what the coordinator cannot see, such as new partitions."""
+    return Verdict(Step.REJOIN) if group.leader_id == event.member_id else _rejoin_if_changed(group, event)
+
+
+def _sync(then: Callable[[ClassicGroup, Sync], Verdict]) -> Callable[[ClassicGroup, Sync], Verdict]:
+    def decide(group: ClassicGroup, event: Sync) -> Verdict:
+        error = _current(group, event)
+        if error is not Error.NONE:
+            return refused(error)
+        given = ((event.protocol_type, group.protocol_type), (event.protocol_name, group.protocol_name))
+        if any(said is not None and own is not None and said != own for said, own in given):
+            return refused(Error.INCONSISTENT_GROUP_PROTOCOL)
+        return then(group, event)
+
+    return decide
+
+
+def _sync_completing(group: ClassicGroup, event: Sync) -> Verdict:
+    return Verdict(Step.DISTRIBUTE if group.leader_id == event.member_id else Step.PARK)
+
+
+def _alive(error: Error) -> Callable[[ClassicGroup, Heartbeat], Verdict]:
+    def decide(group: ClassicGroup, event: Heartbeat) -> Verdict:
+        problem = _current(group, event)
+        return refused(problem) if problem is not Error.NONE else Verdict(Step.ALIVE, error)
+
+    return decide
+
+
+def _leave(group: ClassicGroup, event: Leave) -> Verdict:
+    if not event.member_id:
+        known = event.instance_id is not None and event.instance_id in group.static_members
+        return Verdict(Step.REMOVE) if known else refused(Error.UNKNOWN_MEMBER_ID)
+    if event.member_id in group.pending_joins:
+        return Verdict(Step.REMOVE)
+    error = member_error(group, event.member_id, event.instance_id)
+    return Verdict(Step.REMOVE) if error is Error.NONE else refused(error)
+
+
+def _commit_empty(group: ClassicGroup, event: Commit | TxnCommit) -> Verdict:
+    """Without a generation: an administrator, or a consumer that does not use groups."""
+    if event.generation < 0:
+        return Verdict(Step.ACCEPT)
+    error = _current(group, event)
+    return Verdict(Step.ACCEPT) if error is Error.NONE else refused(error)
+
+
+def _commit(step: Step) -> Callable[[ClassicGroup, Commit], Verdict]:
+    def decide(group: ClassicGroup, event: Commit) -> Verdict:
+        if event.generation < 0 and not event.member_id and event.instance_id is None:
+            return refused(Error.UNKNOWN_MEMBER_ID)
+        error = _current(group, event)
+        if error is not Error.NONE:
+            return refused(error)
+        return Verdict(step) if step is not Step.REFUSE else refused(Error.REBALANCE_IN_PROGRESS)
+
+    return decide
+
+
+def _txn_commit(group: ClassicGroup, event: TxnCommit) -> Verdict:
+    """Requests older than version 3 name no member, and are taken whatever the state."""
+    if event.generation < 0 and not event.member_id and event.instance_id is None:
+        return Verdict(Step.ACCEPT)
+    error = _current(group, event)
+    return Verdict(Step.ACCEPT) if error is Error.NONE else refused(error)
+
+
+def _delete_offsets(group: ClassicGroup, event: DeleteOffsets) -> Verdict:
+    """Of topics that nobody reads, which can only be known of consumers."""
+    return Verdict(Step.ACCEPT) if group.consumer_type else refused(Error.NON_EMPTY_GROUP)
+
+
+_E, _P, _C, _S, _D = (
+    ClassicState.EMPTY,
+    ClassicState.PREPARING_REBALANCE,
+    ClassicState.COMPLETING_REBALANCE,
+    ClassicState.STABLE,
+    ClassicState.DEAD,
+)
+_NEW = Rule("protocols fit and there is room: id first (v4+), else add; known instance: replace", _join_new)
+_ACCEPT = Rule("accept", lambda group, event: Verdict(Step.ACCEPT))
+_LEAVE = Rule("remove, if it is a member or a pending id", _leave)
+_TXN = Rule("accept without ids; else a member of this generation", _txn_commit)
+_DELETE_READ = Rule("accept for groups of consumers, else NON_EMPTY_GROUP (68)", _delete_offsets)
+_GONE = refuse(Error.COORDINATOR_NOT_AVAILABLE)
+
+RULES: Mapping[type[Event], Mapping[ClassicState, Rule]] = {
+    JoinNew: {_E: _NEW, _P: _NEW, _C: _NEW, _S: _NEW, _D: _GONE},
+    JoinKnown: {
+        _E: Rule("add a pending id, else UNKNOWN_MEMBER_ID (25)", _join_known(_rejoin)),
+        _P: Rule("join", _join_known(_rejoin)),
+        _C: Rule("changed: rebalance; same: current generation", _join_known(_rejoin_if_changed)),
+        _S: Rule("leader or changed: rebalance; else current generation", _join_known(_rejoin_stable)),
+        _D: _GONE,
+    },
+    Sync: {
+        _E: refuse(Error.UNKNOWN_MEMBER_ID),
+        _P: Rule("REBALANCE_IN_PROGRESS (27)", _sync(lambda group, event: refused(Error.REBALANCE_IN_PROGRESS))),
+        _C: Rule("leader: store and hand out; follower: wait", _sync(_sync_completing)),
+        _S: Rule("own assignment", _sync(lambda group, event: Verdict(Step.ASSIGNMENT))),
+        _D: _GONE,
+    },
+    Heartbeat: {
+        _E: refuse(Error.UNKNOWN_MEMBER_ID),
+        _P: Rule("REBALANCE_IN_PROGRESS (27), alive", _alive(Error.REBALANCE_IN_PROGRESS)),
+        _C: Rule("alive", _alive(Error.NONE)),
+        _S: Rule("alive", _alive(Error.NONE)),
+        _D: _GONE,
+    },
+    Leave: {_E: _LEAVE, _P: _LEAVE, _C: _LEAVE, _S: _LEAVE, _D: _GONE},
+    Commit: {
+        _E: Rule("accept without a generation, else as a member", _commit_empty),
+        _P: Rule("accept a member of this generation, alive", _commit(Step.ALIVE)),
+        _C: Rule("REBALANCE_IN_PROGRESS (27) for a member of this generation", _commit(Step.REFUSE)),
+        _S: Rule("accept a member of this generation, alive", _commit(Step.ALIVE)),
+        _D: _GONE,
+    },
+    TxnCommit: {_E: Rule("accept without a generation, else as a member", _commit_empty)}
+    | dict.fromkeys((_P, _C, _S), _TXN)
+    | {_D: _GONE},
+    DeleteOffsets: {_E: _ACCEPT, _P: _DELETE_READ, _C: _DELETE_READ, _S: _DELETE_READ}
+    | {_D: refuse(Error.GROUP_ID_NOT_FOUND)},
+    DeleteGroup: {_E: _ACCEPT}
+    | dict.fromkeys((_P, _C, _S), refuse(Error.NON_EMPTY_GROUP))
+    | {_D: refuse(Error.GROUP_ID_NOT_FOUND)},
+}
+"""Total over events and states. Every rule but those of DEAD first checks who is asking."""
+
+
+def decide(group: ClassicGroup, event: Event) -> Verdict:
+    """Say what ``event`` means for ``group``; change nothing."""
+    return RULES[type(event)][group.state].decide(group, event)

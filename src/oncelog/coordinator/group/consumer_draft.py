@@ -1,0 +1,172 @@
+"""A change to a group of the consumer protocol, worked out on a copy, with the records that make it so.
+
+``consumer_protocol`` and ``classic_members`` take a draft of a group, change it step by step and write its records in
+one batch; applying them turns the real group into the draft. Each method changes the copy exactly as its record will
+change the group, so later steps see earlier ones. Source: Kafka's ``GroupMetadataManager`` and
+``TargetAssignmentBuilder`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import replace
+
+from oncelog.coordinator.group import records
+from oncelog.coordinator.group.assignors import ASSIGNORS, MemberSpec
+from oncelog.coordinator.group.consumer_group import (
+    UNRESOLVED,
+    Assignment,
+    ConsumerGroup,
+    ConsumerMember,
+    ResolvedRegex,
+    TopicId,
+)
+from oncelog.coordinator.group.environment import Environment
+from oncelog.coordinator.group.reconcile import Goal, Reported, reconcile
+from oncelog.coordinator.group.topic_regex import TopicRegex
+from oncelog.coordinator.runtime import CoordinatorRecord
+
+
+class Draft:
+    """What a group is going to be. ``written`` are the records, in the order in which they apply."""
+
+    def __init__(self, env: Environment, group: ConsumerGroup, before: Iterable[CoordinatorRecord] = ()) -> None:
+        """:param before: records that must come first, because they make the group what it is."""
+        self.group = group.copy()
+        self.written: list[CoordinatorRecord] = list(before)
+        self._env = env
+        self._topics: dict[str, tuple[TopicId, int] | None] = {}
+
+    # Members
+
+    def subscribe(self, member: ConsumerMember) -> None:
+        self.group.put_member(member)
+        self.written.append(records.member_subscription(self.group.group_id, member))
+
+    def assign(self, member: ConsumerMember) -> None:
+        self.group.put_member(member)
+        self.written.append(records.member_assignment(self.group.group_id, member))
+
+    def remove(self, member: ConsumerMember) -> None:
+        self.group.remove_member(member.member_id)
+        self.group.targets.pop(member.member_id, None)
+        self.written += records.member_tombstones(self.group.group_id, member.member_id)
+
+    def replace_static(self, old: ConsumerMember, new_member_id: str) -> ConsumerMember:
+        """The instance's new process takes over subscription, target and partitions of the old one."""
+        new = replace(old, member_id=new_member_id, epoch=0, previous_epoch=0)
+        target = self.group.target(old.member_id)
+        self.remove(old)
+        self.subscribe(new)
+        self._set_target(new_member_id, target)
+        self.assign(new)
+        return new
+
+    # Subscriptions
+
+    def resolve_regexes(self, look_again: bool, now_ms: int) -> bool:
+        """Match the members' expressions with the topics, forget unused ones; True if a set of topics changed.
+
+        :param look_again: also those that were matched before, because topics came or went.
+        """
+        group, changed = self.group, False
+        used = {member.regex for member in group.members.values() if member.regex}
+        for regex in sorted(group.regexes.keys() - used):
+            changed = changed or bool(group.regexes[regex].topics)
+            del group.regexes[regex]
+            self.written.append(records.regex_tombstone(group.group_id, regex))
+        for regex in sorted(used):
+            known = group.regexes.get(regex, UNRESOLVED)
+            if known is not UNRESOLVED and not look_again:
+                continue
+            matches = TopicRegex(regex).matches
+            topics = frozenset(topic for topic in self._env.host.topics() if matches(topic))
+            if known is UNRESOLVED or topics != known.topics:
+                changed = changed or topics != known.topics
+                group.regexes[regex] = ResolvedRegex(topics, 0, now_ms)
+                self.written.append(records.regex_resolution(group.group_id, regex, group.regexes[regex]))
+        return changed
+
+    def forget_regexes(self) -> None:
+        """Those that no member subscribes to any more."""
+        used = {member.regex for member in self.group.members.values() if member.regex}
+        for regex in sorted(self.group.regexes.keys() - used):
+            del self.group.regexes[regex]
+            self.written.append(records.regex_tombstone(self.group.group_id, regex))
+
+    def bump_epoch(self, *, always: bool) -> None:
+        """Start a new group epoch, where ``always`` or because the subscribed topics are not what they were."""
+        group = self.group
+        metadata_hash = self.metadata_hash()
+        if always or metadata_hash != group.metadata_hash:
+            group.epoch, group.metadata_hash = group.epoch + 1, metadata_hash
+            self.written.append(records.consumer_epoch(group.group_id, group.epoch, metadata_hash))
+        if group.has_partition_metadata:
+            group.has_partition_metadata = False
+            self.written.append(records.partition_metadata_tombstone(group.group_id))
+
+    def metadata_hash(self) -> int:
+        """A number that changes with the subscribed topics, their ids and their partitions; 0 for no topics."""
+        names = {topic for member in self.group.members.values() for topic in self.group.topics_of(member)}
+        found = [(name, topic) for name in sorted(names) if (topic := self._topic(name)) is not None]
+        if not found:
+            return 0
+        digest = hashlib.blake2b(digest_size=8)
+        for name, (topic_id, partitions) in found:
+            digest.update(b"%b%d/%b\0" % (topic_id, partitions, name.encode()))
+        return int.from_bytes(digest.digest(), "big", signed=True)
+
+    # Assignment
+
+    def assign_targets(self, now_ms: int) -> None:
+        """Bring the target assignment to the group's epoch, unless the last one is too recent."""
+        group, env = self.group, self._env
+        interval_ms = env.assignment_interval_ms
+        too_soon = group.assignment_timestamp_ms and now_ms < group.assignment_timestamp_ms + interval_ms
+        if group.assignment_epoch >= group.epoch or too_soon:
+            return
+        counts: dict[TopicId, int] = {}
+        members: dict[str, MemberSpec] = {}
+        for member in group.members.values():
+            topics = self._existing(group.topics_of(member))
+            counts |= topics
+            members[member.member_id] = MemberSpec(
+                frozenset(topics), group.target(member.member_id), member.instance_id
+            )
+        name = group.preferred_assignor(group.members.values()) or env.config.group_consumer_assignors[0]
+        targets = ASSIGNORS[name](members, counts)
+        for member_id in sorted(members):
+            if targets[member_id] != group.targets.get(member_id):
+                self._set_target(member_id, targets[member_id])
+        group.assignment_epoch, group.assignment_timestamp_ms = group.epoch, now_ms
+        self.written.append(records.target_epoch(group.group_id, group.epoch, now_ms))
+
+    def reconcile(self, member: ConsumerMember, reported: Reported, subscription_changed: bool) -> ConsumerMember:
+        """The member's next step towards its target; raises ``MustRejoin``."""
+        goal = Goal(
+            self.group.assignment_epoch,
+            self.group.target(member.member_id),
+            frozenset(self._existing(self.group.topics_of(member))),
+            self.group.owner_epoch,
+            reported,
+            subscription_changed,
+        )
+        after = reconcile(member, goal)
+        if after != member:
+            self.assign(after)
+        return after
+
+    def _set_target(self, member_id: str, target: Assignment) -> None:
+        self.group.targets[member_id] = target
+        self.written.append(records.member_target(self.group.group_id, member_id, target))
+
+    def _existing(self, names: Iterable[str]) -> dict[TopicId, int]:
+        """Ids and partition counts of the topics that exist."""
+        return dict(topic for name in names if (topic := self._topic(name)) is not None)
+
+    def _topic(self, name: str) -> tuple[TopicId, int] | None:
+        if name not in self._topics:
+            topic_id, partitions = self._env.host.topic_id(name), self._env.host.topic_partitions(name)
+            self._topics[name] = None if topic_id is None or partitions is None else (topic_id, partitions)
+        return self._topics[name]

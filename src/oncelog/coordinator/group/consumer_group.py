@@ -1,0 +1,183 @@
+"""The state of a group of the consumer protocol (KIP-848): a fold over its records.
+
+Everything here changes through :meth:`ConsumerGroup.put_member` and its likes, called by ``shard`` when it applies a
+record, live or at load. ``consumer_protocol`` decides which records to write. Topics are known by their ids.
+Invariants: a partition is owned (assigned, or pending revocation) by at most one member; an instance id maps to one
+member. Source: Kafka's ``ModernGroup``, ``ConsumerGroup`` and ``ConsumerGroupMember`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from oncelog.coordinator.group.states import ConsumerState, MemberState
+
+LEAVE_EPOCH = -1
+"""Member epoch with which a member leaves for good."""
+STATIC_LEAVE_EPOCH = -2
+"""Member epoch of a static member that will be back: it keeps its assignment until its session ends."""
+
+TopicId = bytes
+Assignment = Mapping[TopicId, frozenset[int]]
+"""Partitions by topic."""
+OwnedPartitions = Mapping[TopicId, Mapping[int, int]]
+"""Partitions by topic, each with the epoch in which its member got it (KIP-1251)."""
+
+NO_ASSIGNMENT: Assignment = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ClassicMembership:
+    """What a member of the classic protocol in a consumer group is known by, besides what all members have."""
+
+    session_timeout_ms: int
+    protocols: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerMember:
+    """One member. ``assigned`` it may read; ``revoking`` it was told to give up and has not confirmed."""
+
+    member_id: str
+    epoch: int = 0
+    previous_epoch: int = -1
+    state: MemberState = MemberState.STABLE
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    client_id: str = ""
+    client_host: str = ""
+    topics: frozenset[str] = frozenset()
+    regex: str | None = ""
+    assignor: str | None = None
+    assigned: OwnedPartitions = field(default_factory=dict)
+    revoking: OwnedPartitions = field(default_factory=dict)
+    classic: ClassicMembership | None = None
+
+    def at_epoch(self, epoch: int) -> ConsumerMember:
+        """The member, advanced: its epoch so far becomes the previous one."""
+        return replace(self, epoch=epoch, previous_epoch=self.epoch)
+
+    def reconciled_to(self, assignment_epoch: int) -> bool:
+        return self.state is MemberState.STABLE and self.epoch == assignment_epoch
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedRegex:
+    """The topics that a regular expression matched, with the time of the look."""
+
+    topics: frozenset[str]
+    version: int
+    timestamp_ms: int
+
+
+UNRESOLVED = ResolvedRegex(frozenset(), -1, -1)
+
+
+@dataclass(slots=True)
+class ConsumerGroup:
+    """One group. A new one starts at epoch 1, so that its first change makes epoch 2."""
+
+    group_id: str
+    epoch: int = 1
+    metadata_hash: int = 0
+    assignment_epoch: int = 1
+    assignment_timestamp_ms: int = 0
+    members: dict[str, ConsumerMember] = field(default_factory=dict)
+    targets: dict[str, Assignment] = field(default_factory=dict)
+    static_members: dict[str, str] = field(default_factory=dict)
+    regexes: dict[str, ResolvedRegex] = field(default_factory=dict)
+    has_partition_metadata: bool = False
+    """An older version wrote the subscription's partitions as a record, which is to be removed."""
+    metadata_stale: bool = True
+    """Topics changed, or may have while this broker did not look: compare the metadata hash. Never stored."""
+    _owner_epochs: dict[tuple[TopicId, int], int] = field(default_factory=dict)
+
+    @property
+    def empty(self) -> bool:
+        return not self.members
+
+    @property
+    def state(self) -> ConsumerState:
+        if not self.members:
+            return ConsumerState.EMPTY
+        if self.epoch > self.assignment_epoch:
+            return ConsumerState.ASSIGNING
+        if all(member.reconciled_to(self.assignment_epoch) for member in self.members.values()):
+            return ConsumerState.STABLE
+        return ConsumerState.RECONCILING
+
+    @property
+    def classic_members(self) -> int:
+        return sum(member.classic is not None for member in self.members.values())
+
+    def owner_epoch(self, topic_id: TopicId, partition: int) -> int:
+        """The member epoch at which somebody owns the partition, or -1 if it is free."""
+        return self._owner_epochs.get((topic_id, partition), -1)
+
+    def static_member(self, instance_id: str) -> ConsumerMember | None:
+        member_id = self.static_members.get(instance_id)
+        return None if member_id is None else self.members.get(member_id)
+
+    def target(self, member_id: str) -> Assignment:
+        return self.targets.get(member_id, NO_ASSIGNMENT)
+
+    def topics_of(self, member: ConsumerMember) -> frozenset[str]:
+        """What the member subscribes to by name and, where its expression is resolved, by expression."""
+        resolved = self.regexes.get(member.regex) if member.regex else None
+        return member.topics if resolved is None else member.topics | resolved.topics
+
+    def reads(self, topic: str) -> bool:
+        return any(topic in member.topics for member in self.members.values()) or any(
+            topic in resolved.topics for resolved in self.regexes.values()
+        )
+
+    def preferred_assignor(self, members: Iterable[ConsumerMember]) -> str | None:
+        """The assignor that most of ``members`` ask for, None if nobody asks."""
+        votes = Counter(member.assignor for member in members if member.assignor is not None)
+        return max(sorted(votes), key=votes.__getitem__) if votes else None
+
+    def copy(self) -> ConsumerGroup:
+        """To try changes on."""
+        return replace(
+            self,
+            members=dict(self.members),
+            targets=dict(self.targets),
+            static_members=dict(self.static_members),
+            regexes=dict(self.regexes),
+            _owner_epochs=dict(self._owner_epochs),
+        )
+
+    # Changes, from records alone
+
+    def put_member(self, member: ConsumerMember) -> None:
+        old = self.members.get(member.member_id)
+        self._release(old)
+        self.members[member.member_id] = member
+        if member.instance_id is not None:
+            self.static_members[member.instance_id] = member.member_id
+        for owned in (member.assigned, member.revoking):
+            for topic_id, partitions in owned.items():
+                for partition in partitions:
+                    key = (topic_id, partition)
+                    self._owner_epochs[key] = max(member.epoch, self._owner_epochs.get(key, member.epoch))
+
+    def remove_member(self, member_id: str) -> None:
+        member = self.members.pop(member_id, None)
+        self._release(member)
+        instance_id = None if member is None else member.instance_id
+        if instance_id is not None and self.static_members.get(instance_id) == member_id:
+            del self.static_members[instance_id]
+
+    def _release(self, member: ConsumerMember | None) -> None:
+        """Free what the member owned, unless another one got it at another epoch meanwhile."""
+        if member is None:
+            return
+        for owned in (member.assigned, member.revoking):
+            for topic_id, partitions in owned.items():
+                for partition in partitions:
+                    if self._owner_epochs.get((topic_id, partition)) == member.epoch:
+                        del self._owner_epochs[topic_id, partition]

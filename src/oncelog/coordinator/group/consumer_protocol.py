@@ -1,0 +1,331 @@
+"""The consumer protocol at work: ConsumerGroupHeartbeat, leaving, and the timers of members (KIP-848).
+
+Called by ``coordinator`` and ``shard``. Everything that a group is comes from its records; this module decides which
+to write, and answers when they are committed. Timers live in memory and start anew at load. Members of the classic
+protocol in such a group are ``classic_members``' business; changes of a whole group's protocol are ``migration``'s.
+Source: Kafka's ``GroupMetadataManager`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+
+from oncelog.coordinator.group import consumer_rules, migration, records
+from oncelog.coordinator.group.classic_group import ClassicGroup
+from oncelog.coordinator.group.classic_protocol import ClassicProtocol
+from oncelog.coordinator.group.consumer_draft import Draft
+from oncelog.coordinator.group.consumer_group import (
+    STATIC_LEAVE_EPOCH,
+    ConsumerGroup,
+    ConsumerMember,
+    OwnedPartitions,
+)
+from oncelog.coordinator.group.consumer_rules import JOIN_EPOCH, Refusal, Verdict
+from oncelog.coordinator.group.environment import Caller, Environment, client_error
+from oncelog.coordinator.group.reconcile import MustRejoin, Reported
+from oncelog.coordinator.group.states import MemberState
+from oncelog.coordinator.group.topic_regex import InvalidTopicRegex, TopicRegex
+from oncelog.coordinator.runtime import CoordinatorRecord
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from oncelog.protocol.generated.consumer_group_heartbeat_response import (
+    Assignment,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+
+RETRY_FENCING_MS = 1000
+"""When a member whose removal could not be written is tried again."""
+
+
+class ConsumerProtocol:
+    """The consumer groups of one shard."""
+
+    def __init__(self, environment: Environment, classic: ClassicProtocol) -> None:
+        self._env = environment
+        self._classic = classic
+
+    # Heartbeats
+
+    def heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
+    ) -> Deferred[ConsumerGroupHeartbeatResponse]:
+        """Join or stay: take what the member says, bump epochs, compute the target, move the member on."""
+        draft = self._open(request.group_id, request.member_epoch == JOIN_EPOCH)
+        if isinstance(draft, Refusal):
+            return _refused(*draft)
+        real = self._env.groups.get(request.group_id)
+        stale = draft.group.metadata_stale
+        try:
+            outcome = self._heartbeat(draft, request, caller, now_ms)
+        except MustRejoin:
+            return _refused(Error.FENCED_MEMBER_EPOCH, "The member must abandon all its partitions and rejoin.")
+        except InvalidTopicRegex as error:
+            return _refused(Error.INVALID_REGULAR_EXPRESSION, str(error))
+        if isinstance(outcome, Refusal):
+            return _refused(*outcome)
+        before, after = outcome
+        written = self._env.write(draft.written, now_ms)
+        if written.done and written.value is not Error.NONE:
+            return _refused(client_error(written.value))
+        group = self._env.groups[request.group_id]
+        if isinstance(group, ConsumerGroup) and stale:
+            group.metadata_stale = False
+        if isinstance(real, ClassicGroup) and isinstance(group, ConsumerGroup):
+            self._converted(real, group, now_ms)
+        self.start_session(request.group_id, after, now_ms)
+        self._watch_revocation(request.group_id, before, after, now_ms)
+        answer = self._answer(request, before, after)
+        return written.map(lambda error: answer if error is Error.NONE else _error_answer(client_error(error), None))
+
+    def _open(self, group_id: str, joining: bool) -> Draft | Refusal:
+        """A draft of the group; joining makes it, and turns a classic one into it."""
+        group = self._env.groups.get(group_id)
+        if isinstance(group, ConsumerGroup):
+            return Draft(self._env, group)
+        if not joining:
+            kind = "not found" if group is None else "is not a consumer group"
+            return Refusal(Error.GROUP_ID_NOT_FOUND, f"Group {group_id} {kind}.")
+        if group is None:
+            return Draft(self._env, ConsumerGroup(group_id))
+        if group.empty:
+            return Draft(self._env, ConsumerGroup(group_id), [records.group_tombstone(group_id)])
+        converted = migration.to_consumer_group(group, self._env)
+        if isinstance(converted, str):
+            return Refusal(Error.GROUP_ID_NOT_FOUND, converted)
+        draft = Draft(self._env, converted)
+        converted.metadata_hash = draft.group.metadata_hash = draft.metadata_hash()
+        draft.written = [records.group_tombstone(group_id), *records.consumer_group_records(converted)]
+        return draft
+
+    def _heartbeat(
+        self, draft: Draft, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
+    ) -> tuple[ConsumerMember, ConsumerMember] | Refusal:
+        """The member before and after, with all that changes in the draft."""
+        group, instance_id, max_size = draft.group, request.instance_id, self._env.config.group_consumer_max_size
+        if len(group.members) >= max_size and request.member_id not in group.members:
+            return Refusal(
+                Error.GROUP_MAX_SIZE_REACHED,
+                f"The consumer group has reached its maximum capacity of {max_size} members.",
+            )
+        member_id = request.member_id or self._env.random_uuid()
+        reported = _reported(request)
+        verdict, member = consumer_rules.judge(group, member_id, instance_id, request.member_epoch, reported)
+        if isinstance(verdict.value, Error):
+            message = consumer_rules.explain(verdict, group.group_id, member_id, instance_id)
+            return Refusal(verdict.value, message)
+        if member is None:
+            member = ConsumerMember(member_id)
+        elif verdict is Verdict.REPLACE:
+            member = draft.replace_static(member, member_id)
+        updated = _updated(member, request, caller)
+        if updated.regex and updated.regex != member.regex:
+            TopicRegex(updated.regex)  # refused before anything is decided
+        changed = self.take_subscription(draft, member, updated, now_ms)
+        draft.assign_targets(now_ms)
+        return member, draft.reconcile(updated, reported, changed)
+
+    @staticmethod
+    def take_subscription(draft: Draft, member: ConsumerMember, updated: ConsumerMember, now_ms: int) -> bool:
+        """Note what the member says of itself, and start a new epoch where that, or the topics, changed."""
+        stale = draft.group.metadata_stale
+        if updated != member:
+            draft.subscribe(updated)
+        named = updated.topics != member.topics
+        expressed = (updated.regex or "") != (member.regex or "")
+        resolved = draft.resolve_regexes(stale, now_ms)
+        if named or expressed or resolved or stale:
+            draft.bump_epoch(always=named or expressed or resolved)
+        draft.group.metadata_stale = False
+        return named or expressed
+
+    def _answer(
+        self, request: ConsumerGroupHeartbeatRequest, before: ConsumerMember, after: ConsumerMember
+    ) -> ConsumerGroupHeartbeatResponse:
+        """With the assignment when the member cannot know it: it joins, tells everything anew, or it changed."""
+        subscribed = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
+        full = request.rebalance_timeout_ms != -1 and subscribed and request.topic_partitions is not None
+        tell = request.member_epoch == JOIN_EPOCH or full or before.assigned != after.assigned
+        return ConsumerGroupHeartbeatResponse(
+            member_id=after.member_id,
+            member_epoch=after.epoch,
+            heartbeat_interval_ms=self._env.config.group_consumer_heartbeat_interval_ms,
+            assignment=_assignment(after.assigned) if tell else None,
+        )
+
+    # Leaving
+
+    def leave(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Deferred[ConsumerGroupHeartbeatResponse]:
+        """For good (epoch -1), or for a static member until its session ends (-2), keeping its partitions."""
+        group = self._env.groups.get(request.group_id)
+        if not isinstance(group, ConsumerGroup):
+            kind = "not found" if group is None else "is not a consumer group"
+            return _refused(Error.GROUP_ID_NOT_FOUND, f"Group {request.group_id} {kind}.")
+        member = group.members.get(request.member_id)
+        if request.instance_id is not None:
+            member = group.static_member(request.instance_id)
+        verdict = Verdict.STAY
+        if member is None:
+            verdict = Verdict.UNKNOWN
+        elif member.member_id != request.member_id:
+            verdict = Verdict.FENCED_INSTANCE
+        if member is None or isinstance(verdict.value, Error):
+            message = consumer_rules.explain(verdict, group.group_id, request.member_id, request.instance_id)
+            return _refused(verdict.value, message)
+        if request.member_epoch == STATIC_LEAVE_EPOCH:
+            assigned = {topic: dict.fromkeys(partitions, 0) for topic, partitions in member.assigned.items()}
+            waiting = replace(member, epoch=STATIC_LEAVE_EPOCH, assigned=assigned, revoking={})
+            written = self._env.write([records.member_assignment(group.group_id, waiting)], now_ms)
+        else:
+            written = self.fence(group, [member], now_ms)
+        answer = ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
+        return written.map(lambda error: answer if error is Error.NONE else _error_answer(client_error(error), None))
+
+    def fence(self, group: ConsumerGroup, members: Collection[ConsumerMember], now_ms: int) -> Deferred[Error]:
+        """Remove members and start a new epoch; where only members of the classic protocol stay, go back to it."""
+        if not members:
+            return self._env.write([], now_ms)
+        gone = {member.member_id for member in members}
+        draft = Draft(self._env, group)
+        for member in sorted(members, key=lambda m: m.member_id):
+            draft.remove(member)
+        if migration.may_downgrade(draft.group, self._env):
+            converted = migration.to_classic_group(draft.group, self._env, now_ms)
+            if converted is not None:
+                return self.downgrade(group, converted, rebalance=True, now_ms=now_ms)
+        draft.forget_regexes()
+        draft.bump_epoch(always=True)
+        written = self._env.write(draft.written, now_ms)
+        if not written.done or written.value is Error.NONE:
+            for member_id in gone:
+                self.cancel_timers(group.group_id, member_id)
+        return written
+
+    def downgrade(
+        self, group: ConsumerGroup, converted: ClassicGroup, *, rebalance: bool, now_ms: int
+    ) -> Deferred[Error]:
+        """Put a classic group in the place of ``group``: its records go, the other's one comes."""
+        group_id = group.group_id
+        assignments = {member.member_id: member.assignment for member in converted.members.values()}
+        written_records: list[CoordinatorRecord] = [
+            *records.consumer_group_tombstones(group),
+            records.group_metadata(converted, assignments),
+        ]
+        self._env.groups[group_id] = converted
+        written = self._env.write(written_records, now_ms)
+        if written.done and written.value is not Error.NONE:
+            self._env.groups[group_id] = group
+            return written
+        self._env.timers.cancel_group(group_id)
+        self._classic.adopt(converted, rebalance=rebalance, now_ms=now_ms)
+        return written
+
+    # Timers
+
+    def loaded(self, group: ConsumerGroup, now_ms: int) -> None:
+        for member in group.members.values():
+            self.start_session(group.group_id, member, now_ms)
+            if member.state is MemberState.UNREVOKED_PARTITIONS and member.classic is None:
+                self._start_revocation(group.group_id, member, now_ms)
+
+    def metadata_changed(self) -> None:
+        """Topics came, went or grew: every group compares what it knew of them at its next heartbeat."""
+        for group in self._env.groups.values():
+            if isinstance(group, ConsumerGroup):
+                group.metadata_stale = True
+
+    def start_session(self, group_id: str, member: ConsumerMember, now_ms: int) -> None:
+        """Remove the member unless it is heard of before its session timeout."""
+        timeout_ms = self._env.config.group_consumer_session_timeout_ms
+        if member.classic is not None:
+            timeout_ms = member.classic.session_timeout_ms
+        self.fence_at("session", group_id, member.member_id, now_ms + timeout_ms)
+
+    def fence_at(
+        self,
+        kind: str,
+        group_id: str,
+        member_id: str,
+        at_ms: int,
+        unless: Callable[[ConsumerMember], bool] = lambda member: False,
+    ) -> None:
+        """Remove a member at a time, unless the timer is started anew or cancelled before, or ``unless`` says no."""
+
+        def over(now_ms: int) -> None:
+            group = self._env.groups.get(group_id)
+            member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
+            if not isinstance(group, ConsumerGroup) or member is None or unless(member):
+                return
+            if (written := self.fence(group, [member], now_ms)).done and written.value is not Error.NONE:
+                self.fence_at(kind, group_id, member_id, now_ms + RETRY_FENCING_MS, unless)
+
+        self._env.timers.schedule((kind, group_id, member_id), at_ms, over)
+
+    def _watch_revocation(self, group_id: str, before: ConsumerMember, after: ConsumerMember, now_ms: int) -> None:
+        """A member has its rebalance timeout to give partitions up."""
+        if after.state is not MemberState.UNREVOKED_PARTITIONS:
+            self._env.timers.cancel(("rebalance", group_id, after.member_id))
+        elif (after.epoch, after.assigned, after.revoking) != (before.epoch, before.assigned, before.revoking):
+            self._start_revocation(group_id, after, now_ms)
+
+    def _start_revocation(self, group_id: str, member: ConsumerMember, now_ms: int) -> None:
+        epoch = member.epoch
+        self.fence_at(
+            "rebalance",
+            group_id,
+            member.member_id,
+            now_ms + member.rebalance_timeout_ms,
+            lambda later: later.epoch != epoch,
+        )
+
+    def cancel_timers(self, group_id: str, member_id: str) -> None:
+        for kind in ("session", "rebalance", "join", "sync"):
+            self._env.timers.cancel((kind, group_id, member_id))
+
+    def _converted(self, classic: ClassicGroup, group: ConsumerGroup, now_ms: int) -> None:
+        """A classic group became this one: whoever waited in it joins again, and all members get sessions here."""
+        self._classic.release(classic, Error.REBALANCE_IN_PROGRESS)
+        for member in group.members.values():
+            self.start_session(group.group_id, member, now_ms)
+
+
+def _updated(member: ConsumerMember, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> ConsumerMember:
+    """What the request says; what it leaves out stays."""
+    return replace(
+        member,
+        instance_id=member.instance_id if request.instance_id is None else request.instance_id,
+        rack_id=member.rack_id if request.rack_id is None else request.rack_id,
+        rebalance_timeout_ms=member.rebalance_timeout_ms
+        if request.rebalance_timeout_ms == -1
+        else request.rebalance_timeout_ms,
+        assignor=member.assignor if request.server_assignor is None else request.server_assignor,
+        topics=member.topics if request.subscribed_topic_names is None else frozenset(request.subscribed_topic_names),
+        regex=member.regex if request.subscribed_topic_regex is None else request.subscribed_topic_regex,
+        client_id=caller.client_id,
+        client_host=caller.logged_host,
+        classic=None,
+    )
+
+
+def _reported(request: ConsumerGroupHeartbeatRequest) -> Reported:
+    if request.topic_partitions is None:
+        return None
+    reported: dict[bytes, frozenset[int]] = {}
+    for topic in request.topic_partitions:
+        reported[topic.topic_id] = reported.get(topic.topic_id, frozenset()) | frozenset(topic.partitions)
+    return reported
+
+
+def _assignment(assigned: OwnedPartitions) -> Assignment:
+    topics: Mapping[bytes, Mapping[int, int]] = assigned
+    return Assignment([TopicPartitions(topic_id, sorted(topics[topic_id])) for topic_id in sorted(topics)])
+
+
+def _error_answer(error: Error, message: str | None) -> ConsumerGroupHeartbeatResponse:
+    return ConsumerGroupHeartbeatResponse(error_code=error, error_message=message)
+
+
+def _refused(error: Error, message: str | None = None) -> Deferred[ConsumerGroupHeartbeatResponse]:
+    return Deferred.of(_error_answer(error, message))

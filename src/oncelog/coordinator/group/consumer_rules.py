@@ -1,0 +1,254 @@
+"""Who may do what in a group of the consumer protocol: heartbeats, commits and fetches (KIP-848).
+
+Pure decisions, called by ``consumer_protocol`` and ``offset_requests``. A heartbeat is judged by two things: what the
+member claims with its epoch, and what it is to the group; :data:`HEARTBEAT_RULES` says what follows, for each pair.
+Source: Kafka's ``GroupCoordinatorService``, ``GroupMetadataManager`` and ``ConsumerGroup`` (4.3.1); KIP-1251 (commits
+with an older epoch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from oncelog.coordinator.group.consumer_group import (
+    LEAVE_EPOCH,
+    STATIC_LEAVE_EPOCH,
+    ConsumerGroup,
+    ConsumerMember,
+    OwnedPartitions,
+    TopicId,
+)
+from oncelog.coordinator.group.reconcile import Reported
+from oncelog.errors import Error
+from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+
+JOIN_EPOCH = 0
+NO_GENERATION = -1
+MEMBER_ID_FROM_CLIENT_FROM = 1
+COMMIT_BY_EPOCH_FROM = 9
+"""OffsetCommit: the first version that members of the consumer protocol may use."""
+
+
+class Refusal(NamedTuple):
+    """An error with the sentence that goes with it."""
+
+    error: Error
+    message: str
+
+
+class Claim(Enum):
+    """What the epoch of a heartbeat says."""
+
+    JOIN = "joins (epoch 0)"
+    CURRENT = "is at the member's epoch"
+    PREVIOUS = "is at the epoch before, owning nothing that it lost since"
+    OLDER = "is at an older epoch"
+    NEWER = "is at a newer epoch"
+
+
+class Standing(Enum):
+    """What the sender is to the group."""
+
+    UNKNOWN = "not a member"
+    MEMBER = "a member"
+    STATIC = "a static member"
+    RETURNING = "a static member that left to come back, or used the classic protocol so far"
+    HELD = "another process, of an instance that is in the group"
+    RELEASED = "another process, of an instance that left to come back, or that uses the classic protocol"
+
+
+class Verdict(Enum):
+    """What becomes of a heartbeat."""
+
+    ADD = "add it"
+    REPLACE = "give it the instance's place"
+    STAY = "go on with it"
+    UNKNOWN = Error.UNKNOWN_MEMBER_ID
+    FENCED_EPOCH = Error.FENCED_MEMBER_EPOCH
+    FENCED_INSTANCE = Error.FENCED_INSTANCE_ID
+    UNRELEASED = Error.UNRELEASED_INSTANCE_ID
+
+
+def _staying(join: Verdict) -> Mapping[Claim, Verdict]:
+    return {
+        Claim.JOIN: join,
+        Claim.CURRENT: Verdict.STAY,
+        Claim.PREVIOUS: Verdict.STAY,
+        Claim.OLDER: Verdict.FENCED_EPOCH,
+        Claim.NEWER: Verdict.FENCED_EPOCH,
+    }
+
+
+HEARTBEAT_RULES: Mapping[Standing, Mapping[Claim, Verdict]] = {
+    Standing.UNKNOWN: dict.fromkeys(Claim, Verdict.UNKNOWN) | {Claim.JOIN: Verdict.ADD},
+    Standing.MEMBER: _staying(Verdict.STAY),
+    Standing.STATIC: _staying(Verdict.UNRELEASED),
+    Standing.RETURNING: _staying(Verdict.REPLACE),
+    Standing.HELD: dict.fromkeys(Claim, Verdict.FENCED_INSTANCE) | {Claim.JOIN: Verdict.UNRELEASED},
+    Standing.RELEASED: dict.fromkeys(Claim, Verdict.FENCED_INSTANCE) | {Claim.JOIN: Verdict.REPLACE},
+}
+"""Total over standings and claims."""
+
+
+def standing(group: ConsumerGroup, member_id: str, instance_id: str | None) -> tuple[Standing, ConsumerMember | None]:
+    """What the sender is, and the member whose place it has or asks for."""
+    if instance_id is None:
+        member = group.members.get(member_id)
+        return (Standing.UNKNOWN if member is None else Standing.MEMBER), member
+    member = group.static_member(instance_id)
+    if member is None:
+        return Standing.UNKNOWN, None
+    released = member.epoch == STATIC_LEAVE_EPOCH or member.classic is not None
+    if member.member_id != member_id:
+        return (Standing.RELEASED if released else Standing.HELD), member
+    return (Standing.RETURNING if released else Standing.STATIC), member
+
+
+def claim(epoch: int, member: ConsumerMember | None, reported: Reported) -> Claim:
+    if epoch == JOIN_EPOCH:
+        return Claim.JOIN
+    if member is None or epoch == member.epoch:
+        return Claim.CURRENT
+    if epoch > member.epoch:
+        return Claim.NEWER
+    confirmed = epoch == member.previous_epoch and reported is not None and _within(reported, member.assigned)
+    return Claim.PREVIOUS if confirmed else Claim.OLDER
+
+
+def judge(
+    group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int, reported: Reported
+) -> tuple[Verdict, ConsumerMember | None]:
+    """What becomes of a heartbeat that does not leave, and the member it is about."""
+    what, member = standing(group, member_id, instance_id)
+    return HEARTBEAT_RULES[what][claim(epoch, member, reported)], member
+
+
+def explain(verdict: Verdict, group_id: str, member_id: str, instance_id: str | None) -> str:
+    """The sentence for a refused heartbeat."""
+    match verdict:
+        case Verdict.UNKNOWN if instance_id is not None:
+            return f"Instance id {instance_id} is unknown."
+        case Verdict.UNKNOWN:
+            return f"Member {member_id} is not a member of group {group_id}."
+        case Verdict.FENCED_EPOCH:
+            return (
+                f"The epoch of member {member_id} is not the one known to the coordinator of group {group_id}: "
+                "the member must abandon all its partitions and rejoin."
+            )
+        case Verdict.FENCED_INSTANCE:
+            return f"Static member {member_id} with instance id {instance_id} was fenced by another member."
+        case _:
+            return (
+                f"Static member {member_id} with instance id {instance_id} cannot join the group because the "
+                "instance id is owned by another member."
+            )
+
+
+def invalid_heartbeat(
+    request: ConsumerGroupHeartbeatRequest, api_version: int, assignors: Sequence[str]
+) -> Refusal | None:
+    """What is wrong with a request by itself, in Kafka's words."""
+    epoch = request.member_epoch
+    needs_id = api_version >= MEMBER_ID_FROM_CLIENT_FROM or epoch > JOIN_EPOCH or epoch == LEAVE_EPOCH
+    empty = (
+        ("MemberId", needs_id and not request.member_id.strip()),
+        ("GroupId", not request.group_id.strip()),
+        ("InstanceId", request.instance_id is not None and not request.instance_id.strip()),
+        ("RackId", request.rack_id is not None and not request.rack_id.strip()),
+    )
+    for name, wrong in empty:
+        if wrong:
+            return Refusal(Error.INVALID_REQUEST, f"{name} can't be empty.")
+    message = None
+    if epoch == JOIN_EPOCH:
+        if request.rebalance_timeout_ms == -1:
+            message = "RebalanceTimeoutMs must be provided in first request."
+        elif request.topic_partitions is None or request.topic_partitions:
+            message = "TopicPartitions must be empty when (re-)joining."
+        elif request.subscribed_topic_names is None and request.subscribed_topic_regex is None:
+            message = "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining."
+    elif epoch == STATIC_LEAVE_EPOCH and request.instance_id is None:
+        message = "InstanceId can't be null."
+    elif epoch < STATIC_LEAVE_EPOCH:
+        message = "MemberEpoch is invalid."
+    if message is not None:
+        return Refusal(Error.INVALID_REQUEST, message)
+    if request.server_assignor is not None and request.server_assignor not in assignors:
+        return Refusal(
+            Error.UNSUPPORTED_ASSIGNOR,
+            f"ServerAssignor {request.server_assignor} is not supported. Supported assignors: {', '.join(assignors)}.",
+        )
+    return None
+
+
+# Offsets
+
+CommitCheck = Callable[[TopicId, int], Error]
+"""Whether the caller may commit a partition: NONE, or the error that refuses the whole request."""
+
+
+def any_partition(topic_id: TopicId, partition: int) -> Error:
+    return Error.NONE
+
+
+def may_commit(group: ConsumerGroup, member_id: str, epoch: int, api_version: int) -> CommitCheck | Error:
+    """OffsetCommit. With an older epoch a member may commit what it has owned since then (KIP-1251)."""
+    if epoch < 0 and not group.members:
+        return any_partition
+    member = group.members.get(member_id)
+    if member is None:
+        return Error.UNKNOWN_MEMBER_ID
+    if member.classic is None and api_version < COMMIT_BY_EPOCH_FROM:
+        return Error.UNSUPPORTED_VERSION
+    return _by_epoch(member, epoch)
+
+
+def may_commit_in_transaction(
+    group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int
+) -> CommitCheck | Error:
+    """TxnOffsetCommit, which knows no member epochs: a stale one is ILLEGAL_GENERATION."""
+    if epoch < 0 and not group.members:
+        return any_partition
+    if epoch == NO_GENERATION and not member_id and instance_id is None:
+        return any_partition
+    member = group.members.get(member_id)
+    if member is None:
+        return Error.UNKNOWN_MEMBER_ID
+    check = _by_epoch(member, epoch)
+    return Error.ILLEGAL_GENERATION if check is Error.STALE_MEMBER_EPOCH else check
+
+
+def may_fetch(group: ConsumerGroup, member_id: str | None, epoch: int) -> Error:
+    """OffsetFetch: an administrator gives neither, a member both (version 9 on)."""
+    if member_id is None and epoch < 0:
+        return Error.NONE
+    member = group.members.get(member_id or "")
+    if member is None:
+        return Error.UNKNOWN_MEMBER_ID
+    return Error.NONE if epoch == member.epoch else _stale(member)
+
+
+def _stale(member: ConsumerMember) -> Error:
+    return Error.STALE_MEMBER_EPOCH if member.classic is None else Error.ILLEGAL_GENERATION
+
+
+def _by_epoch(member: ConsumerMember, epoch: int) -> CommitCheck | Error:
+    if epoch == member.epoch:
+        return any_partition
+    stale = _stale(member)
+    if epoch > member.epoch:
+        return stale
+
+    def check(topic_id: TopicId, partition: int) -> Error:
+        since = member.assigned.get(topic_id, {}).get(partition)
+        if since is None:
+            since = member.revoking.get(topic_id, {}).get(partition)
+        return Error.NONE if since is not None and epoch >= since else stale
+
+    return check
+
+
+def _within(reported: Mapping[TopicId, frozenset[int]], owned: OwnedPartitions) -> bool:
+    return all(topic in owned and partitions <= owned[topic].keys() for topic, partitions in reported.items())

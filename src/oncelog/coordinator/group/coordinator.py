@@ -1,0 +1,285 @@
+"""The group coordinator: every request about groups and their offsets, each to the shard that owns the group.
+
+Called by the handlers in ``broker.apis``, with decoded requests and the time, and by the broker, which hosts it and
+tells it of topics. Answers come as ``Deferred``: a write is answered when it is committed, a read when everything that
+it saw is. Errors are answers, never exceptions. Source: Kafka's ``GroupCoordinatorService`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from oncelog.config import BrokerConfig
+from oncelog.coordinator.group import classic_rules, consumer_rules, describe, records
+from oncelog.coordinator.group.classic_group import ClassicGroup
+from oncelog.coordinator.group.consumer_group import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, ConsumerGroup
+from oncelog.coordinator.group.environment import Caller, GroupHost, Records, client_error
+from oncelog.coordinator.group.offset_requests import OffsetRequests
+from oncelog.coordinator.group.shard import GroupShard
+from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime
+from oncelog.deferred import Deferred, gather
+from oncelog.errors import Error
+from oncelog.ports import Random
+from oncelog.protocol.generated.consumer_group_describe_response import DescribedGroup as DescribedConsumerGroup
+from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from oncelog.protocol.generated.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
+from oncelog.protocol.generated.delete_groups_response import DeletableGroupResult
+from oncelog.protocol.generated.describe_groups_response import DescribedGroup
+from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
+from oncelog.protocol.generated.heartbeat_response import HeartbeatResponse
+from oncelog.protocol.generated.join_group_request import JoinGroupRequest
+from oncelog.protocol.generated.join_group_response import JoinGroupResponse
+from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest
+from oncelog.protocol.generated.leave_group_response import LeaveGroupResponse, MemberResponse
+from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
+from oncelog.protocol.generated.list_groups_response import ListedGroup, ListGroupsResponse
+from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest
+from oncelog.protocol.generated.offset_commit_response import OffsetCommitResponse
+from oncelog.protocol.generated.offset_delete_request import OffsetDeleteRequest
+from oncelog.protocol.generated.offset_delete_response import OffsetDeleteResponse
+from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequestGroup
+from oncelog.protocol.generated.offset_fetch_response import OffsetFetchResponseGroup
+from oncelog.protocol.generated.sync_group_request import SyncGroupRequest
+from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
+from oncelog.protocol.generated.txn_offset_commit_request import TxnOffsetCommitRequest
+from oncelog.protocol.generated.txn_offset_commit_response import TxnOffsetCommitResponse
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, ProducerStamp, TopicPartition
+
+R = TypeVar("R")
+
+
+class GroupCoordinator:
+    """The coordinator of every group that this broker owns."""
+
+    def __init__(self, host: GroupHost, config: BrokerConfig, random: Random) -> None:
+        self._host = host
+        self._config = config
+        self._random = random
+        self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
+            host, CONSUMER_OFFSETS_TOPIC, config.offsets_topic_num_partitions, self._new_shard
+        )
+        self._offsets = OffsetRequests(host, config, self.runtime)
+
+    def _new_shard(self, partition: TopicPartition, epoch: int) -> GroupShard:
+        def write(partition: TopicPartition, records: Records, now_ms: int, producer: ProducerStamp) -> Deferred[Error]:
+            return self.runtime.write(partition, records, now_ms, producer)
+
+        return GroupShard(self._host, self._config, self._random, partition, write)
+
+    # Topics
+
+    def on_metadata_change(self, now_ms: int) -> None:
+        """Topics came or grew: groups of the consumer protocol look again at their next heartbeat."""
+        for shard in self.runtime.shards():
+            shard.consumer.metadata_changed()
+
+    def on_topic_deleted(self, topic: str, now_ms: int) -> None:
+        """Committed offsets of the topic are removed."""
+        for shard in self.runtime.shards():
+            shard.topic_deleted(topic, now_ms)
+
+    # The classic protocol
+
+    def join_group(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> Deferred[JoinGroupResponse]:
+        """Answered when the rebalance lets the member in, or at once with an error or the current generation."""
+
+        def refused(error: Error) -> Deferred[JoinGroupResponse]:
+            return Deferred.of(JoinGroupResponse(error_code=error, member_id=request.member_id, protocol_name=None))
+
+        config = self._config
+        if not request.group_id:
+            return refused(Error.INVALID_GROUP_ID)
+        if not config.group_min_session_timeout_ms <= request.session_timeout_ms <= config.group_max_session_timeout_ms:
+            return refused(Error.INVALID_SESSION_TIMEOUT)
+        shard = self.runtime.shard_for(request.group_id)
+        if isinstance(shard, Error):
+            return refused(shard)
+        if request.rebalance_timeout_ms < 0:  # version 0 has no such field: the session timeout counts
+            request = request.replace(rebalance_timeout_ms=request.session_timeout_ms)
+        group = shard.groups.get(request.group_id)
+        if isinstance(group, ConsumerGroup):
+            if not group.empty:
+                return shard.classic_members.join(group, request, caller, now_ms)
+            forgotten = shard.write(records.consumer_group_tombstones(group), now_ms)
+            if request.group_id in shard.groups:
+                return forgotten.flat_map(lambda error: refused(client_error(error)))
+        return shard.classic.join(request, caller, now_ms)
+
+    def sync_group(self, request: SyncGroupRequest, caller: Caller, now_ms: int) -> Deferred[SyncGroupResponse]:
+        """Answered when the leader's assignment is stored."""
+
+        def refused(error: Error) -> Deferred[SyncGroupResponse]:
+            return Deferred.of(SyncGroupResponse(error_code=error))
+
+        if not request.group_id:
+            return refused(Error.INVALID_GROUP_ID)
+        shard = self.runtime.shard_for(request.group_id)
+        if isinstance(shard, Error):
+            return refused(shard)
+        group = shard.groups.get(request.group_id)
+        if group is None or group.empty:
+            return refused(Error.UNKNOWN_MEMBER_ID)
+        if isinstance(group, ConsumerGroup):
+            return shard.classic_members.sync(group, request, now_ms)
+        return shard.classic.sync(group, request, caller, now_ms)
+
+    def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> Deferred[HeartbeatResponse]:
+        """While the group is being loaded every heartbeat is welcome."""
+        return Deferred.of(HeartbeatResponse(error_code=self._heartbeat(request, now_ms)))
+
+    def _heartbeat(self, request: HeartbeatRequest, now_ms: int) -> Error:
+        if not request.group_id:
+            return Error.INVALID_GROUP_ID
+        shard = self.runtime.shard_for(request.group_id)
+        if isinstance(shard, Error):
+            return Error.NONE if shard is Error.COORDINATOR_LOAD_IN_PROGRESS else shard
+        group = shard.groups.get(request.group_id)
+        if group is None:
+            return Error.UNKNOWN_MEMBER_ID
+        if isinstance(group, ConsumerGroup):
+            return shard.classic_members.heartbeat(group, request, now_ms)
+        return shard.classic.heartbeat(group, request, now_ms)
+
+    def leave_group(self, request: LeaveGroupRequest, now_ms: int) -> Deferred[LeaveGroupResponse]:
+        """One outcome for each of ``request.members``, in which older versions' single member is the only one."""
+
+        def refused(error: Error) -> Deferred[LeaveGroupResponse]:
+            return Deferred.of(LeaveGroupResponse(error_code=error))
+
+        if not request.group_id:
+            return refused(Error.INVALID_GROUP_ID)
+        shard = self.runtime.shard_for(request.group_id)
+        if isinstance(shard, Error):
+            return refused(shard)
+        group = shard.groups.get(request.group_id)
+        if group is None:
+            unknown = Error.UNKNOWN_MEMBER_ID
+            members = [MemberResponse(m.member_id, m.group_instance_id, unknown) for m in request.members]
+            return Deferred.of(LeaveGroupResponse(members=members))
+        if isinstance(group, ConsumerGroup):
+            return shard.classic_members.leave(group, request, now_ms)
+        left = shard.classic.leave(group, request, now_ms)
+        if isinstance(left, Error):
+            return refused(left)
+        return Deferred.of(LeaveGroupResponse(members=left))
+
+    # The consumer protocol
+
+    def consumer_group_heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
+    ) -> Deferred[ConsumerGroupHeartbeatResponse]:
+        """Join, stay or leave; answered once what it changed is committed (KIP-848)."""
+
+        def refused(error: Error, message: str | None = None) -> Deferred[ConsumerGroupHeartbeatResponse]:
+            return Deferred.of(ConsumerGroupHeartbeatResponse(error_code=error, error_message=message))
+
+        invalid = consumer_rules.invalid_heartbeat(request, caller.api_version, self._config.group_consumer_assignors)
+        if invalid is not None:
+            return refused(invalid.error, invalid.message)
+        shard = self.runtime.shard_for(request.group_id)
+        if isinstance(shard, Error):
+            return refused(shard)
+        if request.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
+            return shard.consumer.leave(request, now_ms)
+        return shard.consumer.heartbeat(request, caller, now_ms)
+
+    # Offsets
+
+    def commit_offsets(
+        self, request: OffsetCommitRequest, caller: Caller, now_ms: int
+    ) -> Deferred[OffsetCommitResponse]:
+        """Topics carry both name and id; the handler has looked them up."""
+        return self._offsets.commit(request, caller, now_ms)
+
+    def commit_transactional_offsets(
+        self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
+    ) -> Deferred[TxnOffsetCommitResponse]:
+        """The offsets stay pending until the transaction's marker; verified with the transaction first (KIP-890)."""
+        return self._offsets.commit_in_transaction(request, caller, now_ms)
+
+    def fetch_offsets(
+        self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int
+    ) -> Deferred[OffsetFetchResponseGroup]:
+        """One group of an OffsetFetch; topics of None are all topics."""
+        return self._offsets.fetch(request, require_stable, now_ms)
+
+    def delete_offsets(self, request: OffsetDeleteRequest, now_ms: int) -> Deferred[OffsetDeleteResponse]:
+        return self._offsets.delete(request, now_ms)
+
+    # Groups
+
+    def describe_groups(self, group_ids: Sequence[str], caller: Caller, now_ms: int) -> Deferred[list[DescribedGroup]]:
+        """Groups of the classic protocol; to this API every other one is dead."""
+
+        def one(group_id: str) -> Deferred[DescribedGroup]:
+            shard = self.runtime.shard_for(group_id)
+            if isinstance(shard, Error):
+                return Deferred.of(DescribedGroup(error_code=shard, group_id=group_id))
+            described = describe.classic_group(group_id, shard.groups.get(group_id), caller.api_version)
+            return _settled(shard, described, lambda error: DescribedGroup(error_code=error, group_id=group_id), now_ms)
+
+        return gather([one(group_id) for group_id in group_ids])
+
+    def consumer_group_describe(self, group_ids: Sequence[str], now_ms: int) -> Deferred[list[DescribedConsumerGroup]]:
+        def one(group_id: str) -> Deferred[DescribedConsumerGroup]:
+            def refused(error: Error) -> DescribedConsumerGroup:
+                return describe.refused_consumer_group(group_id, error)
+
+            if not group_id:
+                return Deferred.of(refused(Error.INVALID_GROUP_ID))
+            shard = self.runtime.shard_for(group_id)
+            if isinstance(shard, Error):
+                return Deferred.of(refused(shard))
+            described = describe.consumer_group(
+                group_id, shard.groups.get(group_id), self._host, self._config.group_consumer_assignors[0]
+            )
+            return _settled(shard, described, refused, now_ms)
+
+        return gather([one(group_id) for group_id in group_ids])
+
+    def list_groups(self, request: ListGroupsRequest, now_ms: int) -> Deferred[ListGroupsResponse]:
+        """All groups here; COORDINATOR_LOAD_IN_PROGRESS while some are not loaded."""
+        if self.runtime.loading:
+            return Deferred.of(ListGroupsResponse(error_code=Error.COORDINATOR_LOAD_IN_PROGRESS))
+        states = {state.strip().lower() for state in request.states_filter}
+        types = {group_type.lower() for group_type in request.types_filter}
+        listed: list[ListedGroup] = []
+        for shard in self.runtime.shards():
+            for group_id in sorted(shard.groups):
+                row = describe.listed(shard.groups[group_id])
+                if (not states or row.group_state.lower() in states) and (not types or row.group_type in types):
+                    listed.append(row)
+        return Deferred.of(ListGroupsResponse(groups=listed))
+
+    def delete_groups(self, group_ids: Sequence[str], now_ms: int) -> Deferred[list[DeletableGroupResult]]:
+        """Empty groups with all their offsets; the others stay, NON_EMPTY_GROUP."""
+
+        def one(group_id: str) -> Deferred[DeletableGroupResult]:
+            shard = self.runtime.shard_for(group_id)
+            if isinstance(shard, Error):
+                return Deferred.of(DeletableGroupResult(group_id, shard))
+            written = _deletion(shard, group_id)
+            if isinstance(written, Error):
+                return Deferred.of(DeletableGroupResult(group_id, written))
+            return shard.write(written, now_ms).map(lambda error: DeletableGroupResult(group_id, client_error(error)))
+
+        return gather([one(group_id) for group_id in dict.fromkeys(group_ids)])
+
+
+def _deletion(shard: GroupShard, group_id: str) -> list[CoordinatorRecord] | Error:
+    group = shard.groups.get(group_id)
+    if group is None:
+        return Error.GROUP_ID_NOT_FOUND
+    if isinstance(group, ClassicGroup):
+        verdict = classic_rules.decide(group, classic_rules.DeleteGroup())
+        if verdict.error is not Error.NONE:
+            return verdict.error
+    elif not group.empty:
+        return Error.NON_EMPTY_GROUP
+    return shard.offsets.delete_all(group_id) + shard.group_tombstones(group)
+
+
+def _settled(shard: GroupShard, value: R, failed: Callable[[Error], R], now_ms: int) -> Deferred[R]:
+    """``value`` once everything that it was read from is committed."""
+    return shard.write([], now_ms).map(lambda error: value if error is Error.NONE else failed(client_error(error)))

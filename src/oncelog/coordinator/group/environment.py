@@ -1,0 +1,162 @@
+"""What the parts of the group coordinator share: the host, the clock's timers by name, and the log of the shard.
+
+``shard.GroupShard`` makes one for each partition of ``__consumer_offsets`` and hands it to the classic protocol, the
+consumer protocol and the offsets. Nothing here knows a protocol's rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from oncelog.config import BrokerConfig
+from oncelog.coordinator.group.classic_group import ClassicGroup
+from oncelog.coordinator.group.consumer_group import ConsumerGroup
+from oncelog.coordinator.runtime import CoordinatorHost, CoordinatorRecord
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.ports import Random
+from oncelog.timers import Timer, Timers
+from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
+
+Group = ClassicGroup | ConsumerGroup
+Records = Sequence[CoordinatorRecord]
+
+
+class GroupHost(CoordinatorHost, Protocol):
+    """What the group coordinator needs of the broker, besides a log: transactions and topics."""
+
+    def verify_transaction(
+        self, transactional_id: str, stamp: ProducerStamp, partition: TopicPartition, add: bool, now_ms: int
+    ) -> Deferred[Error]:
+        """Whether the producer's transaction covers ``partition``; with ``add`` put it there (KIP-890).
+
+        TRANSACTION_ABORTABLE where it does not; ``coordinator`` translates it for requests that are too old to know it.
+        """
+        ...
+
+    def topic_partitions(self, topic: str) -> int | None:
+        """How many partitions, or None if there is no such topic."""
+        ...
+
+    def topic_id(self, topic: str) -> bytes | None: ...
+
+    def topic_name(self, topic_id: bytes) -> str | None: ...
+
+    def topics(self) -> Sequence[str]:
+        """The names of all topics, internal ones included."""
+        ...
+
+
+class Caller(NamedTuple):
+    """Who sent a request, and in which version. ``client_host`` is the bare address."""
+
+    api_version: int
+    client_id: str = ""
+    client_host: str = ""
+
+    @property
+    def logged_host(self) -> str:
+        """The address as Java prints and Kafka stores it."""
+        return self.client_host if self.client_host.startswith("/") else f"/{self.client_host}"
+
+
+TimerName = tuple[str, str, str]
+"""Kind, group id, member id; the last two are empty where they mean nothing."""
+
+
+class NamedTimers:
+    """Timers of which there is one by each name: scheduling it again replaces it."""
+
+    def __init__(self, timers: Timers) -> None:
+        self._timers = timers
+        self._by_group: dict[str, dict[TimerName, Timer]] = {}
+
+    def schedule(self, name: TimerName, at_ms: int, callback: Callable[[int], None]) -> None:
+        self.cancel(name)
+
+        def fire(now_ms: int) -> None:
+            self._forget(name)
+            callback(now_ms)
+
+        self._by_group.setdefault(name[1], {})[name] = self._timers.schedule(at_ms, fire)
+
+    def cancel(self, name: TimerName) -> None:
+        timer = self._forget(name)
+        if timer is not None:
+            timer.cancel()
+
+    def __contains__(self, name: TimerName) -> bool:
+        return name in self._by_group.get(name[1], {})
+
+    def cancel_group(self, group_id: str) -> None:
+        for timer in self._by_group.pop(group_id, {}).values():
+            timer.cancel()
+
+    def cancel_all(self) -> None:
+        for group_id in list(self._by_group):
+            self.cancel_group(group_id)
+
+    def _forget(self, name: TimerName) -> Timer | None:
+        timers = self._by_group.get(name[1])
+        timer = None if timers is None else timers.pop(name, None)
+        if timers is not None and not timers:
+            del self._by_group[name[1]]
+        return timer
+
+
+class Write(Protocol):
+    def __call__(self, records: Records, now_ms: int, producer: ProducerStamp = NO_PRODUCER) -> Deferred[Error]:
+        """Append and apply; resolves with NONE once committed, or with the log's error."""
+        ...
+
+
+@dataclass(slots=True)
+class Environment:
+    """One shard's surroundings. ``groups`` are the shard's groups by id, of both protocols."""
+
+    host: GroupHost
+    config: BrokerConfig
+    random: Random
+    partition: TopicPartition
+    write: Write
+    timers: NamedTimers
+    groups: dict[str, Group] = field(default_factory=dict)
+
+    @property
+    def assignment_interval_ms(self) -> int:
+        """Least time between two assignments of a consumer group."""
+        return int(self.config.text("group.consumer.assignment.interval.ms") or 0)
+
+    @property
+    def migration_policy(self) -> str:
+        """Whether groups change their protocol while they have members: disabled, upgrade, downgrade, bidirectional."""
+        return (self.config.text("group.consumer.migration.policy") or "").lower()
+
+    def random_uuid(self) -> str:
+        """A version 4 UUID in text, as Kafka appends to the member ids it makes."""
+        token = bytearray(self.random.token(16))
+        token[6] = token[6] & 0x0F | 0x40
+        token[8] = token[8] & 0x3F | 0x80
+        text = token.hex()
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+_WRITE_ERRORS = {
+    Error.UNKNOWN_TOPIC_OR_PARTITION: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.REQUEST_TIMED_OUT: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_LEADER_OR_FOLLOWER: Error.NOT_COORDINATOR,
+    Error.KAFKA_STORAGE_ERROR: Error.NOT_COORDINATOR,
+    Error.NETWORK_EXCEPTION: Error.COORDINATOR_LOAD_IN_PROGRESS,
+    Error.MESSAGE_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
+    Error.RECORD_LIST_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
+    Error.INVALID_FETCH_SIZE: Error.UNKNOWN_SERVER_ERROR,
+}
+
+
+def client_error(error: Error) -> Error:
+    """The log's error in the words of a coordinator (Kafka's ``CoordinatorOperationExceptionHelper``)."""
+    return _WRITE_ERRORS.get(error, error)

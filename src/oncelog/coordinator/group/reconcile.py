@@ -1,0 +1,141 @@
+"""The next step of one member towards its target assignment: revoke first, then wait, then assign (KIP-848).
+
+Pure: ``consumer_draft`` calls :func:`reconcile` at each heartbeat and writes what comes out. A member moves to the
+target's epoch when it has given up what it must not keep; a partition goes to its new owner only when its former one
+has confirmed. Source: Kafka's ``CurrentAssignmentBuilder`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from oncelog.coordinator.group.consumer_group import (
+    Assignment,
+    ConsumerMember,
+    OwnedPartitions,
+    TopicId,
+)
+from oncelog.coordinator.group.states import MemberState
+
+Reported = Mapping[TopicId, frozenset[int]] | None
+"""The partitions that the member says it owns; None if it did not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Where the member is to go, and what it depends on."""
+
+    epoch: int
+    target: Assignment
+    subscribed: frozenset[TopicId]
+    """Topics the member may still own."""
+    owner_epoch: Callable[[TopicId, int], int]
+    """The epoch at which some member owns a partition, -1 if it is free."""
+    reported: Reported = None
+    subscription_changed: bool = False
+
+
+class MustRejoin(Exception):
+    """The member is in a state that is not known here: it has to give everything up and join again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    label: str
+    next: Callable[[ConsumerMember, Goal], ConsumerMember]
+
+
+def _from_stable(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+    if member.epoch != goal.epoch:
+        return _advance(member, goal)
+    return _drop_unsubscribed(member, goal) if goal.subscription_changed else member
+
+
+def _from_unrevoked(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+    if not _still_owns(member.revoking, goal.reported):
+        return _advance(member, goal)
+    return _drop_unsubscribed(member, goal) if goal.subscription_changed else member
+
+
+def _from_unknown(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+    if goal.reported is None or goal.reported:
+        raise MustRejoin
+    return _advance(member, goal)
+
+
+RULES: Mapping[MemberState, Rule] = {
+    MemberState.STABLE: Rule("at an older epoch: take the next step; else nothing to do", _from_stable),
+    MemberState.UNREVOKED_PARTITIONS: Rule(
+        "still owns what it must give up: wait; else take the next step", _from_unrevoked
+    ),
+    MemberState.UNRELEASED_PARTITIONS: Rule(
+        "take the next step: others may have released", lambda m, g: _advance(m, g)
+    ),
+    MemberState.UNKNOWN: Rule("owns nothing: take the next step; else FENCED_MEMBER_EPOCH (110)", _from_unknown),
+}
+
+
+def reconcile(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+    """The member after this heartbeat; itself where nothing changes."""
+    if not goal.subscription_changed and member.reconciled_to(goal.epoch):
+        return member
+    return RULES[member.state].next(member, goal)
+
+
+def _still_owns(revoking: OwnedPartitions, reported: Reported) -> bool:
+    """Whether the member has any of ``revoking``; one that does not say may have all of it."""
+    if reported is None:
+        return True
+    return any(partitions & revoking.get(topic, {}).keys() for topic, partitions in reported.items())
+
+
+def _advance(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+    assigned: dict[TopicId, dict[int, int]] = {}
+    revoking: dict[TopicId, dict[int, int]] = {}
+    gained: dict[TopicId, list[int]] = {}
+    unreleased = False
+    for topic in goal.target.keys() | member.assigned.keys():
+        target = goal.target.get(topic, frozenset()) if topic in goal.subscribed else frozenset()
+        mine = member.assigned.get(topic, {})
+        released = member.revoking.get(topic, {})
+        keep = {p: epoch for p, epoch in mine.items() if p in target}
+        give_up = {p: epoch for p, epoch in mine.items() if p not in target}
+        wanted = sorted(target - keep.keys())
+        free = [p for p in wanted if p in released or goal.owner_epoch(topic, p) == -1]
+        unreleased = unreleased or len(free) < len(wanted)
+        for place, partitions in ((assigned, keep), (revoking, give_up)):
+            if partitions:
+                place[topic] = partitions
+        if free:
+            gained[topic] = free
+    if revoking and _still_owns(revoking, goal.reported):
+        return replace(
+            member.at_epoch(member.epoch),
+            state=MemberState.UNREVOKED_PARTITIONS,
+            assigned=assigned,
+            revoking=revoking,
+        )
+    for topic, new in gained.items():
+        assigned.setdefault(topic, {}).update(dict.fromkeys(new, goal.epoch))
+    return replace(
+        member.at_epoch(goal.epoch),
+        state=MemberState.UNRELEASED_PARTITIONS if unreleased else MemberState.STABLE,
+        assigned=assigned,
+        revoking={},
+    )
+
+
+def _drop_unsubscribed(member: ConsumerMember, goal: Goal) -> ConsumerMember:
+    """The member stays at its epoch but gives up at once what it does not subscribe to any more."""
+    gone = {topic: epochs for topic, epochs in member.assigned.items() if topic not in goal.subscribed}
+    if not gone:
+        return member
+    assigned = {topic: epochs for topic, epochs in member.assigned.items() if topic in goal.subscribed}
+    revoking = {topic: dict(epochs) for topic, epochs in member.revoking.items()}
+    for topic, epochs in gone.items():
+        revoking.setdefault(topic, {}).update(epochs)
+    changed = replace(member.at_epoch(member.epoch), assigned=assigned)
+    if _still_owns(revoking, goal.reported):
+        return replace(changed, state=MemberState.UNREVOKED_PARTITIONS, revoking=revoking)
+    return changed

@@ -1,0 +1,229 @@
+"""The groups of one partition of ``__consumer_offsets``: records in, state out, and the protocols at work on it.
+
+Made by ``coordinator.GroupCoordinator`` through :class:`CoordinatorRuntime`, which calls ``replay``, ``replay_marker``,
+``loaded`` and ``unloaded``. A group's metadata of the classic protocol is the exception to "state changes by records
+alone": its members live in memory and are ahead of the log, so a live record of theirs changes nothing (Kafka writes
+it without replaying it); offsets, consumer groups and tombstones are applied the same way live and at load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from oncelog.config import BrokerConfig
+from oncelog.coordinator.group import records
+from oncelog.coordinator.group.classic_group import ClassicGroup
+from oncelog.coordinator.group.classic_members import ClassicMembers
+from oncelog.coordinator.group.classic_protocol import ClassicProtocol
+from oncelog.coordinator.group.consumer_group import ConsumerGroup, ConsumerMember, ResolvedRegex
+from oncelog.coordinator.group.consumer_protocol import ConsumerProtocol
+from oncelog.coordinator.group.environment import Environment, GroupHost, NamedTimers, Records
+from oncelog.coordinator.group.offsets import OffsetStore
+from oncelog.coordinator.runtime import CoordinatorRecord, LoggedMarker, LoggedRecord
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.ports import Random
+from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
+from oncelog.protocol.internal_records import GroupRecord, decode_group_record
+from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
+
+WriteRecords = Callable[[TopicPartition, Records, int, ProducerStamp], Deferred[Error]]
+
+
+class GroupShard:
+    """State and protocols of one partition of ``__consumer_offsets``."""
+
+    def __init__(
+        self,
+        host: GroupHost,
+        config: BrokerConfig,
+        random: Random,
+        partition: TopicPartition,
+        write: WriteRecords,
+    ) -> None:
+        self.partition = partition
+        self.offsets = OffsetStore()
+        self._write_records = write
+        self._last_write: Deferred[Error] = Deferred.of(Error.NONE)
+        self._live = False
+        self._now_ms = 0
+        self.env = Environment(host, config, random, partition, self.write, NamedTimers(host.timers))
+        self.groups = self.env.groups
+        self.classic = ClassicProtocol(self.env)
+        self.consumer = ConsumerProtocol(self.env, self.classic)
+        self.classic_members = ClassicMembers(self.env, self.consumer)
+
+    # The log
+
+    def write(self, records: Records, now_ms: int, producer: ProducerStamp = NO_PRODUCER) -> Deferred[Error]:
+        """Append and apply; resolves once committed. No records: once everything written before is."""
+        self._now_ms = now_ms
+        if not records:
+            return self._last_write
+        written = self._write_records(self.partition, records, now_ms, producer)
+        if not written.done or written.value is Error.NONE:
+            self._last_write = written
+        return written
+
+    def replay(self, record: LoggedRecord) -> None:
+        decoded = decode_group_record(record.key, record.value)
+        if not isinstance(decoded, GroupRecord):
+            return
+        apply = _APPLY.get(decoded.key.API_KEY)
+        if isinstance(decoded.key, OffsetCommitKey):
+            self._apply_offset(decoded.key, decoded.value, record)
+        elif apply is not None:
+            apply(self, decoded.key, decoded.value)
+
+    def replay_marker(self, marker: LoggedMarker) -> None:
+        self.offsets.replay_marker(marker)
+
+    def loaded(self, now_ms: int) -> None:
+        self._live = True
+        for group_id in list(self.groups):
+            group = self.groups[group_id]
+            if isinstance(group, ClassicGroup):
+                self.classic.loaded(group, now_ms)
+            else:
+                self.consumer.loaded(group, now_ms)
+        self._schedule_expiry(now_ms)
+
+    def unloaded(self) -> None:
+        self.env.timers.cancel_all()
+        self.classic.unload([g for g in self.groups.values() if isinstance(g, ClassicGroup)], self._now_ms)
+        self.groups.clear()
+
+    # Offsets that expire, topics that are deleted
+
+    def _schedule_expiry(self, now_ms: int) -> None:
+        def over(now_ms: int) -> None:
+            self.expire(now_ms)
+            self._schedule_expiry(now_ms)
+
+        due_ms = now_ms + self.env.config.offsets_retention_check_interval_ms
+        self.env.timers.schedule(("expiry", "", ""), due_ms, over)
+
+    def expire(self, now_ms: int) -> None:
+        """Remove offsets that are too old, and groups that have neither offsets nor members."""
+        retention_ms = self.env.config.offsets_retention_minutes * 60_000
+        written: list[CoordinatorRecord] = []
+        for group_id in list(self.groups):
+            group = self.groups[group_id]
+            tombstones, nothing_left = self.offsets.expired(group, now_ms, retention_ms)
+            written += tombstones
+            if nothing_left and group.empty:
+                written += self.group_tombstones(group)
+        self.write(written, now_ms)
+
+    def group_tombstones(self, group: ClassicGroup | ConsumerGroup) -> list[CoordinatorRecord]:
+        if isinstance(group, ClassicGroup):
+            return [records.group_tombstone(group.group_id)]
+        return records.consumer_group_tombstones(group)
+
+    def topic_deleted(self, topic: str, now_ms: int) -> None:
+        """Forget the offsets in a topic that is gone, so that a new one of its name starts afresh."""
+        self.write(self.offsets.delete_topics([topic]), now_ms)
+
+    # Records applied
+
+    def _apply_offset(self, key: OffsetCommitKey, value: Any, record: LoggedRecord) -> None:
+        """An offset of an unknown group makes a simple group, which is a classic one without members."""
+        if value is not None and key.group not in self.groups:
+            self.groups[key.group] = ClassicGroup(key.group)
+        self.offsets.replay(key, value, record.offset, record.producer.producer_id)
+
+    def _apply_classic_group(self, key: Any, value: Any) -> None:
+        if value is None:
+            if isinstance(self.groups.get(key.group), ClassicGroup):
+                self.env.timers.cancel_group(key.group)
+                del self.groups[key.group]
+        elif not (self._live and isinstance(self.groups.get(key.group), ClassicGroup)):
+            self.groups[key.group] = records.classic_group_from(key.group, value)
+
+    def _consumer_group(self, group_id: str) -> ConsumerGroup:
+        """The group that a record belongs to; a simple group, or none, gives way to it."""
+        group = self.groups.get(group_id)
+        if not isinstance(group, ConsumerGroup):
+            group = self.groups[group_id] = ConsumerGroup(group_id)
+        return group
+
+    def _known_consumer_group(self, group_id: str) -> ConsumerGroup | None:
+        group = self.groups.get(group_id)
+        return group if isinstance(group, ConsumerGroup) else None
+
+    def _apply_consumer_epoch(self, key: Any, value: Any) -> None:
+        if value is None:
+            if self._known_consumer_group(key.group_id) is not None:
+                self.env.timers.cancel_group(key.group_id)
+                del self.groups[key.group_id]
+            return
+        group = self._consumer_group(key.group_id)
+        group.epoch, group.metadata_hash = value.epoch, value.metadata_hash
+
+    def _apply_partition_metadata(self, key: Any, value: Any) -> None:
+        group = self._known_consumer_group(key.group_id) if value is None else self._consumer_group(key.group_id)
+        if group is not None:
+            group.has_partition_metadata = value is not None
+
+    def _apply_subscription(self, key: Any, value: Any) -> None:
+        if value is not None:
+            group = self._consumer_group(key.group_id)
+            member = group.members.get(key.member_id, ConsumerMember(key.member_id))
+            group.put_member(records.with_subscription(member, value))
+            return
+        known = self._known_consumer_group(key.group_id)
+        if known is not None:
+            known.remove_member(key.member_id)
+
+    def _apply_assignment(self, key: Any, value: Any) -> None:
+        if value is not None:
+            group = self._consumer_group(key.group_id)
+            member = group.members.get(key.member_id, ConsumerMember(key.member_id))
+            group.put_member(records.with_assignment(member, value))
+            return
+        known = self._known_consumer_group(key.group_id)
+        member_left = None if known is None else known.members.get(key.member_id)
+        if known is not None and member_left is not None:
+            known.put_member(replace(member_left, epoch=-1, previous_epoch=-1, assigned={}, revoking={}))
+
+    def _apply_target_epoch(self, key: Any, value: Any) -> None:
+        if value is not None:
+            group = self._consumer_group(key.group_id)
+            group.assignment_epoch = value.assignment_epoch
+            group.assignment_timestamp_ms = value.assignment_timestamp
+            return
+        known = self._known_consumer_group(key.group_id)
+        if known is not None:
+            known.assignment_epoch, known.assignment_timestamp_ms = -1, 0
+
+    def _apply_target(self, key: Any, value: Any) -> None:
+        if value is not None:
+            self._consumer_group(key.group_id).targets[key.member_id] = records.target_from(value)
+            return
+        known = self._known_consumer_group(key.group_id)
+        if known is not None:
+            known.targets.pop(key.member_id, None)
+
+    def _apply_regex(self, key: Any, value: Any) -> None:
+        if value is not None:
+            resolved = ResolvedRegex(frozenset(value.topics), value.version, value.timestamp)
+            self._consumer_group(key.group_id).regexes[key.regular_expression] = resolved
+            return
+        known = self._known_consumer_group(key.group_id)
+        if known is not None:
+            known.regexes.pop(key.regular_expression, None)
+
+
+_APPLY: dict[int, Callable[[GroupShard, Any, Any], None]] = {
+    2: GroupShard._apply_classic_group,
+    3: GroupShard._apply_consumer_epoch,
+    4: GroupShard._apply_partition_metadata,
+    5: GroupShard._apply_subscription,
+    6: GroupShard._apply_target_epoch,
+    7: GroupShard._apply_target,
+    8: GroupShard._apply_assignment,
+    16: GroupShard._apply_regex,
+}
+"""By the record's type. Types that are not here (share and streams groups) are other people's, and are ignored."""

@@ -1,0 +1,68 @@
+"""What the members of a group embed in JoinGroup and SyncGroup: the consumer protocol's subscription and assignment.
+
+Called by ``classic_group`` (which topics a classic group reads) and by ``migration`` (members of the classic
+protocol in a consumer group). The coordinator reads these bytes only where the protocol type is ``consumer``; bytes
+that do not parse are the member's own business. Source: Kafka's ``ConsumerProtocol``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from oncelog.protocol.errors import MalformedMessage
+from oncelog.protocol.generated.consumer_protocol_assignment import ConsumerProtocolAssignment
+from oncelog.protocol.generated.consumer_protocol_assignment import TopicPartition as AssignedTopic
+from oncelog.protocol.generated.consumer_protocol_subscription import ConsumerProtocolSubscription
+
+PROTOCOL_TYPE = "consumer"
+
+
+def version_of(data: bytes) -> int | None:
+    """The version in front of a subscription or an assignment, or None where there is none."""
+    if len(data) < 2:
+        return None
+    version = int.from_bytes(data[:2], "big", signed=True)
+    return version if version >= 0 else None
+
+
+def parse_subscription(data: bytes) -> ConsumerProtocolSubscription | None:
+    """The subscription in its own version, or in the newest known one where it is newer; None if it is malformed."""
+    version = version_of(data)
+    if version is None:
+        return None
+    try:
+        newest = ConsumerProtocolSubscription.MAX_VERSION
+        return ConsumerProtocolSubscription.decode_prefix(data, min(version, newest), 2)[0]
+    except MalformedMessage:
+        return None
+
+
+def subscribed_topics(data: bytes) -> Sequence[str] | None:
+    """The topics of a subscription of any version, for version 0 is a prefix of all; None if it is malformed."""
+    if version_of(data) is None:
+        return None
+    try:
+        return ConsumerProtocolSubscription.decode_prefix(data, 0, 2)[0].topics
+    except MalformedMessage:
+        return None
+
+
+def encode_assignment(partitions: Mapping[str, Sequence[int]], version: int) -> bytes:
+    """An assignment by topic name, in ``version`` or the newest known one."""
+    version = min(version, ConsumerProtocolAssignment.MAX_VERSION)
+    topics = [AssignedTopic(topic, list(numbers)) for topic, numbers in partitions.items()]
+    return version.to_bytes(2, "big") + ConsumerProtocolAssignment(topics, None).encode(version)
+
+
+def decode_assignment(data: bytes) -> ConsumerProtocolAssignment | None:
+    """The assignment, or None if the bytes are malformed; no bytes are an empty one."""
+    if not data:
+        return ConsumerProtocolAssignment()
+    version = version_of(data)
+    if version is None:
+        return None
+    try:
+        newest = ConsumerProtocolAssignment.MAX_VERSION
+        return ConsumerProtocolAssignment.decode_prefix(data, min(version, newest), 2)[0]
+    except MalformedMessage:
+        return None

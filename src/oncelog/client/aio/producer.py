@@ -1,8 +1,8 @@
 """The asyncio producer, with aiokafka's methods and names.
 
 Called by programs, the command line, the console and Spark. The rules are in ``client.core``; here are the event loop,
-the futures of the records and the waits. ``send`` suspends only when a batch has filled up, when memory is short, or for
-a topic that is not known yet.
+the futures of the records and the waits. ``send`` suspends only when a batch has filled up, when memory is short, or
+for a topic that is not known yet.
 """
 
 from __future__ import annotations

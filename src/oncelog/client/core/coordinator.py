@@ -12,6 +12,7 @@ from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.error_rules import Action, Step, action_for
 from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.wire import FIND_COORDINATOR, Answer, Failure, Wire
+from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.find_coordinator_response import FindCoordinatorResponse
@@ -52,6 +53,22 @@ class CoordinatorFinder:
         self._busy = False
         self._failures = 0
         self.node: int | None = None
+        self._waiters: list[Deferred[KafkaError | None]] = []
+
+    def found(self) -> Deferred[KafkaError | None]:
+        """Resolves when the coordinator is known, or with the error that ended the lookup."""
+        waiter: Deferred[KafkaError | None] = Deferred()
+        if self.node is not None:
+            waiter.resolve(None)
+        else:
+            self._waiters.append(waiter)
+            self.look_up()
+        return waiter
+
+    def _settle(self, error: KafkaError | None) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            waiter.resolve(error)
 
     def forget(self) -> None:
         """The node proved not to be the coordinator, or is not reachable."""
@@ -75,11 +92,14 @@ class CoordinatorFinder:
             self._busy = False
             self._failures = 0
             self._on_found(now_ms)
+            self._settle(None)
             return
         kind = self._key_type.name.lower()
         if action_for(Step.FIND_COORDINATOR, error) is not Action.RETRY:
             self._busy = False
-            self._on_error(error_for(error, text or f"the coordinator of the {kind} {self._key!r} was refused"), now_ms)
+            refused = error_for(error, text or f"the coordinator of the {kind} {self._key!r} was refused")
+            self._on_error(refused, now_ms)
+            self._settle(refused)
             return
         self._failures += 1
         wait = backoff_ms(self._failures, self._retry_backoff_ms, self._retry_backoff_max_ms)

@@ -35,6 +35,7 @@ __all__ = [
     "ProducerClosed",
     "ProducerFenced",
     "RebalanceInProgressError",
+    "RecordDeserializationError",
     "RecordTooLargeError",
     "TopicAlreadyExistsError",
     "TopicAuthorizationFailedError",
@@ -114,6 +115,10 @@ class NoOffsetForPartitionError(KafkaError):
 
 class OffsetOutOfRangeError(KafkaError):
     """The position does not exist in the log and ``auto.offset.reset`` is ``none``."""
+
+
+class RecordDeserializationError(KafkaError):
+    """A deserializer refused a record; the text names it. The position stays in front of it."""
 
 
 class UnknownTopicOrPartitionError(KafkaError):

@@ -1,8 +1,8 @@
 """Reads ahead: which partitions to ask for, in which request, and the records of the answers.
 
 Called by the consumer. Each broker has at most one Fetch under way, in an incremental session (KIP-227). A partition is
-asked for again as soon as its answer has arrived, up to two answers ahead of the program. Positions move only when records
-are handed out, and records that a seek or a rebalance has overtaken are dropped. Source: ``AbstractFetch``,
+asked for again as soon as its answer has arrived, up to two answers ahead of the program. Positions move only when
+records are handed out, and records that a seek or a rebalance has overtaken are dropped. Source: ``AbstractFetch``,
 ``CompletedFetch``, ``FetchSessionHandler``.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ConsumerConfig
-from oncelog.client.core.errors import OffsetOutOfRangeError, error_for, error_of
+from oncelog.client.core.errors import OffsetOutOfRangeError, RecordDeserializationError, error_for, error_of
 from oncelog.client.core.metadata import NO_NODE, ClusterMetadata
 from oncelog.client.core.read_committed import filter_batches
 from oncelog.client.core.structs import ConsumerRecord, TopicPartition
@@ -26,7 +26,7 @@ from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
 from oncelog.protocol.wire import ZERO_UUID
-from oncelog.records.batch import CorruptBatch, iter_headers
+from oncelog.records.batch import CorruptBatch, Record, iter_headers
 from oncelog.records.batch import decode_records as decode_batch
 from oncelog.timers import Timer
 
@@ -343,6 +343,22 @@ class Fetcher:
         state = self._subscription.assigned.get(item.partition)
         return state is not None and not state.paused and not state.revoking
 
+    def take_one(self) -> ConsumerRecord | None:
+        """The next record where it is at hand, without looking further; else None."""
+        if self._error is not None or not self._ready:
+            return None
+        item = self._ready[0]
+        taken = item.taken
+        if taken + 1 >= len(item.records):
+            return None
+        state = self._subscription.assigned.get(item.partition)
+        if state is None or item.version != state.version or state.paused or state.revoking:
+            return None
+        item.taken = taken + 1
+        record = item.records[taken]
+        state.position = record.offset + 1
+        return record
+
     def take(
         self, most: int, only: Collection[TopicPartition] = (), now_ms: int = 0
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
@@ -366,7 +382,13 @@ class Fetcher:
             if (only and name not in only) or not self._deliverable(item):
                 skipped.append(self._ready.popleft())
                 continue
-            records = self._next_records(item, state, most)
+            try:
+                records = self._next_records(item, state, most)
+            except KafkaError as error:
+                if not result:
+                    raise
+                self._error = error
+                break
             if records:
                 most -= len(records)
                 known = result.get(name)
@@ -424,35 +446,50 @@ class Fetcher:
             ) from None
         if decoded and decoded[0].offset < state.position:
             decoded = [record for record in decoded if record.offset >= state.position]
-        records: list[ConsumerRecord] = []
-        if decoded:
-            offsets, timestamps, keys, values, headers, _ = zip(*decoded, strict=True)
-            topic, partition = item.partition
-            key_sizes = [-1 if key is None else len(key) for key in keys]
-            value_sizes = [-1 if value is None else len(value) for value in values]
-            if self._key_deserializer is not None:
-                keys = _deserialized(self._key_deserializer, keys)
-            if self._value_deserializer is not None:
-                values = _deserialized(self._value_deserializer, values)
-            columns = zip(
-                repeat(topic),
-                repeat(partition),
-                offsets,
-                timestamps,
-                repeat(int(header.timestamp_type)),
-                keys,
-                values,
-                repeat(None),
-                key_sizes,
-                value_sizes,
-                headers,
-                strict=False,
-            )
-            records = list(map(_new_record, columns))
-        item.batches.popleft()
-        item.records = records
         item.taken = 0
+        item.records = self._records(item.partition, int(header.timestamp_type), decoded) if decoded else []
+        if len(item.records) == len(decoded):
+            item.batches.popleft()
+
+    def _records(self, name: TopicPartition, timestamp_type: int, decoded: list[Record]) -> list[ConsumerRecord]:
+        """Records as the program sees them: all, or those before the first that a deserializer refuses."""
+        offsets, timestamps, keys, values, headers, _ = zip(*decoded, strict=True)
+        topic, partition = name
+        key_sizes = [-1 if key is None else len(key) for key in keys]
+        value_sizes = [-1 if value is None else len(value) for value in values]
+        if self._key_deserializer is not None:
+            keys = _deserialized(self._key_deserializer, keys, name, offsets)
+        if self._value_deserializer is not None and keys:
+            values = _deserialized(self._value_deserializer, values, name, offsets)
+        columns = zip(
+            repeat(topic),
+            repeat(partition),
+            offsets,
+            timestamps,
+            repeat(timestamp_type),
+            keys,
+            values,
+            repeat(None),
+            key_sizes,
+            value_sizes,
+            headers,
+            strict=False,
+        )
+        return list(map(_new_record, columns))
 
 
-def _deserialized(function: Deserializer, values: tuple[bytes | None, ...]) -> tuple[Any, ...]:
-    return tuple(None if value is None else function(value) for value in values)
+def _deserialized(
+    function: Deserializer, values: tuple[bytes | None, ...], name: TopicPartition, offsets: tuple[int, ...]
+) -> tuple[Any, ...]:
+    """The values up to the first that ``function`` refuses; its exception where that is the very first."""
+    done: list[Any] = []
+    try:
+        for value in values:
+            done.append(None if value is None else function(value))
+    except Exception as error:
+        if not done:
+            raise RecordDeserializationError(
+                Error.INVALID_RECORD,
+                f"the record at offset {offsets[0]} of {name} cannot be deserialized: {error!r}; seek past it to go on",
+            ) from error
+    return tuple(done)

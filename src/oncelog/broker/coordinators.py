@@ -106,7 +106,10 @@ class Coordinators:
         if target is None:
             return _not_appended(Error.NOT_LEADER_OR_FOLLOWER)
         batch = encode_batch(
-            [Record(offset=0, timestamp=now_ms, key=key, value=value, headers=()) for key, value in records],
+            [
+                Record(offset=delta, timestamp=now_ms, key=key, value=value, headers=())
+                for delta, (key, value) in enumerate(records)
+            ],
             producer_id=producer.producer_id,
             producer_epoch=producer.producer_epoch,
             transactional=producer != NO_PRODUCER,

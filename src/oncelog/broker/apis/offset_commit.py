@@ -2,7 +2,8 @@
 
 Versions 2 to 4 carry a retention time of the client's; 6 brings leader epochs, 7 static members; 8 is flexible; 9
 serves members of the consumer protocol, and answers GROUP_ID_NOT_FOUND where older ones get ILLEGAL_GENERATION; 10
-names topics by id. A topic or partition that does not exist is refused by itself: UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID.
+names topics by id. A topic or partition that does not exist is refused by itself: UNKNOWN_TOPIC_OR_PARTITION, or
+UNKNOWN_TOPIC_ID.
 """
 
 from __future__ import annotations

@@ -113,9 +113,10 @@ class MemoryTransactionHost:
         for committed in waiting:
             committed.resolve(error)
 
-    def answer_markers(self) -> None:
-        """Write the markers that wait, with the errors of ``marker_errors``."""
-        waiting, self._unanswered = self._unanswered, []
+    def answer_markers(self, count: int | None = None) -> None:
+        """Write the markers that wait, or the ``count`` oldest of them, with the errors of ``marker_errors``."""
+        split = len(self._unanswered) if count is None else count
+        waiting, self._unanswered = self._unanswered[:split], self._unanswered[split:]
         for marker, answer in waiting:
             errors = {partition: self.marker_errors.get(partition, Error.NONE) for partition in marker.partitions}
             self.marked += [(partition, marker) for partition, error in errors.items() if error is Error.NONE]

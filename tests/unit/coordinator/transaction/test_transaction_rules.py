@@ -86,7 +86,7 @@ EVENTS = (
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
 @pytest.mark.parametrize("state", [state for state in S if state not in {S.DEAD, S.PREPARE_EPOCH_FENCE}])
 def test_a_value_is_a_valid_transition_and_changes_nothing_in_place(state: TransactionState, event: Event) -> None:
-    before = txn(state)
+    before = txn(state, previous_producer_id=5)
     kept = replace(before)
     if isinstance(event, MarkersWritten) and state not in PREPARED:
         with pytest.raises(InvariantError, match="MarkersWritten in state"):
@@ -321,6 +321,8 @@ def test_end_with_bump_answers_the_stamp_of_the_next_transaction() -> None:
     ended = complete(value, NOW + 5)
     assert (ended.state, ended.stamp, ended.partitions) == (S.COMPLETE_COMMIT, (PID, EPOCH + 1), frozenset())
     assert (ended.start_ms, ended.last_update_ms) == (9_000, NOW + 5)
+    assert ended.client_transaction_version == 2
+    assert written(decide(ended, InitProducerId("id", 1), NOW)).client_transaction_version == 2
 
 
 BUMPED_TABLE = [

@@ -1,0 +1,698 @@
+"""The coordinator on a host in memory: durability, markers, retries, waiting, sweeps. Checks cite Kafka and KIPs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from oncelog.config import BrokerConfig, parse
+from oncelog.coordinator.runtime import LoggedMarker
+from oncelog.coordinator.transaction.coordinator import (
+    ProducerResult,
+    TransactionCoordinator,
+    TransactionDescription,
+    TransactionListing,
+    TxnMarker,
+)
+from oncelog.coordinator.transaction.shard import LOG_ERRORS, PARK_LIMIT_MS, RETRY_MS
+from oncelog.coordinator.transaction.states import TransactionState
+from oncelog.deferred import Deferred
+from oncelog.errors import Error, InvariantError
+from oncelog.testing.transaction_host import MemoryTransactionHost
+from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition, java_hash_partition
+
+P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+S = TransactionState
+NOW = 1_000
+
+
+@pytest.fixture
+def host() -> MemoryTransactionHost:
+    return MemoryTransactionHost({"t": 2, "u": 1})
+
+
+@pytest.fixture
+def coordinator(host: MemoryTransactionHost) -> TransactionCoordinator:
+    return host.coordinator()
+
+
+def init(
+    coordinator: TransactionCoordinator, expected: ProducerStamp = NO_PRODUCER, now_ms: int = NOW
+) -> Deferred[ProducerResult]:
+    return coordinator.init_producer_id("id", 60_000, expected, now_ms)
+
+
+def add(
+    coordinator: TransactionCoordinator,
+    stamp: ProducerStamp,
+    partitions: Sequence[TopicPartition] = (P0,),
+    now_ms: int = NOW,
+    version: int = 2,
+) -> Deferred[Error]:
+    return coordinator.add_partitions("id", stamp, partitions, now_ms, version)
+
+
+def end(
+    coordinator: TransactionCoordinator, stamp: ProducerStamp, commit: bool = True, now_ms: int = NOW, version: int = 2
+) -> Deferred[ProducerResult]:
+    return coordinator.end_txn("id", stamp, commit, now_ms, version)
+
+
+def state(coordinator: TransactionCoordinator) -> TransactionState | None:
+    return coordinator.describe("id").state
+
+
+def begun(coordinator: TransactionCoordinator, *partitions: TopicPartition) -> ProducerStamp:
+    """A producer with an open transaction."""
+    stamp = init(coordinator).value.stamp
+    assert add(coordinator, stamp, partitions or (P0,)).value is Error.NONE
+    return stamp
+
+
+# --- what does not depend on an id's state ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("timeout_ms", [-1, 0, 900_001])
+def test_timeout_out_of_range_is_refused(coordinator: TransactionCoordinator, timeout_ms: int) -> None:
+    result = coordinator.init_producer_id("id", timeout_ms, NO_PRODUCER, NOW).value
+    assert result == ProducerResult(Error.INVALID_TRANSACTION_TIMEOUT)
+
+
+def test_largest_timeout_is_accepted(coordinator: TransactionCoordinator) -> None:
+    assert coordinator.init_producer_id("id", 900_000, NO_PRODUCER, NOW).value.error is Error.NONE
+
+
+def test_empty_id_is_refused_before_its_timeout(coordinator: TransactionCoordinator) -> None:
+    stamp = ProducerStamp(1, 0)
+    assert coordinator.init_producer_id("", 0, NO_PRODUCER, NOW).value.error is Error.INVALID_REQUEST
+    assert coordinator.add_partitions("", stamp, [P0], NOW, 0).value is Error.INVALID_REQUEST
+    assert coordinator.verify_partitions("", stamp, [P0], NOW).value == {P0: Error.INVALID_REQUEST}
+    assert coordinator.end_txn("", stamp, True, NOW, 0).value.error is Error.INVALID_REQUEST
+    assert coordinator.describe("").error is Error.INVALID_REQUEST
+
+
+def test_producer_without_id_gets_a_fresh_producer_id_and_nothing_is_logged(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    first = coordinator.init_producer_id(None, -5, NO_PRODUCER, NOW).value
+    second = coordinator.init_producer_id(None, -5, ProducerStamp(5, 5), NOW).value
+    assert (first, second) == (
+        ProducerResult(Error.NONE, ProducerStamp(1000, 0)),
+        ProducerResult(Error.NONE, ProducerStamp(1001, 0)),
+    )
+    assert host.log == []
+
+
+def test_partition_that_is_not_led_here_is_not_coordinated(host: MemoryTransactionHost) -> None:
+    coordinator = TransactionCoordinator(host, BrokerConfig())
+    assert init(coordinator).value.error is Error.NOT_COORDINATOR
+    assert coordinator.describe("id").error is Error.NOT_COORDINATOR
+
+
+def test_id_with_the_smallest_hash_is_in_partition_zero(coordinator: TransactionCoordinator) -> None:
+    assert coordinator.runtime.partition_for("polygenelubricants").partition == 0
+
+
+def test_marker_in_the_transaction_log_is_a_bug(coordinator: TransactionCoordinator) -> None:
+    with pytest.raises(InvariantError, match="offset 9"):
+        coordinator.runtime.complete_transaction(0, LoggedMarker(9, ProducerStamp(1, 0), True))
+
+
+# --- answers and durability ---------------------------------------------------------------------------------
+
+
+def test_init_twice_fences_the_first_producer(coordinator: TransactionCoordinator) -> None:
+    first, second = init(coordinator).value.stamp, init(coordinator).value.stamp
+    assert (first, second) == ((1000, 0), (1000, 1))
+    assert end(coordinator, first).value == ProducerResult(Error.PRODUCER_FENCED)
+    assert end(coordinator, first, version=0).value == ProducerResult(Error.PRODUCER_FENCED)
+
+
+def test_nothing_is_answered_before_it_is_durable(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    host.sync_at_once = False
+    started = init(coordinator)
+    assert not started.done
+    host.sync()
+    stamp = started.value.stamp
+    added = add(coordinator, stamp)
+    assert not added.done
+    host.sync()
+    assert added.value is Error.NONE
+    ended = end(coordinator, stamp)
+    assert not ended.done
+    assert host.markers == []
+    host.sync()
+    assert ended.value == ProducerResult(Error.NONE, ProducerStamp(1000, 1))
+
+
+def test_repeated_add_waits_for_the_first_one(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
+    stamp = init(coordinator).value.stamp
+    host.sync_at_once = False
+    first, again = add(coordinator, stamp), add(coordinator, stamp)
+    verified = coordinator.verify_partitions("id", stamp, [P0], NOW)
+    assert not first.done
+    assert not again.done
+    assert not verified.done
+    assert len(host.log) == 2
+    host.sync()
+    assert (first.value, again.value, verified.value) == (Error.NONE, Error.NONE, {P0: Error.NONE})
+
+
+def test_init_repeats_its_answer_to_a_retry_until_a_failover(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = init(coordinator).value.stamp
+    assert init(coordinator, stamp).value == init(coordinator, stamp).value
+    other = host.after_crash().coordinator()
+    assert init(other, stamp).value.error is Error.PRODUCER_FENCED
+
+
+def test_add_of_a_partition_that_is_in_it_writes_nothing(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = begun(coordinator, P0, P1)
+    length = len(host.log)
+    assert add(coordinator, stamp, [P1]).value is Error.NONE
+    assert len(host.log) == length
+
+
+def test_verification_tells_present_from_absent(coordinator: TransactionCoordinator) -> None:
+    stamp = begun(coordinator, P0)
+    verdicts = coordinator.verify_partitions("id", stamp, [P1, P0], NOW).value
+    assert verdicts == {P0: Error.NONE, P1: Error.TRANSACTION_ABORTABLE}
+    zombie = ProducerStamp(stamp.producer_id, 7)
+    assert coordinator.verify_partitions("id", zombie, [P0], NOW).value == {P0: Error.PRODUCER_FENCED}
+
+
+# --- ending a transaction -----------------------------------------------------------------------------------
+
+
+def test_end_is_answered_before_its_markers_are_written(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = begun(coordinator, P1, P0)
+    host.answer_at_once = False
+    assert end(coordinator, stamp).value.error is Error.NONE
+    assert state(coordinator) is S.PREPARE_COMMIT
+    assert host.markers == [TxnMarker(ProducerStamp(1000, 1), True, 0, 2, (P0, P1))]
+    host.answer_markers()
+    assert state(coordinator) is S.COMPLETE_COMMIT
+
+
+def test_answer_comes_before_the_markers_even_when_all_is_immediate(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = begun(coordinator)
+    host.sync_at_once = False
+    seen: list[int] = []
+    end(coordinator, stamp).then(lambda result: seen.append(len(host.markers)))
+    host.sync()
+    assert seen == [0]
+    assert len(host.markers) == 1
+
+
+@pytest.mark.parametrize(("version", "epoch"), [(0, 0), (2, 1)])
+def test_marker_carries_outcome_version_and_epoch(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost, version: int, epoch: int
+) -> None:
+    end(coordinator, begun(coordinator), commit=False, version=version)
+    assert host.markers == [TxnMarker(ProducerStamp(1000, epoch), False, 0, version, (P0,))]
+
+
+def test_next_transaction_follows_at_once_when_all_is_immediate(coordinator: TransactionCoordinator) -> None:
+    stamp = begun(coordinator)
+    for _ in range(3):
+        stamp = end(coordinator, stamp).value.stamp
+        assert add(coordinator, stamp).value is Error.NONE
+
+
+def test_transaction_without_partitions_needs_no_markers(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = init(coordinator).value.stamp
+    assert end(coordinator, stamp, commit=False).value.stamp == (1000, 1)
+    assert host.markers == []
+    assert state(coordinator) is S.COMPLETE_ABORT
+
+
+def test_repeated_end_after_completion_answers_the_same(coordinator: TransactionCoordinator) -> None:
+    stamp = begun(coordinator)
+    first = end(coordinator, stamp).value
+    assert end(coordinator, stamp).value == first
+    assert end(coordinator, stamp, commit=False).value.error is Error.INVALID_TXN_STATE
+
+
+def test_init_during_a_transaction_aborts_it_and_the_next_one_succeeds(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    old = begun(coordinator)
+    assert init(coordinator).value == ProducerResult(Error.CONCURRENT_TRANSACTIONS)
+    assert host.markers == [TxnMarker(ProducerStamp(1000, 1), False, 0, 2, (P0,))]
+    assert init(coordinator).value.stamp == (1000, 2)
+    assert end(coordinator, old).value.error is Error.PRODUCER_FENCED
+
+
+# --- waiting for the completion -----------------------------------------------------------------------------
+
+
+def test_next_requests_wait_for_the_completion_instead_of_51(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = begun(coordinator)
+    host.answer_at_once = False
+    following = end(coordinator, stamp).value.stamp
+    added, ended = add(coordinator, following, [P1]), end(coordinator, following)
+    assert not added.done
+    host.answer_markers()
+    assert added.value is Error.NONE
+    assert ended.value.stamp == (1000, 2)
+    assert host.markers[-1].partitions == (P1,)
+
+
+def test_what_waited_is_written_after_the_completion_and_answered_when_durable(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = begun(coordinator)
+    host.answer_at_once = False
+    following = end(coordinator, stamp).value.stamp
+    added = add(coordinator, following)
+    host.sync_at_once = False
+    before = len(host.log)
+    host.answer_markers()
+    assert len(host.log) == before + 2  # Complete and the next Ongoing share a sync
+    assert not added.done
+    host.sync()
+    assert added.value is Error.NONE
+
+
+def test_waiting_ends_with_51(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
+    stamp = begun(coordinator)
+    host.answer_at_once = False
+    following = end(coordinator, stamp).value.stamp
+    added, started = add(coordinator, following, now_ms=NOW), init(coordinator, now_ms=NOW + 1)
+    host.timers.fire(NOW + PARK_LIMIT_MS - 1)
+    assert not added.done
+    host.timers.fire(NOW + PARK_LIMIT_MS)
+    assert added.value is Error.CONCURRENT_TRANSACTIONS
+    assert not started.done
+    host.timers.fire(NOW + PARK_LIMIT_MS + 1)
+    assert started.value == ProducerResult(Error.CONCURRENT_TRANSACTIONS)
+    host.answer_markers()
+    assert add(coordinator, following).value is Error.NONE
+
+
+def test_other_refusals_do_not_wait(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
+    stamp = begun(coordinator)
+    host.answer_at_once = False
+    assert end(coordinator, stamp, version=0).value.error is Error.NONE
+    assert end(coordinator, stamp, commit=False, version=0).value.error is Error.INVALID_TXN_STATE
+    zombie = ProducerStamp(stamp.producer_id, stamp.producer_epoch + 1)
+    assert end(coordinator, zombie, version=0).value.error is Error.PRODUCER_FENCED
+
+
+def test_stamp_after_rotation_waits_too(host: MemoryTransactionHost) -> None:
+    coordinator = host.coordinator()
+    stamp = init(coordinator).value.stamp
+    while stamp.producer_epoch < 32766:
+        stamp = init(coordinator).value.stamp
+    add(coordinator, stamp)
+    host.answer_at_once = False
+    rotated = end(coordinator, stamp).value.stamp
+    assert rotated == (1001, 0)
+    assert host.markers[-1].stamp == (1000, 32767)
+    added = add(coordinator, rotated)
+    assert not added.done
+    host.answer_markers()
+    assert added.value is Error.NONE
+
+
+# --- markers that fail --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Error.UNKNOWN_TOPIC_OR_PARTITION,
+        Error.NOT_LEADER_OR_FOLLOWER,
+        Error.REQUEST_TIMED_OUT,
+        Error.NOT_ENOUGH_REPLICAS,
+        Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        Error.KAFKA_STORAGE_ERROR,
+        Error.UNKNOWN_SERVER_ERROR,
+    ],
+)
+def test_failed_markers_are_sent_again_to_those_partitions_alone(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost, error: Error
+) -> None:
+    host.marker_errors = {P1: error}
+    end(coordinator, begun(coordinator, P0, P1))
+    description = coordinator.describe("id")
+    assert (description.state, description.partitions) == (S.PREPARE_COMMIT, (P1,))
+    host.timers.fire(NOW + RETRY_MS)
+    host.marker_errors = {}
+    host.timers.fire(NOW + 2 * RETRY_MS)
+    assert [marker.partitions for marker in host.markers] == [(P0, P1), (P1,), (P1,)]
+    assert state(coordinator) is S.COMPLETE_COMMIT
+
+
+@pytest.mark.parametrize("error", [Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, Error.UNSUPPORTED_VERSION])
+def test_partition_that_cannot_hold_markers_is_left_out(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost, error: Error
+) -> None:
+    host.marker_errors = {P0: error}
+    end(coordinator, begun(coordinator, P0, P1))
+    assert state(coordinator) is S.COMPLETE_COMMIT
+
+
+@pytest.mark.parametrize("error", [Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED])
+def test_markers_of_a_coordinator_that_was_replaced_are_given_up(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost, error: Error
+) -> None:
+    host.marker_errors = {P0: error, P1: Error.NOT_LEADER_OR_FOLLOWER}
+    end(coordinator, begun(coordinator, P0, P1))
+    host.marker_errors = {}
+    host.timers.fire(NOW + 10 * RETRY_MS)
+    assert len(host.markers) == 1
+    assert state(coordinator) is S.PREPARE_COMMIT
+
+
+def test_deleted_partition_needs_no_marker(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
+    stamp = begun(coordinator, P0, TopicPartition("u", 0))
+    del host.topics["u"]
+    end(coordinator, stamp)
+    assert [marker.partitions for marker in host.markers] == [(P0,)]
+    assert state(coordinator) is S.COMPLETE_COMMIT
+
+
+def test_topic_deleted_between_two_attempts_completes_the_transaction(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    host.marker_errors = {P0: Error.UNKNOWN_TOPIC_OR_PARTITION}
+    end(coordinator, begun(coordinator, P0))
+    del host.topics["t"]
+    host.timers.fire(NOW + RETRY_MS)
+    assert state(coordinator) is S.COMPLETE_COMMIT
+
+
+# --- a log that fails ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("error", "told"), list(LOG_ERRORS.items()))
+def test_failed_append_is_told_and_changes_nothing(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost, error: Error, told: Error
+) -> None:
+    stamp = begun(coordinator)
+    before = coordinator.describe("id")
+    host.append_error = error
+    assert end(coordinator, stamp).value == ProducerResult(told)
+    assert init(coordinator).value.error is told
+    assert coordinator.describe("id") == before
+    host.append_error = Error.NONE
+    assert end(coordinator, stamp).value.error is Error.NONE
+
+
+def test_failed_fence_does_not_add_up(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
+    begun(coordinator)
+    host.append_error = Error.NOT_ENOUGH_REPLICAS
+    for _ in range(3):
+        assert init(coordinator).value.error is Error.COORDINATOR_NOT_AVAILABLE
+    host.append_error = Error.NONE
+    assert init(coordinator).value.error is Error.CONCURRENT_TRANSACTIONS
+    assert host.markers[-1].stamp.producer_epoch == 1
+
+
+def test_completion_is_written_again_when_the_log_failed(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = begun(coordinator)
+    host.answer_at_once = False
+    following = end(coordinator, stamp).value.stamp
+    added = add(coordinator, following)
+    host.append_error = Error.NOT_ENOUGH_REPLICAS
+    host.answer_markers()
+    assert state(coordinator) is S.PREPARE_COMMIT
+    assert not added.done
+    host.append_error = Error.NONE
+    host.timers.fire(NOW + RETRY_MS)
+    assert state(coordinator) is S.ONGOING
+    assert added.value is Error.NONE
+
+
+def test_completion_stops_when_the_leadership_is_gone(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    host.answer_at_once = False
+    end(coordinator, begun(coordinator))
+    host.append_error = Error.NOT_LEADER_OR_FOLLOWER
+    host.answer_markers()
+    host.append_error = Error.NONE
+    host.timers.fire(NOW + 10 * RETRY_MS)
+    assert state(coordinator) is S.PREPARE_COMMIT
+
+
+def test_decision_that_was_appended_but_not_committed_is_written_until_it_is(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = begun(coordinator)
+    host.sync_at_once = False
+    ended = end(coordinator, stamp)
+    host.sync(Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+    assert ended.value == ProducerResult(Error.COORDINATOR_NOT_AVAILABLE)
+    assert host.markers == []
+    host.sync_at_once = True
+    host.timers.fire(NOW + RETRY_MS)
+    assert host.markers[-1].commit
+    assert end(coordinator, stamp).value.stamp == (1000, 1)
+
+
+def test_answer_without_a_write_does_not_rest_on_an_uncommitted_one(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = init(coordinator).value.stamp
+    host.sync_at_once = False
+    added = add(coordinator, stamp)
+    host.sync(Error.REQUEST_TIMED_OUT)
+    assert added.value is Error.COORDINATOR_NOT_AVAILABLE
+    assert add(coordinator, stamp).value is Error.COORDINATOR_NOT_AVAILABLE
+    host.timers.fire(NOW + RETRY_MS)
+    again = add(coordinator, stamp)
+    assert not again.done
+    host.sync()
+    assert again.value is Error.NONE
+
+
+# --- losing and taking over the leadership ------------------------------------------------------------------
+
+
+def test_unload_answers_who_waits_and_stops_the_markers(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = begun(coordinator)
+    host.answer_at_once = False
+    following = end(coordinator, stamp).value.stamp
+    added = add(coordinator, following)
+    coordinator.runtime.unload(java_hash_partition("id", 50))
+    assert added.value is Error.NOT_COORDINATOR
+    length = len(host.log)
+    host.answer_markers()
+    host.timers.fire(NOW + 10 * RETRY_MS)
+    assert len(host.log) == length
+
+
+def test_write_that_is_committed_after_the_unload_is_not_confirmed(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = begun(coordinator)
+    host.sync_at_once = False
+    ended = end(coordinator, stamp)
+    coordinator.runtime.unload(java_hash_partition("id", 50))
+    host.sync()
+    assert ended.value == ProducerResult(Error.NOT_COORDINATOR)
+    assert host.markers == []
+
+
+def reload(host: MemoryTransactionHost, coordinator: TransactionCoordinator, epoch: int) -> None:
+    """Lose the leadership of the id's partition and gain it again."""
+    partition = java_hash_partition("id", 50)
+    coordinator.runtime.unload(partition)
+    host.load(coordinator, partition, epoch, NOW)
+
+
+def test_markers_of_the_former_leadership_complete_nothing(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    host.answer_at_once = False
+    end(coordinator, begun(coordinator))
+    reload(host, coordinator, epoch=3)
+    host.answer_markers(1)
+    assert state(coordinator) is S.PREPARE_COMMIT
+    host.answer_markers(1)
+    assert state(coordinator) is S.COMPLETE_COMMIT
+    assert [marker.coordinator_epoch for marker in host.markers] == [0, 3]
+
+
+def test_producer_id_asked_for_under_the_former_leadership_is_not_used(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    host.producer_ids_held = []
+    former = init(coordinator)
+    reload(host, coordinator, epoch=3)
+    current = init(coordinator)
+    host.producer_ids_held[1].resolve(51)
+    assert current.value.stamp == (51, 0)
+    host.producer_ids_held[0].resolve(50)
+    assert former.value.error is Error.NOT_COORDINATOR
+    assert coordinator.describe("id").stamp == (51, 0)
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_reload_finishes_a_prepared_transaction_with_the_new_coordinator_epoch(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost, commit: bool
+) -> None:
+    stamp = begun(coordinator, P0, P1)
+    host.answer_at_once = False
+    end(coordinator, stamp, commit)
+    after = host.after_crash()
+    reloaded = after.coordinator(epoch=5, now_ms=NOW)
+    assert after.markers == [TxnMarker(ProducerStamp(1000, 1), commit, 5, 2, (P0, P1))]
+    assert state(reloaded) is (S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT)
+    assert end(reloaded, stamp, commit).value.stamp == (1000, 1)
+
+
+def test_reload_keeps_an_open_transaction_open(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = begun(coordinator, P0)
+    reloaded = host.after_crash().coordinator(epoch=1)
+    assert state(reloaded) is S.ONGOING
+    assert end(reloaded, stamp).value.error is Error.NONE
+
+
+def test_reload_into_transaction_version_zero_writes_old_records(host: MemoryTransactionHost) -> None:
+    coordinator = host.coordinator(transaction_version=0)
+    stamp = begun(coordinator)
+    end(coordinator, stamp, version=0)
+    assert {record.value[:2] for _, record in host.log if record.value} == {b"\x00\x00"}
+    assert state(host.after_crash().coordinator(transaction_version=2)) is S.COMPLETE_COMMIT
+
+
+def test_producer_id_that_comes_late_is_used_on_the_state_of_then(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    host.producer_ids_held = []
+    first, second = init(coordinator), init(coordinator)
+    assert not first.done
+    host.producer_ids_held[0].resolve(50)
+    host.producer_ids_held[1].resolve(51)
+    assert (first.value.stamp, second.value.stamp) == ((50, 0), (50, 1))
+
+
+def test_no_producer_id_to_be_had_is_told(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
+    host.producer_ids_held = []
+    waiting = [init(coordinator), coordinator.init_producer_id(None, 1, NO_PRODUCER, NOW)]
+    for held in host.producer_ids_held:
+        held.resolve(-1)
+    assert [one.value.error for one in waiting] == [Error.COORDINATOR_LOAD_IN_PROGRESS] * 2
+    assert host.log == []
+
+
+def test_producer_id_that_comes_after_the_unload_is_not_used(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    host.producer_ids_held = []
+    waiting = init(coordinator)
+    coordinator.runtime.unload(java_hash_partition("id", 50))
+    host.producer_ids_held[0].resolve(50)
+    assert waiting.value.error is Error.NOT_COORDINATOR
+
+
+# --- sweeps -------------------------------------------------------------------------------------------------
+
+
+def test_transaction_past_its_timeout_is_aborted_within_the_interval(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = begun(coordinator)
+    host.timers.fire(60_000)
+    assert state(coordinator) is S.ONGOING
+    host.timers.fire(70_000)
+    assert state(coordinator) is S.COMPLETE_ABORT
+    assert host.markers == [TxnMarker(ProducerStamp(1000, 1), False, 0, 2, (P0,))]
+    assert add(coordinator, stamp).value is Error.PRODUCER_FENCED
+    assert end(coordinator, stamp, version=0).value.error is Error.PRODUCER_FENCED
+    # a new client takes it for the repetition of an end that it does not remember (Kafka 4.3.1)
+    assert end(coordinator, stamp).value.error is Error.INVALID_TXN_STATE
+
+
+def test_idle_id_is_forgotten_and_starts_afresh(host: MemoryTransactionHost) -> None:
+    config = parse(BrokerConfig, {"transactional.id.expiration.ms": "5000"})
+    coordinator = host.coordinator(config)
+    stamp = init(coordinator).value.stamp
+    host.timers.fire(3_600_000)
+    assert coordinator.describe("id").error is Error.TRANSACTIONAL_ID_NOT_FOUND
+    assert end(coordinator, stamp, version=0).value.error is Error.INVALID_PRODUCER_ID_MAPPING
+    assert host.log[-1][1].value is None
+    assert host.after_crash().coordinator().describe("id").error is Error.TRANSACTIONAL_ID_NOT_FOUND
+    assert init(coordinator, stamp).value.stamp == (1001, 0)
+
+
+def test_open_transaction_is_not_forgotten(host: MemoryTransactionHost) -> None:
+    config = parse(
+        BrokerConfig,
+        {
+            "transactional.id.expiration.ms": "5000",
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms": "999999999",
+        },
+    )
+    coordinator = host.coordinator(config)
+    begun(coordinator)
+    host.timers.fire(7_200_000)
+    assert state(coordinator) is S.ONGOING
+
+
+def test_many_idle_ids_of_a_partition_are_forgotten_in_batches(host: MemoryTransactionHost) -> None:
+    config = parse(
+        BrokerConfig, {"transactional.id.expiration.ms": "5000", "transaction.state.log.num.partitions": "1"}
+    )
+    coordinator = host.coordinator(config)
+    for number in range(20):
+        coordinator.init_producer_id(f"{number:02}" + "x" * 2_000, 1_000, NO_PRODUCER, NOW)
+    host.timers.fire(3_600_000)
+    assert coordinator.list(0).transactions == ()
+    assert len(host.log) == 40
+
+
+# --- operators ----------------------------------------------------------------------------------------------
+
+
+def test_describe_shows_an_open_transaction(coordinator: TransactionCoordinator) -> None:
+    stamp = begun(coordinator, P1, P0)
+    assert coordinator.describe("id") == TransactionDescription(
+        Error.NONE, "id", stamp, S.ONGOING, 60_000, NOW, (P0, P1)
+    )
+    assert coordinator.describe("nobody").error is Error.TRANSACTIONAL_ID_NOT_FOUND
+
+
+def test_list_filters(coordinator: TransactionCoordinator) -> None:
+    begun(coordinator)
+    coordinator.init_producer_id("idle", 1_000, NO_PRODUCER, NOW)
+    both = {TransactionListing("id", 1000, S.ONGOING), TransactionListing("idle", 1001, S.EMPTY)}
+
+    def ids(**filters: object) -> set[str]:
+        found = coordinator.list(NOW + 500, **filters)  # type: ignore[arg-type]
+        return {listing.transactional_id for listing in found.transactions}
+
+    assert set(coordinator.list(NOW).transactions) == both
+    assert ids(states=["Ongoing"]) == {"id"}
+    assert ids(states=["Ongoing", "Gone"]) == {"id"}
+    assert coordinator.list(NOW, states=["Ongoing", "Gone"]).unknown_states == ("Gone",)
+    assert ids(states=["Gone"]) == set()
+    assert ids(producer_ids=[1001]) == {"idle"}
+    assert ids(duration_ms=499) == {"id", "idle"}
+    assert ids(duration_ms=500) == {"idle"}  # one that never began counts from the epoch's start, as in Kafka
+    assert ids(pattern="id") == {"id"}
+    assert ids(pattern="id.*") == {"id", "idle"}
+    assert coordinator.list(NOW, pattern="(").error is Error.INVALID_REGULAR_EXPRESSION

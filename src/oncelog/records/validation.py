@@ -38,6 +38,8 @@ _MIN_LONG = -(2**63)
 _MAX_INT = 2**31 - 1
 _START = Struct(">qi4xb")
 _START_SIZE_BYTES = 17
+_BASE_OFFSET = Struct(">q")
+_LENGTH = Struct(">8xi")
 _MIN_BATCH_LENGTH = 14
 _LAST_CODEC = int(max(Compression))
 
@@ -100,7 +102,9 @@ def validate_append(
     except CorruptBatch as error:
         return InvalidBatch(Error.INVALID_RECORD, str(error), [])
     if header.attributes & TIMESTAMP_TYPE_BIT:
-        return _append_time_set_by_client(header.records_count)
+        if not create_time or header.max_timestamp == NO_TIMESTAMP:
+            return _append_time_set_by_client(header.records_count)
+        refused, largest = _dated_by_client(header, refused, low, high), header.max_timestamp
     if refused:
         return _refused_records(refused, low, high)
     if not create_time:
@@ -114,13 +118,65 @@ def validate_append(
         rewritten = _repacked(header, header.base_timestamp, area, codec, compression_level)
     if rewritten is not None and len(rewritten) > max_message_bytes:
         return _too_large(len(rewritten), max_message_bytes)
-    if header.max_timestamp != largest or not create_time:
+    if header.max_timestamp != largest or header.timestamp_type is not timestamp_type or not create_time:
         rewritten = bytearray(batch) if rewritten is None else rewritten
         stamp_timestamps(rewritten, 0, timestamp_type, largest)
     if rewritten is not None:
         header = read_header(rewritten)
     delta = -1 if largest == NO_TIMESTAMP else header.last_offset_delta
     return ValidatedBatch(header, batch if rewritten is None else rewritten, largest, delta)
+
+
+def single_batch(records: Buffer) -> int | InvalidBatch:
+    """Size in bytes of the one batch in a Produce's records, or why they are not exactly one batch of format 2.
+
+    Bytes after it that are no whole batch are not looked at (Kafka's ``ByteBufferLogInputStream`` ends there).
+    """
+    refusal = _unreadable_start(records, 0)
+    if refusal is not None:
+        return refusal
+    size_bytes = LOG_OVERHEAD_BYTES + int(_START.unpack_from(records)[1])
+    if not _is_cut_off(records, size_bytes):
+        message = "a Produce needs exactly one record batch per partition, more follow the first"
+        return _unreadable_start(records, size_bytes) or InvalidBatch(Error.INVALID_RECORD, message, [])
+    return size_bytes
+
+
+def _is_cut_off(records: Buffer, position: int) -> bool:
+    """Whether too little follows for the start of a batch, or for all of it where its start is sound."""
+    left = len(records) - position
+    if left < LOG_OVERHEAD_BYTES:
+        return True
+    (length,) = _LENGTH.unpack_from(records, position)
+    if length < _MIN_BATCH_LENGTH:
+        return False
+    if left < _START_SIZE_BYTES:
+        return True
+    return 0 <= _START.unpack_from(records, position)[2] <= MAGIC and left < LOG_OVERHEAD_BYTES + length
+
+
+def _unreadable_start(records: Buffer, position: int) -> InvalidBatch | None:
+    """What is wrong with the start of the batch at ``position``; the first in Kafka's order."""
+    if len(records) - position >= LOG_OVERHEAD_BYTES:
+        (length,) = _LENGTH.unpack_from(records, position)
+        if length < _MIN_BATCH_LENGTH:
+            return InvalidBatch(Error.CORRUPT_MESSAGE, f"the batch claims a length of {length} bytes", [])
+    if len(records) - position < _START_SIZE_BYTES:
+        return InvalidBatch(
+            Error.INVALID_RECORD, "a Produce needs exactly one record batch per partition, got none", []
+        )
+    _, length, magic = _START.unpack_from(records, position)
+    if not 0 <= magic <= MAGIC:
+        return InvalidBatch(Error.CORRUPT_MESSAGE, f"the batch has the unknown format {magic}", [])
+    size_bytes = LOG_OVERHEAD_BYTES + length
+    left = len(records) - position
+    if size_bytes > left:
+        return InvalidBatch(Error.INVALID_RECORD, f"the batch has {size_bytes} bytes, only {left} came", [])
+    if magic != MAGIC:
+        return InvalidBatch(Error.INVALID_RECORD, f"the batch has format {magic}, only {MAGIC} is accepted", [])
+    if size_bytes < HEADER_SIZE_BYTES:
+        return InvalidBatch(Error.CORRUPT_MESSAGE, f"a batch of {size_bytes} bytes is smaller than its header", [])
+    return None
 
 
 def _too_large(size_bytes: int, max_message_bytes: int) -> InvalidBatch:
@@ -142,23 +198,12 @@ def _read_envelope(batch: Buffer, max_message_bytes: int) -> BatchHeader | Inval
 
 def _refused_envelope(batch: Buffer, max_message_bytes: int) -> InvalidBatch:
     """What is wrong with the batch as a whole; the first in Kafka's order."""
-    if len(batch) < _START_SIZE_BYTES:
-        return InvalidBatch(
-            Error.INVALID_RECORD, "a Produce needs exactly one record batch per partition, got none", []
-        )
-    base_offset, length, magic = _START.unpack_from(batch)
-    if length < _MIN_BATCH_LENGTH:
-        return InvalidBatch(Error.CORRUPT_MESSAGE, f"the batch claims a length of {length} bytes", [])
-    size_bytes = LOG_OVERHEAD_BYTES + length
-    if size_bytes > len(batch):
-        return InvalidBatch(Error.INVALID_RECORD, f"the batch has {size_bytes} bytes, only {len(batch)} came", [])
-    if not 0 <= magic <= MAGIC:
-        return InvalidBatch(Error.CORRUPT_MESSAGE, f"the batch has the unknown format {magic}", [])
-    if magic != MAGIC:
-        return InvalidBatch(Error.INVALID_RECORD, f"the batch has format {magic}, only {MAGIC} is accepted", [])
+    size_bytes = single_batch(batch)
+    if isinstance(size_bytes, InvalidBatch):
+        return size_bytes
     if size_bytes < len(batch):
-        message = "a Produce needs exactly one record batch per partition, more bytes follow the first"
-        return InvalidBatch(Error.INVALID_RECORD, message, [])
+        return InvalidBatch(Error.INVALID_RECORD, f"{len(batch) - size_bytes} bytes follow the batch", [])
+    (base_offset,) = _BASE_OFFSET.unpack_from(batch)
     if base_offset != 0:
         message = f"the base offset of a client's batch must be 0, it is {base_offset}"
         return InvalidBatch(Error.INVALID_RECORD, message, [])
@@ -189,6 +234,22 @@ def _check_header(header: BatchHeader) -> InvalidBatch | None:
 def _append_time_set_by_client(count: int) -> InvalidBatch:
     message = "only the leader may set the timestamp type LogAppendTime"
     return InvalidBatch(Error.INVALID_TIMESTAMP, message, [(index, message) for index in range(count)])
+
+
+def _dated_by_client(
+    header: BatchHeader, refused: list[tuple[int, int, int]], low: int, high: int
+) -> list[tuple[int, int, int]]:
+    """The refused records of a batch whose client set LogAppendTime itself: they all bear its largest timestamp.
+
+    Kafka lets it pass on a CreateTime topic, and stores it as CreateTime.
+    """
+    without_key = {index for index, kind, _ in refused if kind == _pure.NO_KEY}
+    outside = not low <= header.max_timestamp <= high
+    return [
+        (index, _pure.NO_KEY if index in without_key else _pure.BAD_TIMESTAMP, header.max_timestamp)
+        for index in range(header.records_count)
+        if outside or index in without_key
+    ]
 
 
 def _refused_records(refused: list[tuple[int, int, int]], low: int, high: int) -> InvalidBatch:

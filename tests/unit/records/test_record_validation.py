@@ -97,13 +97,28 @@ def test_log_append_time_dates_the_batch(codec: Compression) -> None:
     assert [record.timestamp for record in decode_records(verdict.records)] == [NOW, NOW]
 
 
-def test_client_may_not_date_for_the_leader() -> None:
+def test_append_time_set_by_the_client_is_refused_on_a_log_append_time_topic() -> None:
     batch = batch_of(NOW, NOW)
     stamp_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, NOW)
-    for kind in TimestampType:
-        verdict = refused(batch, timestamp_type=kind)
-        assert verdict.error_code is Error.INVALID_TIMESTAMP
-        assert [index for index, _ in verdict.record_errors] == [0, 1]
+    verdict = refused(batch, timestamp_type=TimestampType.LOG_APPEND_TIME)
+    assert verdict.error_code is Error.INVALID_TIMESTAMP
+    assert [index for index, _ in verdict.record_errors] == [0, 1]
+
+
+def test_append_time_set_by_the_client_becomes_create_time_on_a_create_time_topic() -> None:
+    batch = batch_of(NOW, NOW)
+    stamp_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, NOW + 5)
+    verdict = accepted(batch)
+    assert verdict.header.timestamp_type is TimestampType.CREATE_TIME
+    assert verdict.header.max_timestamp == NOW + 5
+
+
+def test_append_time_set_by_the_client_must_be_within_the_limits() -> None:
+    batch = batch_of(NOW, NOW)
+    stamp_timestamps(batch, 0, TimestampType.LOG_APPEND_TIME, NOW + 10**9)
+    verdict = refused(batch)
+    assert verdict.error_code is Error.INVALID_TIMESTAMP
+    assert [index for index, _ in verdict.record_errors] == [0, 1]
 
 
 # --- the envelope -------------------------------------------------------------------------------------------------

@@ -23,8 +23,10 @@ from oncelog.protocol.generated.produce_response import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from oncelog.records.batch import BatchHeader, read_header
+from oncelog.records.batch import CODEC_MASK, BatchHeader, read_header
+from oncelog.records.compression import Compression
 from oncelog.records.errors import CorruptBatch
+from oncelog.records.validation import InvalidBatch, single_batch
 from oncelog.types import INTERNAL_TOPICS, ProducerStamp, TopicPartition
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 API = ApiKey.PRODUCE
 VERSIONS = (0, 13)
 FIRST_SERVED = 3
+FIRST_WITH_ZSTD = 7
 FIRST_WITH_ABORTABLE_ERROR = 11
 FIRST_WITH_TRANSACTION_V2 = 12
 FIRST_WITH_TOPIC_IDS = 13
@@ -126,20 +129,18 @@ def _locate(
         return _refused(
             data, Error.INVALID_TOPIC_EXCEPTION, f"The topic {name} is internal: clients may not write to it."
         )
-    if not data.records:
-        return _refused(
-            data, Error.INVALID_RECORD, "A produce request must carry exactly one record batch a partition."
-        )
-    records = data.records if isinstance(data.records, memoryview) else memoryview(data.records)
-    try:
+    raw = data.records or b""
+    records = raw if isinstance(raw, memoryview) else memoryview(raw)
+    header = _header_of(records)
+    if header is None or header.size_bytes != len(records):
+        size_bytes = single_batch(records)
+        if isinstance(size_bytes, InvalidBatch):
+            return _refused(data, size_bytes.error_code, size_bytes.message)
+        records = records[:size_bytes]
         header = read_header(records, 0)
-    except CorruptBatch as error:
-        return _refused(data, Error.CORRUPT_MESSAGE, str(error))
-    if header.magic != 2:
-        return _refused(data, Error.INVALID_RECORD, f"Record batches must have magic 2, this one has {header.magic}.")
-    if header.size_bytes < len(records):
+    if context.api_version < FIRST_WITH_ZSTD and header.attributes & CODEC_MASK == Compression.ZSTD:
         return _refused(
-            data, Error.INVALID_RECORD, "A produce request must carry exactly one record batch a partition."
+            data, Error.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce {FIRST_WITH_ZSTD} or newer (KIP-110)."
         )
     return _Write(partition, records, header)
 

@@ -35,6 +35,7 @@ EARLIEST_LOCAL = -4
 LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 FIRST_VERSION_OF = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+FIRST_WITH_LEADER_EPOCH = 4
 CONSUMER_REPLICA = -1
 DEBUGGING_REPLICA = -2
 
@@ -82,7 +83,7 @@ def _answer(
         error_code=Error.NONE,
         timestamp=timestamp,
         offset=offset,
-        leader_epoch=epoch,
+        leader_epoch=epoch if context.api_version >= FIRST_WITH_LEADER_EPOCH else -1,
     )
 
 

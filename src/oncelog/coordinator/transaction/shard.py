@@ -131,16 +131,18 @@ class TransactionShard:
 
     def replay(self, record: LoggedRecord) -> None:
         """Apply a record. One that is just being written is at hand, with what the log does not keep of it."""
-        transactional_id = records.decode_key(record.key)
-        if transactional_id is None:
-            return
-        if record.value is None:
-            self._entries.pop(transactional_id, None)
-            return
-        txn = self._being_written.get(record.key) or records.decode_value(transactional_id, record.value)
-        entry = self._entries.get(transactional_id)
+        txn = self._being_written.get(record.key)
+        if txn is None:
+            transactional_id = records.decode_key(record.key)
+            if transactional_id is None:
+                return
+            if record.value is None:
+                self._entries.pop(transactional_id, None)
+                return
+            txn = records.decode_value(transactional_id, record.value)
+        entry = self._entries.get(txn.transactional_id)
         if entry is None:
-            self._entries[transactional_id] = Entry(txn)
+            self._entries[txn.transactional_id] = Entry(txn)
         else:
             entry.txn = txn
 

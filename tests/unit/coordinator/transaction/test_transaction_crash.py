@@ -7,6 +7,7 @@ between what was synced and what was written surviving. A new coordinator must b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
@@ -40,7 +41,7 @@ class Life:
             yield self.init
             yield self.host.sync
             for partition in partitions:
-                yield lambda partition=partition: self.add(partition)
+                yield partial(self.add, partition)
                 yield self.host.sync
             yield self.end
             yield self.host.sync

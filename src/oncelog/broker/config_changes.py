@@ -173,6 +173,8 @@ def _refusal_of_broker_settings(broker: Broker, name: str, values: Mapping[str, 
     every = values if not name else store.dynamic_config(ResourceType.BROKER, "")
     mine = values if name else store.dynamic_config(ResourceType.BROKER, str(broker.node.node_id))
     try:
+        for setting, base in plain.items():
+            known[base].parse(values[setting])
         broker.config.with_dynamic({**every, **mine})
     except ConfigError as error:
         return Refusal(Error.INVALID_REQUEST, str(error))

@@ -15,13 +15,14 @@ from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
 from oncelog.coordinator.transaction.host import TxnMarker
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
-from oncelog.log.partition_log import PartitionLog
+from oncelog.log.partition_log import PartitionLog, VerificationGuard
 from oncelog.records.batch import decode_records, encode_batch
 from oncelog.records.control import parse_control
 from oncelog.records.record import Record
 from oncelog.types import (
     CONSUMER_OFFSETS_TOPIC,
     NO_PRODUCER,
+    NO_SEQUENCE,
     TRANSACTION_STATE_TOPIC,
     ProducerStamp,
     TopicPartition,
@@ -37,6 +38,7 @@ class Coordinators:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self.timers = broker.timers
+        self._guards: dict[tuple[TopicPartition, int], VerificationGuard] = {}
         self.transactions = TransactionCoordinator(self, broker.config)
         self.groups = GroupCoordinator(self, broker.config, broker.random)
         self._runtimes: dict[str, CoordinatorRuntime[Any]] = {
@@ -114,7 +116,8 @@ class Coordinators:
             producer_epoch=producer.producer_epoch,
             transactional=producer != NO_PRODUCER,
         )
-        result = target.append_coordinator(batch, now_ms)
+        guard = self._guards.pop((partition, producer.producer_id), None)
+        result = target.append_coordinator(batch, now_ms, guard)
         if result.error is not Error.NONE:
             return _not_appended(result.error)
         return Appended(Error.NONE, result.base_offset, target.when_committed(result.last_offset + 1))
@@ -152,7 +155,23 @@ class Coordinators:
     def verify_transaction(
         self, transactional_id: str, stamp: ProducerStamp, partition: TopicPartition, add: bool, now_ms: int
     ) -> Deferred[Error]:
-        return self._broker.verify_transaction(transactional_id, stamp, partition, add=add, now_ms=now_ms)
+        """KIP-890 for TxnOffsetCommit; the guard taken here must still be in force when the offsets are appended."""
+        target = self._broker.partition(partition)
+        if target is None:
+            return Deferred.of(Error.NOT_COORDINATOR)
+        guard = target.log.begin_verification(stamp.producer_id, stamp.producer_epoch, NO_SEQUENCE, add)
+        if guard is None:
+            return Deferred.of(Error.NONE)
+        key = partition, stamp.producer_id
+
+        def keep_guard(error: Error) -> Error:
+            if error is Error.NONE:
+                self._guards[key] = guard
+            return error
+
+        return self._broker.verify_transaction(transactional_id, stamp, partition, add=add, now_ms=now_ms).map(
+            keep_guard
+        )
 
     def topic_partitions(self, topic: str) -> int | None:
         info = self._broker.metadata.topic(topic)

@@ -81,9 +81,11 @@ class Partition:
             )
         )
 
-    def append_coordinator(self, batch: Buffer, now_ms: int) -> AppendResult:
-        """A batch that a coordinator of this broker made."""
-        return self._appended(self.log.append_coordinator(batch, leader_epoch=self.leader_epoch, now_ms=now_ms))
+    def append_coordinator(self, batch: Buffer, now_ms: int, guard: VerificationGuard | None = None) -> AppendResult:
+        """A batch that a coordinator of this broker made; offsets in a transaction need a ``guard``."""
+        return self._appended(
+            self.log.append_coordinator(batch, leader_epoch=self.leader_epoch, now_ms=now_ms, guard=guard)
+        )
 
     def append_marker(
         self, stamp: ProducerStamp, *, commit: bool, coordinator_epoch: int, transaction_version: int, now_ms: int

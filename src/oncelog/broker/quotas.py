@@ -5,12 +5,15 @@ Refusals are Kafka's messages. Source: Kafka's ``ClientQuotaControlManager``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from oncelog.metadata.store import QuotaEntity
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
+_ADDRESS = re.compile(r"[0-9a-fA-F:.]+|[a-zA-Z0-9._-]+")
+"""Addresses and host names by their looks: names are not resolved here."""
 _OF_USERS = {
     "producer_byte_rate": True,
     "consumer_byte_rate": True,
@@ -45,6 +48,9 @@ def entity_refusal(entity: QuotaEntity) -> str | None:
             return f"Empty {kind} not supported"
     if IP in kinds and len(kinds) > 1:
         return "Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId"
+    address = dict(entity).get(IP)
+    if address is not None and not _ADDRESS.fullmatch(address):
+        return f"{address} is not a valid IP or resolvable host."
     return None
 
 

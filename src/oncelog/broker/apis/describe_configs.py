@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from oncelog.broker import loggers
+from oncelog.broker.apis.describe_log_dirs import log_dir
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
 from oncelog.metadata.descriptions import (
@@ -51,11 +52,19 @@ def handle(broker: Broker, context: RequestContext, request: DescribeConfigsRequ
 
 def layers_of(broker: Broker) -> BrokerLayers:
     """The sources of this broker's settings as of now."""
-    store = broker.metadata
+    store, node = broker.metadata, broker.node
+    address = f"PLAINTEXT://{node.host}:{node.port}"
     return BrokerLayers(
         broker.config,
-        store.dynamic_config(ResourceType.BROKER, str(broker.node.node_id)),
+        store.dynamic_config(ResourceType.BROKER, str(node.node_id)),
         store.dynamic_config(ResourceType.BROKER, ""),
+        {
+            "advertised.listeners": address,
+            "broker.id": str(node.node_id),
+            "listeners": address,
+            "log.dirs": log_dir(broker),
+            "node.id": str(node.node_id),
+        },
     )
 
 

@@ -1,7 +1,7 @@
 """DescribeTopicPartitions (key 75), version 0: topics and their partitions, a page at a time (KIP-966).
 
-Topics are answered sorted by name, those that cannot be first; a cursor names the partition that the next page starts
-with. Source: Kafka's ``DescribeTopicPartitionsRequestHandler``.
+Topics are answered sorted by name; a cursor names the partition that the next page starts with. Source: Kafka's
+``DescribeTopicPartitionsRequestHandler``.
 """
 
 from __future__ import annotations
@@ -42,25 +42,24 @@ def handle(
             return _invalid(request)
         names = [name for name in names if name >= cursor.topic_name]
     limit = max(1, min(request.response_partition_limit, _max_page(broker)))
-    refused: list[DescribeTopicPartitionsResponseTopic] = []
-    found: list[DescribeTopicPartitionsResponseTopic] = []
+    topics: list[DescribeTopicPartitionsResponseTopic] = []
     next_cursor = None
     for name in names:
-        info = broker.metadata.topic(name)
-        if info is None:
-            refused.append(_unknown(name))
-            continue
         if limit <= 0:
             next_cursor = Cursor(topic_name=name, partition_index=0)
             break
+        info = broker.metadata.topic(name)
+        if info is None:
+            topics.append(_unknown(name))
+            continue
         start = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
         page = range(start, min(info.partitions, start + limit))
-        found.append(_described(broker, info, page))
+        topics.append(_described(broker, info, page))
         limit -= len(page)
-        if page.stop < info.partitions and start < info.partitions:
+        if page and page.stop < info.partitions:
             next_cursor = Cursor(topic_name=name, partition_index=page.stop)
             break
-    return DescribeTopicPartitionsResponse(topics=refused + found, next_cursor=next_cursor)
+    return DescribeTopicPartitionsResponse(topics=topics, next_cursor=next_cursor)
 
 
 def _max_page(broker: Broker) -> int:

@@ -39,6 +39,10 @@ FIRST_WITH_ZSTD = 7
 FIRST_WITH_ABORTABLE_ERROR = 11
 FIRST_WITH_TRANSACTION_V2 = 12
 FIRST_WITH_TOPIC_IDS = 13
+REFUSED_WITHOUT_LOG_START = frozenset(
+    {Error.CORRUPT_MESSAGE, Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE, Error.KAFKA_STORAGE_ERROR}
+)
+"""Refusals that do not tell where the log starts; those of producer state and of single records do."""
 ADMIN_CLIENT_ID = "__admin_client"
 """The one client id that may write to internal topics (Kafka's ``AdminUtils``)."""
 
@@ -52,7 +56,7 @@ class _Write(NamedTuple):
 
 
 def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> Deferred[ProduceResponse | None]:
-    """Append each partition's batch; the answer waits for the high watermark if ``acks`` is -1 (all).
+    """Append each partition's batch; the answer waits for the high watermark unless ``acks`` is 0.
 
     Resolves to None for acks=0, which has no answer; an error there ends the connection, so that the producer
     notices.
@@ -206,8 +210,9 @@ def _append(
         transaction_version=2 if context.api_version >= FIRST_WITH_TRANSACTION_V2 else 0,
     )
     answer = _result_response(write, result)
-    if result.error is not Error.NONE or request.acks != -1:
+    if result.error is not Error.NONE or request.acks == 0:
         return Deferred.of(answer)
+    # acks=1 waits like acks=all: on the only replica what is acknowledged is committed, and can be read at once.
     committed = partition.when_committed(result.last_offset + 1)
     if committed.done:
         return Deferred.of(answer)
@@ -244,6 +249,8 @@ def _result_response(write: _Write, result: AppendResult) -> PartitionProduceRes
     )
     if result.error is not Error.NONE:
         answer.error_message = result.message or None
+        if result.error in REFUSED_WITHOUT_LOG_START:
+            answer.log_start_offset = -1
         answer.record_errors = [
             BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
             for index, message in result.record_errors

@@ -66,7 +66,7 @@ class PartitionLog:
         loaded: recovery.LoadedLog,
         now_ms: int,
     ) -> None:
-        self._disk = disk
+        self.disk = disk
         self.folder = folder
         self.topic_partition = topic_partition
         self._state = state
@@ -415,6 +415,10 @@ class PartitionLog:
 
         In the order of their markers, as Kafka answers them; more than needed is harmless, fewer would not be.
         """
+        return [(entry.producer_id, entry.first_offset) for entry in self.aborted_entries(offset, upper_bound_offset)]
+
+    def aborted_entries(self, offset: int, upper_bound_offset: int) -> list[AbortedTxn]:
+        """The same, as they are in the transaction indexes."""
         return self._segments.aborted_transactions(offset, upper_bound_offset)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
@@ -470,7 +474,7 @@ class PartitionLog:
         cache = self.leader_epoch_cache
         if cache.dirty:
             path = f"{self.folder}/{LEADER_EPOCH_CHECKPOINT}"
-            self._disk.write_atomic(path, encode_leader_epochs(cache.entries), sync=False)
+            self.disk.write_atomic(path, encode_leader_epochs(cache.entries), sync=False)
             cache.dirty = False
 
     def write_indexes(self) -> None:
@@ -495,7 +499,7 @@ class PartitionLog:
         self._state.skip_to(base_offset)
         self._take_snapshot()
         self._write_leader_epochs()
-        segment = Segment.create(self._disk, self.folder, base_offset, now_ms)
+        segment = Segment.create(self.disk, self.folder, base_offset, now_ms)
         self._segments.append(segment)
         self._folder_unsynced = True
         return segment
@@ -503,7 +507,7 @@ class PartitionLog:
     def _take_snapshot(self) -> None:
         path = self._snapshots.take(self._state)
         if path is not None:
-            self._unsynced_files[path] = self._disk.open(path)
+            self._unsynced_files[path] = self.disk.open(path)
 
     def apply_retention(self, now_ms: int) -> int:
         """Drop the oldest segments that the topic's settings no longer keep; answers how many.
@@ -525,7 +529,7 @@ class PartitionLog:
         self._removals = [entry for entry in self._removals if entry[0] > now_ms]
         for _, paths in due:
             for path in paths:
-                self._disk.remove(path)
+                self.disk.remove(path)
 
     def _drop_segments(self, segments: Sequence[Segment], now_ms: int, *, instead: Sequence[Segment] = ()) -> None:
         """Put ``instead`` in the place of ``segments``, whose files and snapshots are removed after a while."""
@@ -553,6 +557,11 @@ class PartitionLog:
     def closed_segments(self) -> Sequence[Segment]:
         """All segments but the one that is written."""
         return self._segments.closed
+
+    @property
+    def active_base_offset(self) -> int:
+        """Base offset of the segment that is written."""
+        return self._segments.active.base_offset
 
     # --- cutting -------------------------------------------------------------------------------------------------
 
@@ -598,7 +607,7 @@ class PartitionLog:
         paths = [path for segment in old for path in segment.mark_deleted()]
         self._removals.append((self._now_ms + self.config.file_delete_delay_ms, paths))
         self._snapshots.keep_between(1, 0)
-        self._segments.replace(old, [Segment.create(self._disk, self.folder, offset, self._now_ms)])
+        self._segments.replace(old, [Segment.create(self.disk, self.folder, offset, self._now_ms)])
         self.log_start_offset = self.log_end_offset = self.high_watermark = offset
         self.leader_epoch_cache.clear()
         self._after_truncation()
@@ -614,7 +623,7 @@ class PartitionLog:
             list(self._segments),
             self._snapshots,
             self._state,
-            self._disk,
+            self.disk,
             self.folder,
             self.config,
             self.log_start_offset,
@@ -641,7 +650,7 @@ class PartitionLog:
                 for file in ticket.files:
                     file.sync()
                 for folder in ticket.folders:
-                    self._disk.sync_folder(folder)
+                    self.disk.sync_folder(folder)
                 self.flushed(ticket)
             self._write_leader_epochs()
         for segment in self._segments:
@@ -656,7 +665,7 @@ class PartitionLog:
         parent, _, _ = self.folder.rpartition("/")
         name = deleted_folder(self.topic_partition, token)
         new = f"{parent}/{name}" if parent else name
-        self._disk.rename(self.folder, new)
+        self.disk.rename(self.folder, new)
         self.folder = new
         self.fail(f"{self.topic_partition} was deleted")
         return new

@@ -107,13 +107,13 @@ class SegmentList:
         piece = FileSlice(segment.file, start, end - start)
         return LogRead((piece,), end - start, offset, segment_end if bound is None else bound)
 
-    def aborted_transactions(self, offset: int, upper_bound_offset: int) -> list[tuple[int, int]]:
+    def aborted_transactions(self, offset: int, upper_bound_offset: int) -> list[AbortedTxn]:
         """See ``PartitionLog.aborted_transactions``."""
         found: list[AbortedTxn] = []
         for number in range(self.number_of(offset), len(self._segments)):
             if self._segments[number].transaction_index.collect(offset, upper_bound_offset, found):
                 break
-        return [(aborted.producer_id, aborted.first_offset) for aborted in found]
+        return found
 
     def offset_for_timestamp(self, timestamp: int, start_offset: int) -> TimestampOffset | None:
         """The first record from ``start_offset`` on that is as late as ``timestamp``."""

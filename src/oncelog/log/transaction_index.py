@@ -78,7 +78,7 @@ class TransactionIndex:
             aborted = AbortedTxn(*fields)
             if version != VERSION:
                 raise CorruptLogError(f"the transaction index {path} has an entry of version {version}")
-            if aborted.last_offset <= previous:
+            if aborted.last_offset <= previous or aborted.first_offset >= aborted.last_offset:
                 raise CorruptLogError(
                     f"the transaction index {path} has a marker at {aborted.last_offset} out of order"
                 )

@@ -1,7 +1,8 @@
 """Files below one data folder, through the operating system: ``ports.Disk`` for a broker that keeps its data.
 
-Called by the broker's cores through the port. One thread (the event loop) opens, reads, appends, renames and removes;
-``File.sync`` may run in any other. Descriptors are opened when they are first needed and at most
+Called by the broker's cores through the port. One thread (the event loop) appends, renames and removes; ``File.sync``
+may run in any other, and so may everything on files that only that thread has (compaction). Descriptors are opened
+when they are first needed and at most
 ``max_descriptors`` stay open, the oldest clean one is closed first: whoever sends from a descriptor asks ``fileno()``
 anew before each ``sendfile``. Every failure is a ``StorageError`` that names the file and the cause.
 """
@@ -30,16 +31,17 @@ def _refuse(what: str, path: str, error: OSError) -> NoReturn:
 class OsFile:
     """A file of an :class:`OsDisk`; made by ``OsDisk.open``."""
 
-    __slots__ = ("__weakref__", "_disk", "_fd", "_size", "_syncing", "_unsynced", "path")
+    __slots__ = ("__weakref__", "_disk", "_fd", "_pins", "_size", "_unsynced", "path")
 
     def __init__(self, disk: OsDisk, path: str, fd: int = -1) -> None:
         self.path = path
         self._disk = disk
         self._fd = fd
         self._size = -1
-        disk._files.add(self)
+        with disk._lock:
+            disk._files.add(self)
         self._unsynced = False
-        self._syncing = 0
+        self._pins = 0
 
     def __del__(self) -> None:
         if self._fd >= 0:
@@ -61,6 +63,8 @@ class OsFile:
         return self._size
 
     def read_at(self, position: int, size: int) -> bytes:
+        with self._disk._lock:
+            self._pins += 1
         try:
             data = os.pread(self.fileno(), size, position)
             if len(data) == size or not data:
@@ -74,6 +78,9 @@ class OsFile:
                 got += len(data)
         except OSError as error:
             _refuse("read", self.path, error)
+        finally:
+            with self._disk._lock:
+                self._pins -= 1
         return b"".join(parts)
 
     def append(self, buffers: Sequence[Buffer]) -> None:
@@ -128,7 +135,7 @@ class OsFile:
 
     def sync(self) -> None:
         with self._disk._lock:
-            self._syncing += 1
+            self._pins += 1
             self._unsynced = False
         try:
             try:
@@ -143,7 +150,7 @@ class OsFile:
             _refuse("sync", self.path, error)
         finally:
             with self._disk._lock:
-                self._syncing -= 1
+                self._pins -= 1
 
     def close(self) -> None:
         with self._disk._lock:
@@ -174,6 +181,8 @@ class OsDisk:
     def _open_descriptor(self, file: OsFile, create: bool) -> None:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         with self._lock:
+            if file._fd >= 0:
+                return
             if len(self._opened) >= self.max_descriptors:
                 self._close_oldest()
             try:
@@ -185,7 +194,7 @@ class OsDisk:
     def _close_oldest(self) -> None:
         """Give back the descriptor that was opened first, of a file that nobody is writing or syncing."""
         for file in list(self._opened.values()):
-            if not file._unsynced and not file._syncing:
+            if not file._unsynced and not file._pins:
                 file.close()
                 return
 
@@ -246,9 +255,10 @@ class OsDisk:
             os.replace(self._full(old), self._full(new))
         except OSError as error:
             _refuse(f"rename {old} to", new, error)
-        for file in list(self._files):
-            if file.path == old or file.path.startswith(f"{old}/"):
-                file.path = new + file.path[len(old) :]
+        with self._lock:
+            for file in self._files:
+                if file.path == old or file.path.startswith(f"{old}/"):
+                    file.path = new + file.path[len(old) :]
 
     def remove(self, path: str) -> None:
         full = self._full(path)

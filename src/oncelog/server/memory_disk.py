@@ -82,7 +82,7 @@ class MemoryDisk:
         prefix = f"{path}/" if path else ""
         names = {
             name[len(prefix) :].partition("/")[0]
-            for group in (self._files, self._folders)
+            for group in (tuple(self._files), tuple(self._folders))
             for name in group
             if name.startswith(prefix) and name != path
         }
@@ -116,7 +116,7 @@ class MemoryDisk:
         elif old in self._folders:
             for name in self._below(old):
                 self._files[new + name[len(old) :]] = self._files.pop(name)
-            for name in [f for f in self._folders if f == old or f.startswith(f"{old}/")]:
+            for name in [f for f in tuple(self._folders) if f == old or f.startswith(f"{old}/")]:
                 self._folders.discard(name)
                 self._folders.add(new + name[len(old) :])
         else:
@@ -129,7 +129,7 @@ class MemoryDisk:
         self._folders -= {name for name in self._folders if name and (name == path or name.startswith(f"{path}/"))}
 
     def _below(self, folder: str) -> Sequence[str]:
-        return [name for name in self._files if name.startswith(f"{folder}/")]
+        return [name for name in tuple(self._files) if name.startswith(f"{folder}/")]
 
     def sync_folder(self, path: str) -> None:
         """Nothing to do: memory is all the storage there is."""

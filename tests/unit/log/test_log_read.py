@@ -145,7 +145,7 @@ def test_deleted_records_are_not_found_by_timestamp(filled: PartitionLog) -> Non
     assert answer.offset == 10
 
 
-# --- the whole log ------------------------------------------------------------------------------------------------------
+# --- the whole log ----------------------------------------------------------------------------------------------------
 
 
 def test_batches_begin_with_the_one_that_holds_the_offset(filled: PartitionLog) -> None:
@@ -160,7 +160,7 @@ def test_large_batches_are_iterated_whole(disk: FaultyDisk) -> None:
     assert [len(data) for _, data in log.batches(0)] == [header.size_bytes for header in headers(log)]
 
 
-# --- transactions -------------------------------------------------------------------------------------------------------
+# --- transactions -----------------------------------------------------------------------------------------------------
 
 
 def test_the_last_stable_offset_stops_at_the_first_open_transaction(log: PartitionLog) -> None:

@@ -1,0 +1,85 @@
+"""Connections to the broker under test, and brokers with settings that make time pass quickly."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+
+import pytest
+
+from tests.conformance.nodes import Node, new_node
+from tests.conformance.wire import Connection
+from tests.conftest import RunningBroker
+
+QUICK = {
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
+    "transaction.remove.expired.transaction.cleanup.interval.ms": "200",
+    "transactional.id.expiration.ms": "1500",
+    "producer.id.expiration.ms": "1000",
+    "producer.id.expiration.check.interval.ms": "100",
+}
+"""Time-outs of a day or a week in a second."""
+
+
+@pytest.fixture(scope="session")
+def oncelog_broker() -> Iterator[Node]:
+    """Our broker as users run it: a process, its data in a folder, synced before it is acknowledged."""
+    node = new_node("oncelog")
+    node.start()
+    yield node
+    node.close()
+
+
+@pytest.fixture
+def connection(broker: RunningBroker) -> Iterator[Connection]:
+    with Connection(broker.bootstrap_servers) as opened:
+        yield opened
+
+
+@pytest.fixture
+def topic(connection: Connection, unique_name: str) -> str:
+    """A new topic of one partition."""
+    connection.create_topic(unique_name)
+    return unique_name
+
+
+@pytest.fixture(scope="module")
+def shared_topic(broker: RunningBroker) -> str:
+    """A topic of one partition for the tests of a module that do not mind what others leave in it."""
+    name = f"shared-{uuid.uuid4().hex[:12]}"
+    with Connection(broker.bootstrap_servers) as opened:
+        opened.create_topic(name)
+    return name
+
+
+@pytest.fixture(scope="session", params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
+def quick_node(request: pytest.FixtureRequest) -> Iterator[Node]:
+    """Each broker in turn with ``QUICK`` settings."""
+    node = new_node(request.param, QUICK)
+    node.start()
+    yield node
+    node.close()
+
+
+@pytest.fixture(scope="module", params=["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.crash])])
+def restarted(request: pytest.FixtureRequest) -> Iterator[Node]:
+    """Each broker in turn, for tests that end it and start it again; it runs when a test begins."""
+    node = new_node(request.param)
+    node.start()
+    yield node
+    node.close()
+
+
+@pytest.fixture
+def nodes() -> Iterator[Callable[[str, Mapping[str, str]], Node]]:
+    """Makes running nodes that end with the test."""
+    made: list[Node] = []
+
+    def make(kind: str, properties: Mapping[str, str]) -> Node:
+        made.append(new_node(kind, properties))
+        made[-1].start()
+        return made[-1]
+
+    yield make
+    for node in made:
+        node.close()

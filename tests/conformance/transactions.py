@@ -1,0 +1,282 @@
+"""Transactional and idempotent producers as raw clients: each call is one request, and returns what was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from oncelog.protocol.generated.add_partitions_to_txn_request import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+)
+from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
+from oncelog.protocol.generated.end_txn_request import EndTxnRequest
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from oncelog.protocol.generated.txn_offset_commit_request import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from tests.conformance.wire import TRANSACTIONAL, Connection, Produced, batch, eventually
+
+LOADING = {14, 15, 16}
+CONCURRENT_TRANSACTIONS = 51
+NOT_ENOUGH_REPLICAS = 19
+
+
+def find_coordinator(connection: Connection, key: str, kind: int) -> None:
+    """Ask until the coordinator is there; the first question makes its topic."""
+
+    def probe() -> bool:
+        answer = connection.ask(FindCoordinatorRequest(key=key, key_type=kind), 2)
+        return answer.error_code == 0
+
+    eventually(probe)
+
+
+def init(
+    connection: Connection,
+    transactional_id: str | None,
+    *,
+    version: int = 4,
+    timeout_ms: int = 60_000,
+    pid: int = -1,
+    epoch: int = -1,
+) -> Any:
+    """InitProducerId, asked again while the coordinator is being set up."""
+    request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms)
+    if version >= 3:
+        request.producer_id, request.producer_epoch = pid, epoch
+    return connection.ask_until(request, version, lambda answer: answer.error_code not in LOADING)
+
+
+def new_pid(connection: Connection) -> int:
+    """A producer id for an idempotent producer."""
+    answer = init(connection, None)
+    assert answer.error_code == 0
+    assert answer.producer_epoch == 0
+    pid: int = answer.producer_id
+    return pid
+
+
+class Transactional:
+    """One transactional producer; ``version_2`` uses transaction version 2 (KIP-890): Produce 12 and EndTxn 5."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        transactional_id: str,
+        *,
+        version_2: bool = False,
+        timeout_ms: int = 60_000,
+    ) -> None:
+        self.connection = connection
+        self.id = transactional_id
+        self.version_2 = version_2
+        self.timeout_ms = timeout_ms
+        self.pid = self.epoch = -1
+        self.sequences: dict[tuple[str, int], int] = {}
+
+    def init(self) -> Transactional:
+        """Until it succeeds, an open transaction's abort included."""
+        find_coordinator(self.connection, self.id, 1)
+
+        def probe() -> Any:
+            answer = init(self.connection, self.id, timeout_ms=self.timeout_ms)
+            return None if answer.error_code == CONCURRENT_TRANSACTIONS else answer
+
+        answer = eventually(probe)
+        assert answer.error_code == 0, answer
+        self.pid, self.epoch = answer.producer_id, answer.producer_epoch
+        self.sequences.clear()
+        return self
+
+    def add_once(self, *partitions: tuple[str, int], version: int = 3) -> dict[tuple[str, int], int]:
+        """AddPartitionsToTxn; the error of each partition."""
+        topics: dict[str, list[int]] = {}
+        for topic, index in partitions:
+            topics.setdefault(topic, []).append(index)
+        answer = self.connection.ask(
+            AddPartitionsToTxnRequest(
+                v3_and_below_transactional_id=self.id,
+                v3_and_below_producer_id=self.pid,
+                v3_and_below_producer_epoch=self.epoch,
+                v3_and_below_topics=[
+                    AddPartitionsToTxnTopic(name=topic, partitions=indexes) for topic, indexes in topics.items()
+                ],
+            ),
+            version,
+        )
+        return {
+            (topic.name, result.partition_index): result.partition_error_code
+            for topic in answer.results_by_topic_v3_and_below
+            for result in topic.results_by_partition
+        }
+
+    def add(self, *partitions: tuple[str, int]) -> None:
+        """As a client does: again while the transaction before is being completed."""
+
+        def probe() -> bool:
+            errors = set(self.add_once(*partitions).values())
+            assert errors <= {0, CONCURRENT_TRANSACTIONS}, errors
+            return errors == {0}
+
+        eventually(probe)
+
+    def send_once(
+        self,
+        topic: str,
+        *values: bytes,
+        partition: int = 0,
+        version: int | None = None,
+        sequence: int | None = None,
+        epoch: int | None = None,
+        acks: int = -1,
+    ) -> Produced:
+        """One Produce with the next sequence."""
+        first = self.sequences.get((topic, partition), 0) if sequence is None else sequence
+        data = batch(
+            *values,
+            pid=self.pid,
+            epoch=self.epoch if epoch is None else epoch,
+            sequence=first,
+            attributes=TRANSACTIONAL,
+        )
+        answer = self.connection.produce(
+            topic,
+            data,
+            partition,
+            version=version if version is not None else (12 if self.version_2 else 11),
+            transactional_id=self.id,
+            acks=acks,
+        )
+        if answer.error == 0 and sequence is None:
+            self.sequences[topic, partition] = first + len(values)
+        return answer
+
+    def send(self, topic: str, *values: bytes, partition: int = 0) -> Produced:
+        """Produce that must succeed, with the partition added before where the protocol asks for it."""
+        if not self.version_2:
+            self.add((topic, partition))
+
+        def probe() -> Produced | None:
+            answer = self.send_once(topic, *values, partition=partition)
+            return None if answer.error in (CONCURRENT_TRANSACTIONS, NOT_ENOUGH_REPLICAS) else answer
+
+        answer = eventually(probe)
+        assert answer.error == 0, answer
+        return answer
+
+    def end_once(self, *, commit: bool, version: int | None = None, epoch: int | None = None) -> Any:
+        """One EndTxn."""
+        if version is None:
+            version = 5 if self.version_2 else 4
+        return self.connection.ask(
+            EndTxnRequest(
+                transactional_id=self.id,
+                producer_id=self.pid,
+                producer_epoch=self.epoch if epoch is None else epoch,
+                committed=commit,
+            ),
+            version,
+        )
+
+    def end(self, *, commit: bool) -> None:
+        """End the transaction, take over the next identity (version 2), and wait until every marker is written."""
+        answer = self.end_once(commit=commit)
+        assert answer.error_code == 0, answer
+        if self.version_2:
+            self.pid, self.epoch = answer.producer_id, answer.producer_epoch
+            self.sequences.clear()
+        self.completed()
+
+    def commit(self) -> None:
+        self.end(commit=True)
+
+    def abort(self) -> None:
+        self.end(commit=False)
+
+    def describe(self) -> Any:
+        (state,) = self.connection.ask_until(
+            DescribeTransactionsRequest(transactional_ids=[self.id]),
+            0,
+            lambda answer: answer.transaction_states[0].error_code not in LOADING,
+        ).transaction_states
+        return state
+
+    def completed(self) -> str:
+        """The state once it is neither ongoing nor being completed."""
+
+        def probe() -> str | None:
+            state: str = self.describe().transaction_state
+            return state if state in ("Empty", "CompleteCommit", "CompleteAbort") else None
+
+        return eventually(probe)
+
+    # -- offsets
+
+    def add_offsets(self, group: str, *, version: int = 3) -> None:
+        find_coordinator(self.connection, group, 0)
+
+        def probe() -> bool:
+            answer = self.connection.ask(
+                AddOffsetsToTxnRequest(
+                    transactional_id=self.id, producer_id=self.pid, producer_epoch=self.epoch, group_id=group
+                ),
+                version,
+            )
+            assert answer.error_code in LOADING | {0, CONCURRENT_TRANSACTIONS}, answer
+            return bool(answer.error_code == 0)
+
+        eventually(probe)
+
+    def commit_offsets_once(
+        self,
+        group: str,
+        offsets: dict[tuple[str, int], int],
+        *,
+        version: int = 3,
+        generation: int = -1,
+        member: str = "",
+        instance: str | None = None,
+        metadata: str = "",
+    ) -> list[int]:
+        """TxnOffsetCommit; the error of each partition."""
+        topics: dict[str, list[TxnOffsetCommitRequestPartition]] = {}
+        for (topic, index), offset in offsets.items():
+            topics.setdefault(topic, []).append(
+                TxnOffsetCommitRequestPartition(
+                    partition_index=index, committed_offset=offset, committed_metadata=metadata
+                )
+            )
+        request = TxnOffsetCommitRequest(
+            transactional_id=self.id,
+            group_id=group,
+            producer_id=self.pid,
+            producer_epoch=self.epoch,
+            topics=[TxnOffsetCommitRequestTopic(name=name, partitions=parts) for name, parts in topics.items()],
+        )
+        if version >= 3:
+            request.generation_id, request.member_id, request.group_instance_id = generation, member, instance
+        answer = self.connection.ask(request, version)
+        return [part.error_code for topic in answer.topics for part in topic.partitions]
+
+    def send_offsets(self, group: str, offsets: dict[tuple[str, int], int], **member: Any) -> None:
+        """Offsets into the transaction, as a client does it."""
+        if not self.version_2:
+            self.add_offsets(group)
+        version = 5 if self.version_2 else 3
+        find_coordinator(self.connection, group, 0)
+
+        def probe() -> bool:
+            errors = set(self.commit_offsets_once(group, offsets, version=version, **member))
+            assert errors <= LOADING | {0, CONCURRENT_TRANSACTIONS}, errors
+            return errors == {0}
+
+        eventually(probe)
+
+
+def states(producers: Sequence[Transactional]) -> list[str]:
+    return [producer.describe().transaction_state for producer in producers]

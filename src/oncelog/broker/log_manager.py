@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from oncelog.broker.cleaner import Cleaner
 from oncelog.config import BrokerConfig, TopicConfig
 from oncelog.errors import ConfigError, CorruptLogError, StorageError
 from oncelog.log import checkpoints
@@ -66,6 +67,7 @@ class LogManager:
         self._recovery_points: dict[TopicPartition, int] = {}
         self._log_starts: dict[TopicPartition, int] = {}
         self._stopped = False
+        self._cleaner = Cleaner(disk, background, self._logs)
 
     # -- life ---------------------------------------------------------------------------------------------------
 
@@ -84,6 +86,9 @@ class LogManager:
         self._repeat(now_ms, FLUSH_CHECKPOINT_INTERVAL_MS, FLUSH_CHECKPOINT_INTERVAL_MS, self._write_checkpoints)
         interval_ms = config.producer_id_expiration_check_interval_ms
         self._repeat(now_ms, interval_ms, interval_ms, self._expire_producers)
+        if config.log_cleaner_enable:
+            self._cleaner.load()
+            self._repeat(now_ms, config.log_cleaner_backoff_ms, config.log_cleaner_backoff_ms, self._cleaner.clean)
 
     def stop(self, now_ms: int) -> None:
         """Sync and close every log; the clean-shutdown marker is left only if no disk failed."""

@@ -1,0 +1,84 @@
+"""Compaction of compacted topics in the background, one log at a time (Kafka's ``LogCleaner``).
+
+Called by the log manager on a timer. The rewriting runs elsewhere and touches only closed segments; putting the new
+segments in place happens on the core's thread. Progress is kept in ``cleaner-offset-checkpoint``: where it is lost, a
+log is compacted again from its start.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from oncelog.errors import CorruptLogError, StorageError
+from oncelog.log import checkpoints, compaction
+from oncelog.log.partition_log import PartitionLog
+from oncelog.ports import Background, Disk
+from oncelog.types import TopicPartition
+
+logger = logging.getLogger(__name__)
+
+
+class Cleaner:
+    """Compacts the logs of one data folder in turn."""
+
+    def __init__(self, disk: Disk, background: Background, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+        """:param logs: the open logs, as they come and go."""
+        self._disk = disk
+        self._background = background
+        self._logs = logs
+        self._first_dirty: dict[TopicPartition, int] = {}
+        self._refused: set[TopicPartition] = set()
+        self._running = False
+
+    def load(self) -> None:
+        """Take up where the last run left off; a damaged checkpoint costs time, not data."""
+        try:
+            self._first_dirty = checkpoints.read_offset_checkpoint(self._disk, checkpoints.CLEANER_OFFSET_CHECKPOINT)
+        except CorruptLogError as error:
+            logger.warning("%s; compacted topics are compacted from their start", error)
+
+    def clean(self, now_ms: int) -> None:
+        """Start compacting the first log, by name, that has enough to gain; nothing while one is under way."""
+        if self._running:
+            return
+        for topic_partition, log in sorted(self._logs.items()):
+            if not log.config.compacted or log.failed is not None or topic_partition in self._refused:
+                continue
+            job = compaction.plan(log, self._first_dirty.get(topic_partition, 0), now_ms)
+            if job is not None:
+                self._start(topic_partition, log, job, now_ms)
+                return
+
+    def _start(
+        self, topic_partition: TopicPartition, log: PartitionLog, job: compaction.Compaction, now_ms: int
+    ) -> None:
+        self._running = True
+
+        def done(error: Exception | None) -> None:
+            self._running = False
+            if error is not None:
+                self._give_up(topic_partition, job, error)
+            elif self._logs.get(topic_partition) is not log or log.failed is not None:
+                job.discard()
+            else:
+                self._first_dirty[topic_partition] = job.finish(log, now_ms)
+                self._write_checkpoint()
+                logger.info("compacted %s: %d to %d bytes", topic_partition, job.bytes_before, job.bytes_after)
+
+        self._background.run(job.run, done)
+
+    def _give_up(self, topic_partition: TopicPartition, job: compaction.Compaction, error: Exception) -> None:
+        """A log that can not be compacted is left as it is until the next start (``uncleanable-partitions``)."""
+        if not isinstance(error, (CorruptLogError, StorageError)):
+            raise error
+        logger.error("%s can not be compacted and keeps growing until a restart: %s", topic_partition, error)
+        self._refused.add(topic_partition)
+        job.discard()
+
+    def _write_checkpoint(self) -> None:
+        offsets = {tp: offset for tp, offset in self._first_dirty.items() if tp in self._logs}
+        try:
+            checkpoints.write_offset_checkpoint(self._disk, checkpoints.CLEANER_OFFSET_CHECKPOINT, offsets)
+        except StorageError as error:
+            logger.error("the cleaner's checkpoint can not be written: %s", error)

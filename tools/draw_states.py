@@ -6,10 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from oncelog.coordinator.transaction.rules import (
-    IGNORE,
-    IMPOSSIBLE,
-    RULES,
+from oncelog.coordinator.transaction.events import (
     AddPartitions,
     EndTxn,
     EndTxnAndBump,
@@ -19,8 +16,8 @@ from oncelog.coordinator.transaction.rules import (
     MarkersWritten,
     Timeout,
     VerifyPartitions,
-    decide,
 )
+from oncelog.coordinator.transaction.rules import IGNORE, IMPOSSIBLE, RULES, decide
 from oncelog.coordinator.transaction.states import TransactionState, Txn
 from oncelog.types import ProducerStamp, TopicPartition
 

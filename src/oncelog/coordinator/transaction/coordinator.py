@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from oncelog.config import BrokerConfig
 from oncelog.coordinator.runtime import CoordinatorRuntime
-from oncelog.coordinator.transaction.host import TransactionHost, TxnMarker
-from oncelog.coordinator.transaction.rules import (
+from oncelog.coordinator.transaction.events import (
     EPOCH_BUMP_VERSION,
     AddPartitions,
     EndTxn,
@@ -23,6 +22,7 @@ from oncelog.coordinator.transaction.rules import (
     InitProducerId,
     VerifyPartitions,
 )
+from oncelog.coordinator.transaction.host import TransactionHost, TxnMarker
 from oncelog.coordinator.transaction.shard import Outcome, TransactionShard
 from oncelog.coordinator.transaction.states import PREPARED, TransactionState, Txn
 from oncelog.deferred import Deferred

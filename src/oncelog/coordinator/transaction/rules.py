@@ -20,6 +20,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, TypeVar
 
+from oncelog.coordinator.transaction.events import (
+    EPOCH_BUMP_VERSION,
+    AddPartitions,
+    EndTxn,
+    EndTxnAndBump,
+    Event,
+    Expire,
+    InitProducerId,
+    MarkersWritten,
+    Timeout,
+    VerifyPartitions,
+)
 from oncelog.coordinator.transaction.states import EXPIRABLE, LAST_CLIENT_EPOCH, TransactionState, Txn
 from oncelog.errors import Error, InvariantError
 from oncelog.types import (
@@ -32,81 +44,7 @@ from oncelog.types import (
     TopicPartition,
 )
 
-EPOCH_BUMP_VERSION: Final = 2
-"""From this transaction.version on, every end of a transaction bumps the epoch (KIP-890 part 2)."""
-
 S = TransactionState
-
-
-@dataclass(frozen=True, slots=True)
-class InitProducerId:
-    """A producer starts, or goes on after an error with the stamp it had (``expected``, KIP-360).
-
-    ``transaction_version`` is the broker's level; ``fresh_producer_id`` is filled in once a rule has asked for it.
-    """
-
-    transactional_id: str
-    timeout_ms: int
-    expected: ProducerStamp = NO_PRODUCER
-    transaction_version: int = EPOCH_BUMP_VERSION
-    fresh_producer_id: int = NO_PRODUCER_ID
-
-
-@dataclass(frozen=True, slots=True)
-class AddPartitions:
-    """A client, or a partition's leader for it, adds partitions; the version is the one that the client uses."""
-
-    stamp: ProducerStamp
-    partitions: frozenset[TopicPartition]
-    transaction_version: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class VerifyPartitions:
-    """A partition's leader asks whether partitions are in the transaction (KIP-890 part 1)."""
-
-    stamp: ProducerStamp
-    partitions: frozenset[TopicPartition]
-
-
-@dataclass(frozen=True, slots=True)
-class EndTxn:
-    """EndTxn versions 0-4: the epoch stays."""
-
-    stamp: ProducerStamp
-    commit: bool
-
-
-@dataclass(frozen=True, slots=True)
-class EndTxnAndBump:
-    """EndTxn version 5 (KIP-890 part 2): the answer carries the stamp of the next transaction."""
-
-    stamp: ProducerStamp
-    commit: bool
-    fresh_producer_id: int = NO_PRODUCER_ID
-
-
-@dataclass(frozen=True, slots=True)
-class Timeout:
-    """The sweep for transactions past their timeout came by."""
-
-    transaction_version: int = EPOCH_BUMP_VERSION
-    fresh_producer_id: int = NO_PRODUCER_ID
-
-
-@dataclass(frozen=True, slots=True)
-class MarkersWritten:
-    """Every partition of the transaction has its marker."""
-
-
-@dataclass(frozen=True, slots=True)
-class Expire:
-    """The sweep for idle ids came by."""
-
-    idle_ms: int
-
-
-Event = InitProducerId | AddPartitions | VerifyPartitions | EndTxn | EndTxnAndBump | Timeout | MarkersWritten | Expire
 E = TypeVar("E")
 
 

@@ -25,17 +25,9 @@ from typing import Final, NamedTuple, Protocol
 
 from oncelog.coordinator.runtime import CoordinatorRecord, LoggedMarker, LoggedRecord
 from oncelog.coordinator.transaction import records
+from oncelog.coordinator.transaction.events import EndTxnAndBump, Event, Expire, InitProducerId, MarkersWritten, Timeout
 from oncelog.coordinator.transaction.host import TransactionHost, TxnMarker
-from oncelog.coordinator.transaction.rules import (
-    Decision,
-    EndTxnAndBump,
-    Event,
-    Expire,
-    InitProducerId,
-    MarkersWritten,
-    Timeout,
-    decide,
-)
+from oncelog.coordinator.transaction.rules import Decision, decide
 from oncelog.coordinator.transaction.states import EXPIRABLE, PREPARED, TransactionState, Txn
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, InvariantError
@@ -147,7 +139,7 @@ class TransactionShard:
             entry.txn = txn
 
     def replay_marker(self, marker: LoggedMarker) -> None:
-        raise InvariantError(f"{self._partition} holds a transaction marker at offset {marker.offset}")
+        """Nothing: the coordinator writes outside of transactions. A stray WriteTxnMarkers may have put it here."""
 
     def loaded(self, now_ms: int) -> None:
         """Finish every prepared transaction; open ones go on until their producer or their timeout ends them."""

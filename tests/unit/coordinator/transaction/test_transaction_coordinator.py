@@ -18,7 +18,7 @@ from oncelog.coordinator.transaction.coordinator import (
 from oncelog.coordinator.transaction.shard import LOG_ERRORS, PARK_LIMIT_MS, RETRY_MS
 from oncelog.coordinator.transaction.states import TransactionState
 from oncelog.deferred import Deferred
-from oncelog.errors import Error, InvariantError
+from oncelog.errors import Error
 from oncelog.testing.transaction_host import MemoryTransactionHost
 from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition, java_hash_partition
 
@@ -114,9 +114,13 @@ def test_id_with_the_smallest_hash_is_in_partition_zero(coordinator: Transaction
     assert coordinator.runtime.partition_for("polygenelubricants").partition == 0
 
 
-def test_marker_in_the_transaction_log_is_a_bug(coordinator: TransactionCoordinator) -> None:
-    with pytest.raises(InvariantError, match="offset 9"):
-        coordinator.runtime.complete_transaction(0, LoggedMarker(9, ProducerStamp(1, 0), True))
+def test_marker_in_the_transaction_log_means_nothing(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = begun(coordinator)
+    marker = LoggedMarker(9, stamp, True)
+    coordinator.runtime.complete_transaction(java_hash_partition("id", 50), marker)
+    assert state(coordinator) is S.ONGOING
 
 
 # --- answers and durability ---------------------------------------------------------------------------------

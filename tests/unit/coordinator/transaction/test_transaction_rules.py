@@ -6,10 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from oncelog.coordinator.transaction.rules import (
-    RULES,
+from oncelog.coordinator.transaction.events import (
     AddPartitions,
-    Decision,
     EndTxn,
     EndTxnAndBump,
     Event,
@@ -18,9 +16,8 @@ from oncelog.coordinator.transaction.rules import (
     MarkersWritten,
     Timeout,
     VerifyPartitions,
-    complete,
-    decide,
 )
+from oncelog.coordinator.transaction.rules import RULES, Decision, complete, decide
 from oncelog.coordinator.transaction.states import MAY_FOLLOW, PREPARED, TransactionState, Txn
 from oncelog.errors import Error, InvariantError
 from oncelog.types import ProducerStamp, TopicPartition

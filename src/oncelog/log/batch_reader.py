@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oncelog.ports import File
-from oncelog.records.batch import HEADER_SIZE_BYTES, BatchHeader, CorruptBatch, read_header, verify_crc
+from oncelog.records.batch import HEADER_SIZE_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, CorruptBatch, read_header
+from oncelog.records.crc import crc32c
 
+CRC_COVERS_FROM = 21
 _CHUNK_BYTES = 4 << 20
 
 
@@ -22,15 +24,16 @@ def read_batches(
     """
     while position < end:
         chunk = memoryview(file.read_at(position, min(_CHUNK_BYTES, end - position)))
-        at = 0
-        while len(chunk) - at >= HEADER_SIZE_BYTES:
+        at, length = 0, len(chunk)
+        while length - at >= HEADER_SIZE_BYTES:
             header = read_header(chunk, at)
-            size = header.size_bytes
-            if size > len(chunk) - at:
+            size = header.batch_length + LOG_OVERHEAD_BYTES
+            if size > length - at:
                 break
-            if check_crc and not verify_crc(chunk, at):
+            batch = chunk[at : at + size]
+            if check_crc and crc32c(batch[CRC_COVERS_FROM:]) != header.crc:
                 raise CorruptBatch(f"{file.path}, position {position + at}: the CRC differs from that of the bytes")
-            yield position + at, header, chunk[at : at + size]
+            yield position + at, header, batch
             at += size
         if at:
             position += at
@@ -39,7 +42,7 @@ def read_batches(
         if header.size_bytes > end - position:
             raise CorruptBatch(f"{file.path}, position {position}: a batch of {header.size_bytes} bytes is cut off")
         batch = memoryview(file.read_at(position, header.size_bytes))
-        if check_crc and not verify_crc(batch):
+        if check_crc and crc32c(batch[CRC_COVERS_FROM:]) != header.crc:
             raise CorruptBatch(f"{file.path}, position {position}: the CRC differs from that of the bytes")
         yield position, header, batch
         position += header.size_bytes

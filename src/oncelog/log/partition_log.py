@@ -204,6 +204,8 @@ class PartitionLog:
             errors = tuple(checked.record_errors)
             return self._refused(checked.error_code, checked.message, errors)
         header = checked.header
+        if header.size_bytes > config.segment_bytes:
+            return self._larger_than_a_segment(header.size_bytes)
         if header.producer_id >= 0:
             outcome = self._state.check_client(header, guard, transaction_version, self.log_end_offset)
             if outcome is not None:
@@ -237,11 +239,7 @@ class PartitionLog:
     ) -> AppendResult:
         size_bytes = header.size_bytes
         if size_bytes > self.config.segment_bytes:
-            return self._refused(
-                Error.RECORD_LIST_TOO_LARGE,
-                f"the batch has {size_bytes} bytes, segment.bytes of {self.topic_partition} allows "
-                f"{self.config.segment_bytes}",
-            )
+            return self._larger_than_a_segment(size_bytes)
         base_offset = self.log_end_offset
         head = _HEAD.pack(base_offset, header.batch_length, leader_epoch)
         buffers: list[Buffer] = [head, memoryview(batch)[_HEAD_SIZE_BYTES:size_bytes]]
@@ -346,10 +344,17 @@ class PartitionLog:
     def _refused(self, error: Error, message: str, record_errors: tuple[tuple[int, str], ...] = ()) -> AppendResult:
         return AppendResult(error, log_start_offset=self.log_start_offset, message=message, record_errors=record_errors)
 
+    def _larger_than_a_segment(self, size_bytes: int) -> AppendResult:
+        return self._refused(
+            Error.RECORD_LIST_TOO_LARGE,
+            f"the batch has {size_bytes} bytes, segment.bytes of {self.topic_partition} allows "
+            f"{self.config.segment_bytes}",
+        )
+
     def _duplicate(self, batch: BatchMetadata) -> AppendResult:
-        append_time_ms = batch.timestamp if self._timestamp_type else -1
+        # Kafka tells the timestamp that it kept of the batch, whatever kind of time the topic has.
         return AppendResult(
-            Error.NONE, batch.first_offset, batch.last_offset, append_time_ms, self.log_start_offset, duplicate=True
+            Error.NONE, batch.first_offset, batch.last_offset, batch.timestamp, self.log_start_offset, duplicate=True
         )
 
     def _storage_error(self, reason: str) -> AppendResult:

@@ -57,11 +57,8 @@ def apply_batch(
 
     :raises CorruptBatch: a control batch that is not well formed.
     """
-    if not header.is_control or header.producer_id < 0:
-        if header.producer_id < 0:
-            state.skip_to(header.next_offset)
-        else:
-            state.apply_data(header, header.base_offset)
+    if header.producer_id < 0 or not header.is_control:
+        state.apply_data(header, header.base_offset)
         return
     marker = parse_control(batch, 0, header)
     if marker is None:
@@ -218,20 +215,20 @@ class _Loader:
         self.load_state(segment.base_offset)
         segment.start_indexes()
         interval = self.config.index_interval_bytes
-        expected, end = segment.base_offset, 0
+        expected, end, last_allowed = segment.base_offset, 0, segment.base_offset + MAX_RELATIVE_OFFSET
+        epoch = self.epochs.latest_epoch
         try:
             for position, header, batch in read_batches(segment.file, 0, segment.size_bytes, check_crc=True):
-                if (
-                    not expected
-                    <= header.base_offset
-                    <= header.last_offset
-                    <= segment.base_offset + MAX_RELATIVE_OFFSET
-                ):
-                    raise CorruptBatch(f"offset {header.base_offset} does not follow {expected - 1}")
+                base_offset = header.base_offset
+                last_offset = base_offset + header.last_offset_delta
+                if not expected <= base_offset <= last_offset <= last_allowed:
+                    raise CorruptBatch(f"offset {base_offset} does not follow {expected - 1}")
                 apply_batch(self.state, header, batch, segment)
                 segment.index_batch(position, header, interval)
-                self.note_epoch(header)
-                expected, end = header.next_offset, position + header.size_bytes
+                if header.partition_leader_epoch > epoch:
+                    epoch = header.partition_leader_epoch
+                    self.epochs.assign(epoch, base_offset)
+                expected, end = last_offset + 1, position + len(batch)
         except CorruptBatch as error:
             logger.warning("%s ends at offset %d, position %d: %s", segment, expected, end, error)
         cut = segment.size_bytes - end

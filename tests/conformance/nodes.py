@@ -15,7 +15,6 @@ from typing import Protocol
 
 from oncelog.testing.apache_kafka import ApacheKafka
 
-
 _SERVE = "from oncelog.cli.main import main; main()"
 
 

@@ -354,7 +354,7 @@ UNNAMED = {
     "lz4 that is none": INVALID_RECORD,
     "zstd that is none": INVALID_RECORD,
 }
-"""Apache Kafka trips over these and answers UNKNOWN_SERVER_ERROR; we say what is wrong. Fatal to a producer both ways."""
+"""Apache Kafka trips over these: UNKNOWN_SERVER_ERROR. We say what is wrong; to a producer both are fatal."""
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -449,7 +449,9 @@ class BrokerConfig:
         if f is not None:
             value = getattr(self, f.name)
             known = broker_properties().get(name)
-            return None if known is not None and known.default is None and value == f.default else render(value)
+            if known is not None and known.default is None and not known.required and value == f.default:
+                return None
+            return render(value)
         known = broker_properties()[name]
         given = self.dynamic.get(name, self.static.get(name))
         return known.default if given is None else render(known.parse(given))

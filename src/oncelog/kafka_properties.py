@@ -80,6 +80,7 @@ class Property:
     allowed: Allowed
     update: Update = Update.READ_ONLY
     internal: bool = False
+    required: bool = False
 
     def parse(self, text: str) -> Value:
         return parse_text(self.name, self.kind, text, self.allowed)
@@ -220,6 +221,7 @@ def _load(table: str) -> Mapping[str, Property]:
             _allowed(allowed),
             Update(update),
             "internal" in marks,
+            default == "required",
         )
     return properties
 

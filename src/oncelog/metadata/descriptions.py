@@ -6,7 +6,7 @@ Pure; called by the config APIs and CreateTopics. Source: Kafka's ``ConfigHelper
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig, default_of, parse, properties
@@ -66,6 +66,8 @@ class BrokerLayers:
     config: BrokerConfig
     own: Mapping[str, str]
     every: Mapping[str, str]
+    found: Mapping[str, str] = field(default_factory=dict)
+    """What the broker found out at its start where nothing was given: addresses, folder."""
 
     def static(self, name: str) -> str | None:
         """The text the broker was started with; None where it is the default."""
@@ -73,10 +75,18 @@ class BrokerLayers:
         if name in started.static:
             known = broker_properties().get(name)
             return started.static[name] if known is None else render(known.parse(started.static[name]))
+        if name in self.found:
+            return self.found[name]
         f = properties(BrokerConfig).get(name)
         if f is None or getattr(started, f.name) == f.default:
             return None
         return render(getattr(started, f.name))
+
+    def text(self, name: str) -> str | None:
+        """The value in force."""
+        if name in self.found and name not in (self.config.started or self.config).static:
+            return self.found[name]
+        return self.config.text(name)
 
     def default(self, name: str) -> str | None:
         f = properties(BrokerConfig).get(name)
@@ -163,7 +173,7 @@ def default_broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
 def _broker_entry(layers: BrokerLayers, known: Property, synonyms: tuple[Synonym, ...]) -> Entry:
     return Entry(
         known.name,
-        None if known.sensitive else layers.config.text(known.name),
+        None if known.sensitive else layers.text(known.name),
         _source(synonyms),
         synonyms,
         known.kind.value,
@@ -195,7 +205,8 @@ def client_metrics_entries(overrides: Mapping[str, str]) -> Iterator[Entry]:
         given = name in overrides
         source = ConfigSource.CLIENT_METRICS if given else ConfigSource.DEFAULT
         value = overrides[name] if given else known.default
-        yield Entry(name, value, source, (Synonym(name, value, source),), known.kind.value, NO_EFFECT)
+        synonyms = (Synonym(name, value, source),) if given else ()
+        yield Entry(name, value, source, synonyms, known.kind.value, NO_EFFECT)
 
 
 def _source(synonyms: tuple[Synonym, ...]) -> ConfigSource:

@@ -51,9 +51,8 @@ def overrides_refusal(values: Mapping[str, str | None], defaults: TopicConfig) -
         if name not in topic_properties():
             return f"Unknown topic config name: {name}"
     try:
-        for name, known in topic_properties().items():
-            if name in given:
-                known.parse(given[name])
+        for name, value in given.items():
+            topic_properties()[name].parse(value)
         config = parse(TopicConfig, given, defaults)
     except ConfigError as error:
         return str(error)

@@ -40,7 +40,7 @@ def handle(broker: Broker, context: RequestContext, request: DeleteRecordsReques
 
 
 def _delete(broker: Broker, info: TopicInfo | None, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
-    if info is None:
+    if info is None or not 0 <= asked.partition_index < info.partitions:
         return _refused(asked, Error.UNKNOWN_TOPIC_OR_PARTITION)
     if info.internal:
         return _refused(asked, Error.INVALID_TOPIC_EXCEPTION)

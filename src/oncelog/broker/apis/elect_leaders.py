@@ -31,7 +31,7 @@ def handle(broker: Broker, context: RequestContext, request: ElectLeadersRequest
     if request.election_type not in (PREFERRED, UNCLEAN):
         error, message = Error.INVALID_REQUEST, f"Unknown election type {request.election_type}"
         return ElectLeadersResponse(
-            error_code=error,
+            error_code=error if request.topic_partitions else Error.NONE,
             replica_election_results=[
                 ReplicaElectionResult(
                     topic=topic.topic, partition_result=[PartitionResult(p, error, message) for p in topic.partitions]

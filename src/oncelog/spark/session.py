@@ -16,6 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.errors import ConfigError
 from oncelog.spark.java import find_java
+from oncelog.spark.progress import source_lag
 
 SETTINGS: Mapping[str, str] = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
@@ -84,23 +85,4 @@ def lag(query: StreamingQuery) -> int | None:
     if progress is None:
         return None
     report = json.loads(progress.json) if hasattr(progress, "json") else progress
-    return sum(_source_lag(source) for source in report.get("sources", []))
-
-
-def _source_lag(source: Mapping[str, object]) -> int:
-    latest, reached = _offsets(source.get("latestOffset")), _offsets(source.get("endOffset"))
-    return sum(max(0, end - reached.get(partition, 0)) for partition, end in latest.items())
-
-
-def _offsets(value: object) -> dict[tuple[str, str], int]:
-    """Offsets of a progress report: a JSON object, or a string that holds one; of other sources nothing."""
-    parsed = json.loads(value) if isinstance(value, str) else value
-    if not isinstance(parsed, dict):
-        return {}
-    return {
-        (topic, partition): offset
-        for topic, partitions in parsed.items()
-        if isinstance(partitions, dict)
-        for partition, offset in partitions.items()
-        if isinstance(offset, int)
-    }
+    return sum(source_lag(source) for source in report.get("sources", []))

@@ -1,0 +1,225 @@
+"""``oncelog pipeline``: runs data pipelines on Spark, on the embedded broker or on any Kafka cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import click
+
+from oncelog.errors import ConfigError, OncelogError
+
+if TYPE_CHECKING:
+    from oncelog.spark.pipeline import Pipeline
+    from oncelog.spark.pipeline_run import RunSettings
+    from oncelog.spark.progress import Progress
+
+
+@click.group("pipeline")
+def command() -> None:
+    """Run data pipelines on Spark, exactly once from topic to topic.
+
+    \b
+    Example:
+      oncelog pipeline run late_flights.toml --bootstrap-server 127.0.0.1:9092
+    """
+
+
+@command.command("run")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--bootstrap-server", metavar="HOST:PORT", help="A Kafka cluster; without it a broker runs inside.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("oncelog-data"),
+    show_default=True,
+    help="Folder of the broker that runs inside.",
+)
+@click.option("--listen", default="127.0.0.1:0", show_default=True, help="Where the broker inside listens.")
+@click.option("--master", metavar="URL", help="A Spark cluster, spark://HOST:PORT; without it this machine.")
+@click.option("--checkpoint", default="oncelog-checkpoints", show_default=True, help="Folder that remembers how far.")
+@click.option("--once", is_flag=True, help="Process what is there, then stop.")
+@click.option("--trigger", default="", metavar="TIME", help="Least time between two batches, such as '5 seconds'.")
+@click.option("--only", multiple=True, metavar="NAME", help="Run this pipeline of the file; may be repeated.")
+@click.option("--spark", "spark_settings", multiple=True, metavar="NAME=VALUE", help="A setting of Spark.")
+@click.option(
+    "--log",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("oncelog-spark.log"),
+    show_default=True,
+    help="Where Spark's own log goes.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for each batch.")
+def run(
+    file: Path,
+    bootstrap_server: str | None,
+    data: Path,
+    listen: str,
+    master: str | None,
+    checkpoint: str,
+    once: bool,
+    trigger: str,
+    only: tuple[str, ...],
+    spark_settings: tuple[str, ...],
+    log: Path,
+    as_json: bool,
+) -> None:
+    """Run the pipelines of FILE: Python functions with @pipeline, or a TOML file with source, SQL and sink.
+
+    It goes on until Ctrl-C, or with --once until everything is processed. Start it again and it continues where it was:
+    each record counts exactly once, whatever was killed.
+
+    \b
+    Examples:
+      oncelog pipeline run late.toml --bootstrap-server 127.0.0.1:9092
+      oncelog pipeline run flights.py --once --data ./data
+      oncelog pipeline run flights.py --bootstrap-server kafka:9092 --master spark://spark:7077
+    """
+    _need_spark()
+    from oncelog.spark.pipeline_file import load_pipelines
+    from oncelog.spark.pipeline_run import RunSettings
+
+    pipelines = _chosen(load_pipelines(file), only, file)
+    settings = _assignments(spark_settings)
+    location = checkpoint if "://" in checkpoint else str(Path(checkpoint).resolve())
+    with _broker(bootstrap_server, data, listen) as servers:
+        if bootstrap_server is None:
+            click.echo(f"the broker inside listens on {servers}, data in {data}", err=True)
+        _run(pipelines, RunSettings(servers, location, once, trigger), master, settings, log, as_json)
+
+
+def _need_spark() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("pyspark") is None or find_spec("pyarrow") is None:
+        raise OncelogError("pipelines need PySpark: install it with pip install 'oncelog[spark]'")
+    from oncelog.spark.java import find_java
+
+    find_java()
+
+
+def _chosen(pipelines: list[Pipeline], only: tuple[str, ...], file: Path) -> list[Pipeline]:
+    names = [pipeline.name for pipeline in pipelines]
+    for name in only:
+        if name not in names:
+            raise ConfigError(f"--only names {name!r}, but the pipelines of {file} are {', '.join(names)}")
+    return [pipeline for pipeline in pipelines if not only or pipeline.name in only]
+
+
+def _assignments(given: tuple[str, ...]) -> dict[str, str]:
+    settings: dict[str, str] = {}
+    for assignment in given:
+        name, separator, value = assignment.partition("=")
+        if not separator or not name.startswith("spark."):
+            raise ConfigError(f"--spark takes a setting of Spark as spark.NAME=VALUE, not {assignment!r}")
+        settings[name] = value
+    return settings
+
+
+@contextlib.contextmanager
+def _broker(bootstrap_server: str | None, data: Path, listen: str) -> Iterator[str]:
+    """The address of the cluster: the one named, or that of a broker for as long as the run lasts."""
+    if bootstrap_server is not None:
+        yield bootstrap_server
+        return
+    from oncelog.server.embedded import Broker
+
+    with Broker(data, listen=listen) as broker:
+        yield broker.bootstrap_servers
+
+
+def _run(
+    pipelines: list[Pipeline],
+    settings: RunSettings,
+    master: str | None,
+    spark_settings: dict[str, str],
+    log: Path,
+    as_json: bool,
+) -> None:
+    from oncelog.spark.pipeline_run import check, spark_log, start, watch
+    from oncelog.spark.session import session
+
+    check(pipelines, settings)
+    with _stopping() as stop, _shown(as_json) as show:
+        with spark_log(log):
+            spark = session("oncelog pipeline", master=master, settings=spark_settings)
+        try:
+            queries = {pipeline.name: start(spark, pipeline, settings) for pipeline in pipelines}
+            watch(queries, show, ended=stop.is_set)
+        finally:
+            spark.stop()
+
+
+@contextlib.contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """Set by SIGTERM or Ctrl-C: the queries then stop where they are, and a later run continues."""
+    stop = threading.Event()
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Show(Protocol):
+    def __call__(self, progress: Progress) -> None: ...
+
+
+@contextlib.contextmanager
+def _shown(as_json: bool) -> Iterator[Show]:
+    """How each batch is told: JSON lines, a bar for each pipeline on a terminal, else a plain line."""
+    if as_json:
+        yield lambda progress: click.echo(progress.as_json())
+    elif sys.stderr.isatty():
+        with _bars() as show:
+            yield show
+    else:
+        yield lambda progress: click.echo(_line(progress))
+
+
+def _line(progress: Progress) -> str:
+    return (
+        f"{progress.pipeline}: batch {progress.batch}, {progress.rows} rows, "
+        f"{progress.rows_per_second:.0f} rows/s, lag {progress.lag}"
+    )
+
+
+@contextlib.contextmanager
+def _bars() -> Iterator[Show]:
+    """A bar for each pipeline: what was processed of what is there, rows, rows/s, lag."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]} rows/s"),
+        TextColumn("lag {task.fields[lag]}"),
+        TimeElapsedColumn(),
+    )
+    with Bars(*columns, console=Console(stderr=True)) as bars:
+        tasks: dict[str, TaskID] = {}
+        rows: dict[str, int] = {}
+
+        def show(progress: Progress) -> None:
+            name = progress.pipeline
+            if name not in tasks:
+                tasks[name] = bars.add_task(name, total=None, rate="0", lag="0")
+            rows[name] = rows.get(name, 0) + progress.rows
+            bars.update(
+                tasks[name],
+                completed=rows[name],
+                total=rows[name] + progress.lag,
+                rate=f"{progress.rows_per_second:,.0f}",
+                lag=f"{progress.lag:,}",
+            )
+
+        yield show

@@ -1,0 +1,201 @@
+"""Runs pipelines: checks them against the broker, starts their queries, follows them to their end.
+
+Called by ``oncelog pipeline run`` and the demo's driver. All pipelines of a run share one Spark session and run at the
+same time; when one fails, all stop, and the failure is told in one sentence. Exactly once holds from topic to topic: the
+checkpoint knows what was read, the broker what was written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+from pyspark.sql.functions import col, from_json, struct, to_json
+from pyspark.sql.streaming.query import StreamingQuery
+
+from oncelog.errors import KafkaError
+from oncelog.spark.connections import cluster_for
+from oncelog.spark.options import parse_sink_options, parse_source_options
+from oncelog.spark.pipeline import Pipeline, PipelineError, Sink, Source
+from oncelog.spark.progress import Progress, ProgressReader
+from oncelog.spark.session import for_each_batch
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+POLL_S = 0.25
+_META = ("key", "timestamp", "topic", "partition", "offset")
+_RECORD_COLUMNS = ("topic", "partition", "headers")
+_OURS = re.compile(r"^\s*oncelog\.[\w.]+: (.+)$", re.MULTILINE)
+_JAVA = re.compile(r"(?:^|\n)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ([^\n]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What a run decides and a pipeline does not.
+
+    :param checkpoint: folder (or URL) under which each pipeline has a folder of its name.
+    :param once: stop when everything that is there at the start has been processed.
+    :param sink_format: data source that writes; a program that watches commits registers its own under another name.
+    :param sink_options: more options for that data source, by pipeline.
+    """
+
+    bootstrap_servers: str
+    checkpoint: str
+    once: bool = False
+    trigger: str = ""
+    sink_format: str = "oncelog"
+    sink_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@contextlib.contextmanager
+def spark_log(path: Path) -> Iterator[None]:
+    """Send what Spark's JVM, if it starts in this block, and its workers print to a file for as long as they live.
+
+    For programs that tell failures themselves: Spark tells each in hundreds of lines.
+    """
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with path.open("ab") as log:
+            os.dup2(log.fileno(), 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
+    """Refuse what cannot run, before Spark starts. Raises ConfigError or PipelineError."""
+    for one in pipelines:
+        servers = settings.bootstrap_servers
+        source = parse_source_options(one.source.reader_options(servers), streaming=True)
+        parse_sink_options(one.sink.writer_options(one.name, servers), streaming=True)
+        try:
+            known = cluster_for(source).partition_counts(source.subscription.topics or None)
+        except KafkaError as error:
+            raise PipelineError(
+                f"pipeline {one.name}: {servers} does not answer as a Kafka broker ({error}): is it running?"
+            ) from error
+        missing = [topic for topic in source.subscription.topics if topic not in known]
+        if missing:
+            raise PipelineError(
+                f"pipeline {one.name} reads topic {missing[0]!r}, which does not exist at {servers}: create it "
+                f"(oncelog topics create {missing[0]} --bootstrap-server {servers}) or correct the name"
+            )
+
+
+def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> StreamingQuery:
+    """Start a pipeline's query. Raises PipelineError where Spark refuses it, for instance for bad SQL."""
+    try:
+        return _writer(spark, one, settings).start()
+    except PySparkException as error:
+        raise PipelineError(f"pipeline {one.name} cannot start: {explain(error)}") from error
+
+
+def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataStreamWriter:
+    rows = _read(spark, one.source, settings.bootstrap_servers)
+    try:
+        transformed = one.transform(rows)
+    except PySparkException:
+        raise
+    except Exception as error:
+        raise PipelineError(f"pipeline {one.name} cannot start: {type(error).__name__}: {error}") from error
+    records = _records(transformed, one.sink, one.name)
+    options = one.sink.writer_options(one.name, settings.bootstrap_servers)
+    options |= settings.sink_options.get(one.name, {})
+    writer = records.writeStream.outputMode(one.mode).queryName(one.name)
+    if one.mode == "update":
+        writer = writer.foreachBatch(for_each_batch(options))
+    else:
+        writer = writer.format(settings.sink_format).options(**options)
+    trigger = settings.trigger or one.trigger
+    if settings.once:
+        writer = writer.trigger(availableNow=True)
+    elif trigger:
+        writer = writer.trigger(processingTime=trigger)
+    return writer.option("checkpointLocation", f"{settings.checkpoint.rstrip('/')}/{one.name}")
+
+
+def _read(spark: SparkSession, source: Source, bootstrap_servers: str) -> DataFrame:
+    rows = spark.readStream.format("oncelog").options(**source.reader_options(bootstrap_servers)).load()
+    if source.schema:
+        mode = {"fail": "FAILFAST", "null": "PERMISSIVE"}[source.malformed]
+        parsed = from_json(col("value").cast("string"), source.schema, {"mode": mode})
+        rows = rows.select(parsed.alias("json"), *_META)
+        payload = [name.lower() for name in rows.select("json.*").columns]
+        rows = rows.select("json.*", *[name for name in _META if name not in payload])
+    if source.watermark is not None:
+        rows = rows.withWatermark(*source.watermark)
+    return rows
+
+
+def _records(rows: DataFrame, sink: Sink, name: str) -> DataFrame:
+    """The columns that the sink takes; a value of JSON where the rows have none."""
+    columns = {column.lower(): column for column in rows.columns}
+    key = columns.get((sink.key or "key").lower())
+    if sink.key and key is None:
+        raise PipelineError(f"pipeline {name}: its key {sink.key!r} is none of the columns {', '.join(rows.columns)}")
+    chosen = [] if key is None else [_key(rows, key).alias("key")]
+    if "value" in columns:
+        kept = [columns[column] for column in _RECORD_COLUMNS if column in columns]
+        return rows.select(*chosen, columns["value"], *kept)
+    payload = [column for column in rows.columns if sink.key or column.lower() != "key"]
+    return rows.select(*chosen, to_json(struct(*payload), {"ignoreNullFields": "false"}).alias("value"))
+
+
+def _key(rows: DataFrame, name: str) -> Column:
+    return col(name) if rows.schema[name].dataType.typeName() in ("binary", "string") else col(name).cast("string")
+
+
+def watch(
+    queries: Mapping[str, StreamingQuery],
+    on_progress: Callable[[Progress], None],
+    *,
+    ended: Callable[[], bool] = lambda: False,
+) -> None:
+    """Tell each batch of each query until all have ended, or ``ended()`` asks to stop.
+
+    Raises PipelineError with the first failure, the other queries stopped.
+    """
+    readers = {name: ProgressReader(name, query) for name, query in queries.items()}
+    try:
+        while True:
+            running = [name for name, query in queries.items() if query.isActive]
+            for reader in readers.values():
+                for progress in reader.new():
+                    on_progress(progress)
+            for name, query in queries.items():
+                failure = None if query.isActive else query.exception()
+                if failure is not None:
+                    raise PipelineError(f"pipeline {name} failed: {explain(failure)}") from failure
+            if not running or ended():
+                return
+            time.sleep(POLL_S)
+    finally:
+        for query in queries.values():
+            query.stop()
+
+
+def explain(error: Exception) -> str:
+    """The one sentence of Spark's long message that says what is wrong: ours where there is one."""
+    text = str(error)
+    ours = _OURS.findall(text)
+    if ours:
+        return str(ours[-1]).strip()
+    causes = [cause for cause in _JAVA.findall(text) if "Job aborted" not in cause]
+    first = causes[-1] if causes and text.startswith("[STREAM_FAILED]") else text.strip().split("\n", 1)[0]
+    return re.sub(r"\s*SQLSTATE: \w+", "", first).strip().rstrip(";")

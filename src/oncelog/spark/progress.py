@@ -1,0 +1,131 @@
+"""How far a running query is, from Spark's progress reports.
+
+Called by the runner of pipelines and the demo. Pure, but for :class:`ProgressReader`, which asks the query.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One batch of a pipeline.
+
+    :param rows: rows read in this batch; ``lag``: offsets not read yet, control records included.
+    :param late_rows: rows dropped because they were older than the watermark.
+    :param watermark: ISO 8601, empty where the query has none.
+    :param reached: the offset behind the last one read, by ``topic-partition``.
+    """
+
+    pipeline: str
+    query_id: str
+    batch: int
+    rows: int
+    rows_per_second: float
+    lag: int
+    duration_ms: int
+    watermark: str
+    state_rows: int
+    late_rows: int
+    reached: Mapping[str, int]
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Progress:
+        return cls(**json.loads(text))
+
+
+def read_progress(name: str, report: Mapping[str, Any]) -> Progress:
+    """A progress report of Spark (``StreamingQueryProgress`` as JSON)."""
+    reached: dict[str, int] = {}
+    lag = 0
+    for source in report.get("sources", []):
+        reached |= {str(partition): offset for partition, offset in _offsets(source.get("endOffset")).items()}
+        lag += source_lag(source)
+    states = report.get("stateOperators", [])
+    return Progress(
+        pipeline=name,
+        query_id=str(report.get("id", "")),
+        batch=int(report.get("batchId", -1)),
+        rows=int(report.get("numInputRows", 0)),
+        rows_per_second=_number(report.get("processedRowsPerSecond")),
+        lag=lag,
+        duration_ms=int(report.get("batchDuration", 0)),
+        watermark=str(report.get("eventTime", {}).get("watermark", "")),
+        state_rows=sum(int(state.get("numRowsTotal", 0)) for state in states),
+        late_rows=sum(int(state.get("numRowsDroppedByWatermark", 0)) for state in states),
+        reached=reached,
+    )
+
+
+def source_lag(source: Mapping[str, Any]) -> int:
+    """Offsets between where a source of a report is and the ends of its logs."""
+    latest, reached = _offsets(source.get("latestOffset")), _offsets(source.get("endOffset"))
+    return sum(max(0, end - reached.get(partition, 0)) for partition, end in latest.items())
+
+
+def _offsets(value: object) -> dict[TopicPartition, int]:
+    """Offsets of a report: a JSON object, or a string that holds one; of other sources nothing."""
+    parsed = json.loads(value) if isinstance(value, str) else value
+    if not isinstance(parsed, dict):
+        return {}
+    return {
+        TopicPartition(topic, int(partition)): offset
+        for topic, partitions in parsed.items()
+        if isinstance(partitions, dict)
+        for partition, offset in partitions.items()
+        if isinstance(offset, int)
+    }
+
+
+def _number(value: object) -> float:
+    """A rate as Spark reports it; not a number or infinite for an empty batch."""
+    rate = float(value) if isinstance(value, (int, float)) else 0.0
+    return round(rate, 1) if 0 <= rate < 1e12 else 0.0
+
+
+class ProgressReader:
+    """The batches of one query that were not seen yet."""
+
+    def __init__(self, name: str, query: StreamingQuery) -> None:
+        self._name = name
+        self._query = query
+        self._last = -1
+        self.last: Progress | None = None
+
+    def new(self) -> list[Progress]:
+        """What has been reported since the last call; each batch once, also those between two calls."""
+        newest = self._query.lastProgress
+        if newest is None:
+            return []
+        report = _as_dict(newest)
+        if int(report["batchId"]) <= self._last:
+            return []
+        reports = [report]
+        if int(report["batchId"]) > self._last + 1:
+            reports = [_as_dict(recent) for recent in self._query.recentProgress]
+        found: list[Progress] = []
+        for one in reports:
+            progress = read_progress(self._name, one)
+            if progress.batch > self._last:
+                self._last = progress.batch
+                found.append(progress)
+        if found:
+            self.last = found[-1]
+        return found
+
+
+def _as_dict(progress: Any) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads(progress.json) if hasattr(progress, "json") else progress
+    return report

@@ -50,6 +50,17 @@ _RESETS = {"earliest": Reset.EARLIEST, "latest": Reset.LATEST, "none": Reset.NON
 _TIMESTAMPS = {Reset.EARLIEST: EARLIEST, Reset.LATEST: LATEST}
 
 
+class _Held:
+    """Where the program stands in records that were fetched for it in one go."""
+
+    __slots__ = ("next_offset", "state", "version")
+
+    def __init__(self, state: PartitionState, version: int, next_offset: int) -> None:
+        self.state = state
+        self.version = version
+        self.next_offset = next_offset
+
+
 class Consumer:
     """Reads records, alone or as a member of a group.
 
@@ -91,6 +102,7 @@ class Consumer:
         self._membership: Membership | None = None
         self._offsets: GroupOffsets | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._held: dict[TopicPartition, _Held] = {}
         self._waiters: set[asyncio.Future[None]] = set()
         self._failure: KafkaError | None = None
         self._position_task: asyncio.Task[None] | None = None
@@ -236,12 +248,47 @@ class Consumer:
                 return records[0]
 
     async def getmany(
-        self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
+        self,
+        *partitions: TopicPartition,
+        timeout_ms: int = 0,
+        max_records: int | None = None,
+        hold_back: bool = False,
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """Records at hand by partition, at most ``max_records``; waits up to ``timeout_ms`` for the first."""
+        """Records at hand by partition, at most ``max_records``; waits up to ``timeout_ms`` for the first.
+
+        :param hold_back: the records count as handed out only one by one, with :meth:`hand_out`.
+        """
         if max_records is not None and max_records < 1:
             raise IllegalStateError(f"max_records={max_records} must be at least 1")
-        return await self._next(partitions, max_records or self.config.max_poll_records, timeout_ms / 1000)
+        found = await self._next(partitions, max_records or self.config.max_poll_records, timeout_ms / 1000)
+        self._held.clear()
+        if hold_back:
+            for name, records in found.items():
+                state = self._subscription.assigned.get(name)
+                if state is not None:
+                    self._held[name] = _Held(state, state.version, records[0].offset)
+        return found
+
+    def hand_out(self, name: TopicPartition, offset: int) -> bool:
+        """A record that was held back is used; False where a seek or a rebalance has overtaken it.
+
+        May be called from another thread.
+        """
+        held = self._held.get(name)
+        if held is None:
+            return False
+        state = self._subscription.assigned.get(name)
+        if state is not held.state or state.version != held.version or state.revoking:
+            self._held.pop(name, None)
+            return False
+        held.next_offset = offset + 1
+        return True
+
+    def held_offset(self, name: TopicPartition) -> int | None:
+        """The first offset of a partition that is still held back."""
+        held = self._held.get(name)
+        current = held is not None and held.state.version == held.version
+        return held.next_offset if held is not None and current else None
 
     def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
         self._check()
@@ -320,7 +367,8 @@ class Consumer:
         while True:
             state = self._subscription.state(TopicPartition(*partition))
             if state.reset is None:
-                return state.position
+                held = self.held_offset(TopicPartition(*partition))
+                return state.position if held is None else held
             self._raise_failure()
             self._poll_soon()
             if loop.time() >= end:
@@ -471,7 +519,8 @@ class Consumer:
         for name in names:
             state = self._subscription.assigned.get(name)
             if state is not None and state.reset is None and state.position >= 0:
-                positions[name] = OffsetAndMetadata(state.position)
+                held = self.held_offset(name)
+                positions[name] = OffsetAndMetadata(state.position if held is None else held)
         return positions
 
     async def _commit_now_and_then(self) -> None:

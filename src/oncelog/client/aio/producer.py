@@ -151,6 +151,7 @@ class Producer:
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._poll_scheduled = False
+        self._batch_filled = False
         self._space_waiters: deque[asyncio.Future[None]] = deque()
         self._flush_waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._closed = False
@@ -183,8 +184,7 @@ class Producer:
             self._closed = True
             return
         try:
-            transactions = self._transactions
-            if transactions is not None and transactions.state in (State.IN_TRANSACTION, State.ABORTABLE_ERROR):
+            if self.transaction_open:
                 await self.abort_transaction()
             else:
                 await self.flush()
@@ -238,50 +238,92 @@ class Producer:
         :raises KafkaTimeoutError: ``buffer.memory`` was used up, or the topic unknown, for ``max.block.ms``.
         :raises RecordTooLargeError: the record alone exceeds ``max.request.size`` or ``buffer.memory``.
         """
+        key_bytes = key if self._key_serializer is None else self._key_serializer(key)
+        value_bytes = value if self._value_serializer is None else self._value_serializer(value)
+        loop = self._loop
+        if loop is None:
+            raise IllegalStateError("the producer has not started; call start() first")
+        future: asyncio.Future[RecordMetadata] = loop.create_future()
+        if not self.put(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ()):
+            await self.put_slowly(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ())
+        elif self._batch_filled and self.batch_was_filled():
+            await asyncio.sleep(0)
+        return future
+
+    def put(
+        self,
+        handle: object,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+        headers: RecordHeaders,
+    ) -> bool:
+        """Queue a record at once; False where the topic is not known yet or memory is short.
+
+        :param handle: an object with ``done``, ``set_result`` and ``set_exception``, told the outcome on the loop.
+        """
         transactions = self._transactions
         if transactions is not None:
             transactions.check_send()
         picture = self._metadata.topics.get(topic)
-        if picture is None or self._closed:
-            picture = await self._known_topic(topic)
-        key_bytes = key if self._key_serializer is None else self._key_serializer(key)
-        value_bytes = value if self._value_serializer is None else self._value_serializer(value)
-        if headers is None:
-            headers = ()
-        size = largest_size(key_bytes, value_bytes, headers)
-        if size > self.config.max_request_size or size > self.config.buffer_memory:
+        if picture is None or self._closed or not picture.partition_count:
+            return False
+        size = largest_size(key, value, headers)
+        config = self.config
+        if size > config.max_request_size or size > config.buffer_memory:
             raise self._too_large(topic, size)
-        stamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
         stuck = False
         if partition is None:
-            if key_bytes is not None and not self.config.partitioner_ignore_keys and self._custom_partitioner is None:
-                partition = keyed(key_bytes, picture)
+            if key is not None and not config.partitioner_ignore_keys and self._custom_partitioner is None:
+                partition = keyed(key, picture)
             else:
-                partition, stuck = self._choose(key_bytes, picture, size)
-        elif not 0 <= partition < picture.partition_count:
+                partition, stuck = self._choose(key, picture, size)
+        if not 0 <= partition < picture.partition_count:
             raise _no_partition(topic, partition, picture)
         name = picture.keys[partition]
+        now_ms = int(time.monotonic() * 1000)
+        stamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
+        batch = self._accumulator.append(name, stamp, key, value, headers, size, now_ms)
+        if batch is None:
+            return False
         if transactions is not None and transactions.transactional:
             transactions.add_partition(name)
-        now_ms = int(time.monotonic() * 1000)
-        batch = self._accumulator.append(name, stamp, key_bytes, value_bytes, headers, size, now_ms)
-        if batch is None:
-            batch = await self._append_when_free(name, stamp, key_bytes, value_bytes, headers, size)
-        future: asyncio.Future[RecordMetadata] = self._loop.create_future()  # type: ignore[union-attr]
-        batch.handles.append(future)
+        batch.handles.append(handle)
         if stuck:
             self._sticky.appended(picture, size, batch_ended=False)
         if batch.count == 1:
-            await self._batch_opened(name, now_ms)
-        return future
+            if len(self._accumulator.queues[name]) > 1:
+                self._batch_filled = True
+                self._sender.poll(now_ms)
+            else:
+                self._poll_soon()
+        return True
 
-    async def _batch_opened(self, partition: TopicPartition, now_ms: int) -> None:
-        """A batch was begun: the one before it is full and may go, or the partition had none."""
-        if len(self._accumulator.queues[partition]) > 1:
-            self._sender.poll(now_ms)
-            await asyncio.sleep(0)
-        else:
-            self._poll_soon()
+    def batch_was_filled(self) -> bool:
+        """Whether a batch has filled up since the last question: time to let the event loop work."""
+        filled, self._batch_filled = self._batch_filled, False
+        return filled
+
+    async def put_slowly(
+        self,
+        handle: object,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+        headers: RecordHeaders,
+    ) -> None:
+        """As :meth:`put`, waiting for what it lacks."""
+        deadline = time.monotonic() + self.config.max_block_ms / 1000
+        await self._known_topic(topic)
+        while not self.put(handle, topic, value, key, partition, timestamp_ms, headers):
+            if topic in self._metadata.topics:
+                await self._wait_for_space(deadline)
+            else:
+                await self._known_topic(topic)
 
     async def send_and_wait(
         self,
@@ -293,8 +335,7 @@ class Producer:
         headers: RecordHeaders | None = None,
     ) -> RecordMetadata:
         """Send a record and wait until it is acknowledged."""
-        future = await self.send(topic, value, key, partition, timestamp_ms, headers)
-        return await future
+        return await (await self.send(topic, value, key, partition, timestamp_ms, headers))
 
     def create_batch(self) -> Batch:
         """A batch to fill by hand, at most ``max_batch_size`` large."""
@@ -351,24 +392,6 @@ class Producer:
             self._sticky.move_on(picture)
             partition = self._sticky.current(picture)
         return partition, True
-
-    async def _append_when_free(
-        self,
-        name: TopicPartition,
-        stamp: int,
-        key: bytes | None,
-        value: bytes | None,
-        headers: RecordHeaders,
-        size: int,
-    ) -> ProducerBatch:
-        deadline = time.monotonic() + self.config.max_block_ms / 1000
-        while True:
-            await self._wait_for_space(deadline)
-            if self._transactions is not None:
-                self._transactions.check_send()
-            batch = self._accumulator.append(name, stamp, key, value, headers, size, self._network.now_ms())
-            if batch is not None:
-                return batch
 
     async def _wait_for_space(self, deadline: float) -> None:
         self._poll_soon()
@@ -463,6 +486,12 @@ class Producer:
         group = ConsumerGroupMetadata(group_id) if isinstance(group_id, str) else group_id
         positions = normalize_offsets(offsets)
         await self._outcome(self._transactional().send_offsets(positions, group), "send_offsets_to_transaction()")
+
+    @property
+    def transaction_open(self) -> bool:
+        """Whether there is a transaction to abort."""
+        transactions = self._transactions
+        return transactions is not None and transactions.state in (State.IN_TRANSACTION, State.ABORTABLE_ERROR)
 
     def _transactional(self) -> TransactionManager:
         if self._transactions is None or not self._transactions.transactional:
@@ -587,8 +616,7 @@ class Transaction:
 
     async def _abort(self) -> None:
         """The block's own exception goes on; one of the abort would hide it."""
-        transactions = self._producer._transactional()
-        if transactions.state in (State.IN_TRANSACTION, State.ABORTABLE_ERROR):
+        if self._producer.transaction_open:
             await self._producer.abort_transaction()
 
 

@@ -1,0 +1,19 @@
+"""The asyncio admin client: topics, groups, transactions. Called by programs, the command line and the console.
+
+Calls raise ``KafkaError`` with the thing and the reason named; what is retriable was repeated for
+``default.api.timeout.ms`` before.
+"""
+
+from __future__ import annotations
+
+from oncelog.client.aio.admin_groups import GroupsAdmin
+from oncelog.client.aio.admin_topics import TopicsAdmin
+from oncelog.client.aio.admin_transactions import TransactionsAdmin
+from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
+
+
+class Admin(TopicsAdmin, GroupsAdmin, TransactionsAdmin):
+    """Everything an operator asks of a cluster. Settings are keyword arguments, or a ready ``AdminConfig``."""
+
+
+__all__ = ["Admin", "ConfigResource", "ConfigResourceType", "NewTopic"]

@@ -1,0 +1,379 @@
+"""Topics, partitions, configurations, records and the cluster: one part of the admin client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from oncelog.client.aio.admin_connection import AdminConnection, UnknownPartition, check
+from oncelog.client.aio.offsets import EARLIEST, LATEST, FoundOffset, list_offsets
+from oncelog.client.core.admin_types import (
+    CONFIG_SOURCES,
+    ClusterDescription,
+    ConfigEntry,
+    ConfigResource,
+    ConfigResourceType,
+    NewTopic,
+    Node,
+    PartitionDescription,
+    TopicDescription,
+)
+from oncelog.client.core.errors import error_for, error_of
+from oncelog.client.core.structs import TopicPartition
+from oncelog.client.core.transaction_requests import by_topic
+from oncelog.client.core.wire import METADATA, Api
+from oncelog.errors import Error, KafkaError
+from oncelog.protocol.generated.create_partitions_request import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from oncelog.protocol.generated.create_partitions_response import CreatePartitionsResponse
+from oncelog.protocol.generated.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from oncelog.protocol.generated.create_topics_response import CreateTopicsResponse
+from oncelog.protocol.generated.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from oncelog.protocol.generated.delete_records_response import DeleteRecordsResponse
+from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from oncelog.protocol.generated.delete_topics_response import DeleteTopicsResponse
+from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from oncelog.protocol.generated.describe_configs_response import DescribeConfigsResponse
+from oncelog.protocol.generated.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from oncelog.protocol.generated.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
+from oncelog.protocol.generated.metadata_response import MetadataResponse, MetadataResponseTopic
+
+CREATE_TOPICS = Api(CreateTopicsRequest, CreateTopicsResponse, 2, 7)
+DELETE_TOPICS = Api(DeleteTopicsRequest, DeleteTopicsResponse, 1, 6)
+CREATE_PARTITIONS = Api(CreatePartitionsRequest, CreatePartitionsResponse, 0, 3)
+DESCRIBE_CONFIGS = Api(DescribeConfigsRequest, DescribeConfigsResponse, 1, 4)
+INCREMENTAL_ALTER_CONFIGS = Api(IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse, 0, 1)
+DELETE_RECORDS = Api(DeleteRecordsRequest, DeleteRecordsResponse, 0, 2)
+
+_SET, _DELETE = 0, 1
+
+
+class TopicsAdmin(AdminConnection):
+    """Where several topics are named, all are tried, and the first refusal is raised at the end."""
+
+    async def create_topics(self, topics: Iterable[NewTopic], *, validate_only: bool = False) -> None:
+        """Create topics, and return when their leaders are known.
+
+        :raises TopicAlreadyExistsError: one exists; others are created nevertheless.
+        """
+        left = {topic.name: topic for topic in topics}
+        refused: list[KafkaError] = []
+
+        async def attempt() -> None:
+            request = CreateTopicsRequest(
+                topics=[_creatable(topic) for topic in left.values()],
+                timeout_ms=self.config.request_timeout_ms,
+                validate_only=validate_only,
+            )
+            answer = await self._ask_any(CREATE_TOPICS, request)
+            again: list[KafkaError] = []
+            for result in answer.topics:
+                error = error_of(result.error_code)
+                if error is not Error.NONE:
+                    refusal = error_for(error, result.error_message or f"topic {result.name!r} was not created")
+                    if refusal.retriable:
+                        again.append(refusal)
+                        continue
+                    refused.append(refusal)
+                    left.pop(result.name, None)
+                else:
+                    created.append(left.pop(result.name).name)
+            if again:
+                raise again[0]
+
+        created: list[str] = []
+        if left:
+            await self._repeat("create_topics", attempt)
+        if created and not validate_only:
+            await self._wait_for_leaders(created)
+        if refused:
+            raise refused[0]
+
+    async def _wait_for_leaders(self, names: Sequence[str]) -> None:
+        async def attempt() -> None:
+            answer = await self._topic_answers(names)
+            for topic in answer:
+                check(topic.error_code, f"topic {topic.name!r} is not ready")
+                for partition in topic.partitions:
+                    check(partition.error_code, f"{topic.name}-{partition.partition_index} is not ready")
+
+        await self._repeat("create_topics", attempt)
+        await self._refresh()
+
+    async def delete_topics(self, names: Iterable[str]) -> None:
+        """Delete topics with all their records."""
+        left = list(dict.fromkeys(names))
+        refused: list[KafkaError] = []
+
+        async def attempt() -> None:
+            def build(version: int) -> DeleteTopicsRequest:
+                request = DeleteTopicsRequest(timeout_ms=self.config.request_timeout_ms)
+                if version >= 6:
+                    request.topics = [DeleteTopicState(name=name) for name in left]
+                else:
+                    request.topic_names = left
+                return request
+
+            answer = await self._ask_any(DELETE_TOPICS, build)
+            for result in answer.responses:
+                error = error_of(result.error_code)
+                name = result.name or ""
+                if error is Error.UNKNOWN_TOPIC_OR_PARTITION:
+                    refused.append(UnknownPartition(f"topic {name!r} does not exist"))
+                elif error is not Error.NONE:
+                    refusal = error_for(error, result.error_message or f"topic {name!r} was not deleted")
+                    if refusal.retriable:
+                        raise refusal
+                    refused.append(refusal)
+                left.remove(name)
+
+        if left:
+            await self._repeat("delete_topics", attempt)
+        if refused:
+            raise refused[0]
+
+    async def create_partitions(
+        self, counts: Mapping[str, int], *, assignments: Mapping[str, Sequence[Sequence[int]]] | None = None
+    ) -> None:
+        """Give topics this many partitions in all."""
+        given = assignments or {}
+
+        async def attempt() -> None:
+            topics = [
+                CreatePartitionsTopic(
+                    name=name,
+                    count=count,
+                    assignments=[CreatePartitionsAssignment(broker_ids=list(ids)) for ids in given[name]]
+                    if name in given
+                    else None,
+                )
+                for name, count in counts.items()
+            ]
+            request = CreatePartitionsRequest(topics=topics, timeout_ms=self.config.request_timeout_ms)
+            answer = await self._ask_any(CREATE_PARTITIONS, request)
+            for result in answer.results:
+                _check_topic(result.error_code, result.name, result.error_message)
+
+        await self._repeat("create_partitions", attempt)
+        self._metadata.request_update()
+
+    async def list_topics(self, *, internal: bool = False) -> list[str]:
+        """Names of all topics, sorted."""
+        topics = await self._repeat("list_topics", lambda: self._topic_answers(None))
+        return sorted(topic.name or "" for topic in topics if internal or not topic.is_internal)
+
+    async def describe_topics(self, names: Iterable[str] | None = None) -> list[TopicDescription]:
+        """Topics with leaders and replicas, in the order asked for; all but internal ones where none is named."""
+        wanted = None if names is None else list(names)
+
+        async def attempt() -> list[TopicDescription]:
+            found = []
+            for topic in await self._topic_answers(wanted):
+                _check_topic(topic.error_code, topic.name or "", None)
+                if wanted is not None or not topic.is_internal:
+                    found.append(_describe(topic))
+            return found
+
+        described = await self._repeat("describe_topics", attempt)
+        if wanted is None:
+            return sorted(described, key=lambda topic: topic.name)
+        return sorted(described, key=lambda topic: wanted.index(topic.name))
+
+    async def _topic_answers(self, names: Sequence[str] | None) -> list[MetadataResponseTopic]:
+        def build(version: int) -> MetadataRequest:
+            topics = None if names is None else [MetadataRequestTopic(name=name) for name in names]
+            return MetadataRequest(topics=topics, allow_auto_topic_creation=version < 4)
+
+        answer: MetadataResponse = await self._ask_any(METADATA, build)
+        return answer.topics
+
+    async def describe_cluster(self) -> ClusterDescription:
+        """Nodes, controller and id of the cluster."""
+        await self._repeat("describe_cluster", self._refresh)
+        nodes = tuple(Node(node, *address) for node, address in sorted(self._metadata.nodes.items()))
+        return ClusterDescription(self._metadata.cluster_id, self._metadata.controller, nodes)
+
+    # --- configurations
+
+    async def describe_configs(
+        self, resources: Iterable[ConfigResource], *, names: Sequence[str] | None = None
+    ) -> dict[ConfigResource, dict[str, ConfigEntry]]:
+        """Properties of topics, brokers or groups, by name."""
+        wanted = list(resources)
+
+        async def attempt() -> dict[ConfigResource, dict[str, ConfigEntry]]:
+            found: dict[ConfigResource, dict[str, ConfigEntry]] = {}
+            for node, items in _by_node(wanted).items():
+                request = DescribeConfigsRequest(
+                    resources=[
+                        DescribeConfigsResource(
+                            resource_type=item.type,
+                            resource_name=item.name,
+                            configuration_keys=None if names is None else list(names),
+                        )
+                        for item in items
+                    ]
+                )
+                answer = await (
+                    self._ask_any(DESCRIBE_CONFIGS, request)
+                    if node is None
+                    else self._ask(node, DESCRIBE_CONFIGS, request)
+                )
+                for result in answer.results:
+                    _check_topic(result.error_code, result.resource_name, result.error_message)
+                    key = ConfigResource(ConfigResourceType(result.resource_type), result.resource_name)
+                    found[key] = {
+                        item.name: ConfigEntry(
+                            item.name,
+                            item.value,
+                            CONFIG_SOURCES.get(item.config_source, "UNKNOWN"),
+                            item.read_only,
+                            item.is_sensitive,
+                            item.documentation,
+                        )
+                        for item in result.configs
+                    }
+            return found
+
+        return await self._repeat("describe_configs", attempt)
+
+    async def alter_configs(
+        self, changes: Mapping[ConfigResource, Mapping[str, str | None]], *, validate_only: bool = False
+    ) -> None:
+        """Set these properties and no others; None goes back to the default."""
+
+        async def attempt() -> None:
+            for node, items in _by_node(list(changes)).items():
+                request = IncrementalAlterConfigsRequest(
+                    resources=[
+                        AlterConfigsResource(
+                            resource_type=item.type,
+                            resource_name=item.name,
+                            configs=[
+                                AlterableConfig(name, _DELETE if value is None else _SET, value)
+                                for name, value in changes[item].items()
+                            ],
+                        )
+                        for item in items
+                    ],
+                    validate_only=validate_only,
+                )
+                answer = await (
+                    self._ask_any(INCREMENTAL_ALTER_CONFIGS, request)
+                    if node is None
+                    else self._ask(node, INCREMENTAL_ALTER_CONFIGS, request)
+                )
+                for result in answer.responses:
+                    _check_topic(result.error_code, result.resource_name, result.error_message)
+
+        await self._repeat("alter_configs", attempt)
+
+    # --- records
+
+    async def delete_records(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Delete the records before these offsets (-1: all); returns each partition's new first offset."""
+
+        async def attempt() -> dict[TopicPartition, int]:
+            first: dict[TopicPartition, int] = {}
+            for node, names in (await self._leaders(offsets)).items():
+                request = DeleteRecordsRequest(
+                    topics=[
+                        DeleteRecordsTopic(
+                            name=topic,
+                            partitions=[
+                                DeleteRecordsPartition(number, offsets[TopicPartition(topic, number)])
+                                for number in numbers
+                            ],
+                        )
+                        for topic, numbers in by_topic(names).items()
+                    ],
+                    timeout_ms=self.config.request_timeout_ms,
+                )
+                for topic in (await self._ask(node, DELETE_RECORDS, request)).topics:
+                    for item in topic.partitions:
+                        name = TopicPartition(topic.name, item.partition_index)
+                        check(item.error_code, f"records of {name} before {offsets[name]} were not deleted")
+                        first[name] = item.low_watermark
+            return first
+
+        return await self._repeat("delete_records", attempt)
+
+    async def list_offsets(
+        self, wanted: Mapping[TopicPartition, int], *, read_committed: bool = False
+    ) -> dict[TopicPartition, FoundOffset]:
+        """Offset for each partition: by time in ms, -1 the end (the last stable offset under ``read_committed``),
+        -2 the beginning, -3 the record with the greatest timestamp."""
+        await self._repeat("list_offsets", lambda: self._leaders(wanted))
+        return await list_offsets(
+            self._network,
+            self._metadata,
+            wanted,
+            read_committed=read_committed,
+            timeout_ms=self.config.default_api_timeout_ms,
+        )
+
+    async def partitions(self, topic: str) -> list[TopicPartition]:
+        """The partitions of a topic."""
+        described = await self.describe_topics([topic])
+        return [TopicPartition(topic, item.partition) for item in described[0].partitions]
+
+
+def _by_node(resources: Sequence[ConfigResource]) -> dict[int | None, list[ConfigResource]]:
+    """Brokers answer for themselves; None stands for any node."""
+    by_node: dict[int | None, list[ConfigResource]] = {}
+    for resource in resources:
+        own = resource.type in (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER) and resource.name
+        by_node.setdefault(int(resource.name) if own else None, []).append(resource)
+    return by_node
+
+
+def _check_topic(code: int, name: str, said: str | None) -> None:
+    if error_of(code) is Error.UNKNOWN_TOPIC_OR_PARTITION:
+        raise UnknownPartition(f"topic {name!r} does not exist")
+    check(code, f"{name!r} was refused", said)
+
+
+def _creatable(topic: NewTopic) -> CreatableTopic:
+    placed = bool(topic.replica_assignments)
+    return CreatableTopic(
+        name=topic.name,
+        num_partitions=-1 if placed else topic.num_partitions,
+        replication_factor=-1 if placed else topic.replication_factor,
+        assignments=[
+            CreatableReplicaAssignment(index, list(ids)) for index, ids in sorted(topic.replica_assignments.items())
+        ],
+        configs=[CreatableTopicConfig(name, value) for name, value in topic.topic_configs.items()],
+    )
+
+
+def _describe(topic: MetadataResponseTopic) -> TopicDescription:
+    partitions = tuple(
+        PartitionDescription(
+            item.partition_index,
+            item.leader_id,
+            item.leader_epoch,
+            tuple(item.replica_nodes),
+            tuple(item.isr_nodes),
+        )
+        for item in sorted(topic.partitions, key=lambda item: item.partition_index)
+    )
+    return TopicDescription(topic.name or "", topic.topic_id, topic.is_internal, partitions)
+
+
+__all__ = ["EARLIEST", "LATEST", "TopicsAdmin"]

@@ -1,0 +1,80 @@
+"""What ``send`` of the blocking producer returns: light enough for a million a second to exist.
+
+Called by ``client.blocking``; resolved on the background loop's thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from oncelog.client.core.errors import KafkaTimeoutError
+from oncelog.client.core.structs import RecordMetadata
+
+_lock = threading.Lock()
+
+
+class Delivery:
+    """The outcome of one record, as far as it is known."""
+
+    __slots__ = ("_callbacks", "_done", "_error", "_event", "_value")
+
+    def __init__(self) -> None:
+        self._done = False
+        self._value: RecordMetadata | None = None
+        self._error: BaseException | None = None
+        self._event: threading.Event | None = None
+        self._callbacks: list[Callable[[Delivery], object]] | None = None
+
+    def done(self) -> bool:
+        return self._done
+
+    def result(self, timeout: float | None = None) -> RecordMetadata:
+        """Where the record was stored; waits for the answer.
+
+        :raises KafkaError: it was not stored. KafkaTimeoutError: not known within ``timeout`` seconds.
+        """
+        error = self.exception(timeout)
+        if error is not None:
+            raise error
+        if self._value is None:
+            raise KafkaTimeoutError("the record has no outcome")
+        return self._value
+
+    get = result
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Why the record was not stored; None where it was. Waits for the answer."""
+        if not self._done:
+            with _lock:
+                event = self._event = self._event or threading.Event()
+            if not self._done and not event.wait(timeout):
+                raise KafkaTimeoutError(f"the record's outcome is not known after {timeout:g} s")
+        return self._error
+
+    def add_done_callback(self, callback: Callable[[Delivery], object]) -> None:
+        """Call ``callback(self)`` with the outcome: at once where it is known, else on the client's thread."""
+        with _lock:
+            if not self._done:
+                self._callbacks = [*(self._callbacks or ()), callback]
+                return
+        callback(self)
+
+    def set_result(self, value: RecordMetadata) -> None:
+        self._value = value
+        self._settle()
+
+    def set_exception(self, error: BaseException) -> None:
+        self._error = error
+        self._settle()
+
+    def _settle(self) -> None:
+        self._done = True
+        if self._event is None and self._callbacks is None:
+            return
+        with _lock:
+            event, callbacks = self._event, self._callbacks or ()
+        if event is not None:
+            event.set()
+        for callback in callbacks:
+            callback(self)

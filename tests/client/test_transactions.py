@@ -1,0 +1,259 @@
+"""A9, A10, D5: transactions under both protocols, with lost answers, zombies and failures."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from oncelog.client.aio import Consumer, Producer
+from oncelog.client.errors import (
+    AbortableTransactionError,
+    IllegalStateError,
+    KafkaError,
+    ProducerFenced,
+    RecordTooLargeError,
+)
+from oncelog.types import TopicPartition
+from tests.client.proxy import (
+    ADD_PARTITIONS,
+    END_TXN,
+    INIT_PRODUCER_ID,
+    PRODUCE,
+    TXN_OFFSET_COMMIT,
+    Fault,
+    KafkaProxy,
+)
+from tests.client.reading import make_topic, on_loop, values
+from tests.conftest import RunningBroker
+
+FAST = {"retry_backoff_ms": 20, "request_timeout_ms": 3000, "delivery_timeout_ms": 20_000}
+PROTOCOLS = pytest.mark.parametrize("without_v2", [False, True], ids=["v2", "v1"])
+
+
+@PROTOCOLS
+@on_loop
+async def test_a9_only_committed_records_are_read(broker: RunningBroker, unique_name: str, without_v2: bool) -> None:
+    await make_topic(broker.bootstrap_servers, unique_name, 2)
+    async with KafkaProxy(broker.bootstrap_servers, without_v2) as proxy:
+        async with Producer(
+            bootstrap_servers=proxy.bootstrap_servers, transactional_id=unique_name, **FAST
+        ) as producer:
+            for round_ in range(6):
+                await producer.begin_transaction()
+                for partition in (0, 1):
+                    await producer.send(unique_name, b"%d" % round_, partition=partition)
+                if round_ % 2:
+                    await producer.abort_transaction()
+                else:
+                    await producer.commit_transaction()
+        if without_v2:
+            assert max(proxy.versions[END_TXN]) <= 4
+            assert max(proxy.versions[PRODUCE]) <= 11
+            assert proxy.requests[ADD_PARTITIONS] > 0
+        else:
+            assert proxy.versions[END_TXN] == {5}
+            assert proxy.versions[PRODUCE] == {12}
+            assert proxy.requests[ADD_PARTITIONS] == 0
+    assert values(broker.bootstrap_servers, unique_name, 2) == [b"0", b"2", b"4"] * 2
+    everything = values(broker.bootstrap_servers, unique_name, 2, "read_uncommitted")
+    assert {b"0", b"2", b"4"} <= set(everything)
+
+
+@PROTOCOLS
+@on_loop
+async def test_a9_the_block_commits_or_aborts(broker: RunningBroker, unique_name: str, without_v2: bool) -> None:
+    await make_topic(broker.bootstrap_servers, unique_name)
+    async with (
+        KafkaProxy(broker.bootstrap_servers, without_v2) as proxy,
+        Producer(bootstrap_servers=proxy.bootstrap_servers, transactional_id=unique_name, **FAST) as producer,
+    ):
+        async with producer.transaction():
+            await producer.send_and_wait(unique_name, b"good")
+        with pytest.raises(ZeroDivisionError):
+            async with producer.transaction():
+                await producer.send_and_wait(unique_name, b"bad")
+                raise ZeroDivisionError
+        async with producer.transaction():
+            await producer.send_and_wait(unique_name, b"good again")
+    assert values(broker.bootstrap_servers, unique_name) == [b"good", b"good again"]
+
+
+@PROTOCOLS
+@on_loop
+async def test_a9_a_refused_record_is_abortable_and_work_goes_on(
+    broker: RunningBroker, unique_name: str, without_v2: bool
+) -> None:
+    await make_topic(broker.bootstrap_servers, unique_name, max_message_bytes="2000")
+    async with (
+        KafkaProxy(broker.bootstrap_servers, without_v2) as proxy,
+        Producer(bootstrap_servers=proxy.bootstrap_servers, transactional_id=unique_name, **FAST) as producer,
+    ):
+        await producer.begin_transaction()
+        await producer.send_and_wait(unique_name, b"lost")
+        with pytest.raises(RecordTooLargeError):
+            await producer.send_and_wait(unique_name, b"x" * 3000)
+        with pytest.raises(AbortableTransactionError, match="call abort_transaction"):
+            await producer.send(unique_name, b"too late")
+        with pytest.raises(AbortableTransactionError):
+            await producer.commit_transaction()
+        await producer.abort_transaction()
+        async with producer.transaction():
+            await producer.send_and_wait(unique_name, b"kept")
+        with pytest.raises(KafkaError):
+            async with producer.transaction():
+                await producer.send(unique_name, b"lost too")
+                await producer.send(unique_name, b"x" * 3000)
+        async with producer.transaction():
+            await producer.send(unique_name, b"kept too")
+    assert values(broker.bootstrap_servers, unique_name) == [b"kept", b"kept too"]
+
+
+@PROTOCOLS
+@on_loop
+async def test_a9_a_zombie_is_fenced(broker: RunningBroker, unique_name: str, without_v2: bool) -> None:
+    await make_topic(broker.bootstrap_servers, unique_name)
+    async with KafkaProxy(broker.bootstrap_servers, without_v2) as proxy:
+        settings = {"bootstrap_servers": proxy.bootstrap_servers, "transactional_id": unique_name, **FAST}
+        zombie = Producer(**settings)
+        await zombie.start()
+        await zombie.begin_transaction()
+        await zombie.send_and_wait(unique_name, b"zombie")
+        async with Producer(**settings) as successor:
+            async with successor.transaction():
+                await successor.send(unique_name, b"successor")
+            with pytest.raises(ProducerFenced, match=unique_name):
+                await zombie.commit_transaction()
+            with pytest.raises(ProducerFenced):
+                await zombie.begin_transaction()
+            async with successor.transaction():
+                await successor.send(unique_name, b"still there")
+        await zombie.stop()
+    assert values(broker.bootstrap_servers, unique_name) == [b"successor", b"still there"]
+
+
+@PROTOCOLS
+@pytest.mark.parametrize("lose", ["answer", "request"])
+@pytest.mark.parametrize("api", [INIT_PRODUCER_ID, END_TXN, PRODUCE, ADD_PARTITIONS])
+@on_loop
+async def test_a10_losing_any_step_changes_nothing(
+    broker: RunningBroker, unique_name: str, api: int, lose: str, without_v2: bool
+) -> None:
+    await make_topic(broker.bootstrap_servers, unique_name, 2)
+    async with KafkaProxy(broker.bootstrap_servers, without_v2, [Fault(api, 1, lose), Fault(api, 4, lose)]) as proxy:
+        async with Producer(
+            bootstrap_servers=proxy.bootstrap_servers, transactional_id=unique_name, **FAST
+        ) as producer:
+            for round_ in range(6):
+                await producer.begin_transaction()
+                for partition in (0, 1):
+                    await producer.send(unique_name, b"%d" % round_, partition=partition)
+                if round_ == 3:
+                    await producer.abort_transaction()
+                else:
+                    await producer.commit_transaction()
+    assert values(broker.bootstrap_servers, unique_name, 2) == [b"0", b"1", b"2", b"4", b"5"] * 2
+
+
+@PROTOCOLS
+@on_loop
+async def test_d5_input_offsets_and_outputs_commit_or_abort_together(
+    broker: RunningBroker, unique_name: str, without_v2: bool
+) -> None:
+    source, target, group = f"{unique_name}-in", f"{unique_name}-out", f"{unique_name}-group"
+    await make_topic(broker.bootstrap_servers, source, 2)
+    await make_topic(broker.bootstrap_servers, target)
+    async with Producer(bootstrap_servers=broker.bootstrap_servers) as filler:
+        for n in range(40):
+            await filler.send(source, b"%02d" % n, partition=n % 2)
+        await filler.flush()
+    async with KafkaProxy(broker.bootstrap_servers, without_v2, [Fault(TXN_OFFSET_COMMIT, 2, "answer")]) as proxy:
+        reader = {
+            "bootstrap_servers": proxy.bootstrap_servers,
+            "group_id": group,
+            "enable_auto_commit": False,
+            "auto_offset_reset": "earliest",
+            "isolation_level": "read_committed",
+        }
+        writer = {"bootstrap_servers": proxy.bootstrap_servers, "transactional_id": unique_name, **FAST}
+        done = crashes = 0
+        while done < 40:
+            async with Consumer(source, **reader) as consumer, Producer(**writer) as producer:
+                while done < 40:
+                    batch = await consumer.getmany(timeout_ms=5000, max_records=7)
+                    records = [record for records in batch.values() for record in records]
+                    await producer.begin_transaction()
+                    for record in records:
+                        await producer.send(target, record.value)
+                    offsets = {name: found[-1].offset + 1 for name, found in batch.items()}
+                    await producer.send_offsets_to_transaction(offsets, consumer.group_metadata())
+                    if crashes < 3 and done >= 7 * crashes:
+                        crashes += 1
+                        await producer.abort_transaction()
+                        break  # start again from the committed offsets
+                    await producer.commit_transaction()
+                    done += len(records)
+        assert crashes == 3
+    assert sorted(value or b"" for value in values(broker.bootstrap_servers, target)) == [
+        b"%02d" % n for n in range(40)
+    ]
+
+
+@PROTOCOLS
+@on_loop
+async def test_d5_offsets_of_a_member_that_lost_its_place_are_refused(
+    broker: RunningBroker, unique_name: str, without_v2: bool
+) -> None:
+    await make_topic(broker.bootstrap_servers, unique_name)
+    async with KafkaProxy(broker.bootstrap_servers, without_v2) as proxy:
+        group = {"bootstrap_servers": proxy.bootstrap_servers, "group_id": unique_name, "enable_auto_commit": False}
+        writer = {"bootstrap_servers": proxy.bootstrap_servers, "transactional_id": unique_name, **FAST}
+        async with Consumer(unique_name, **group) as consumer, Producer(**writer) as producer:
+            while not consumer.assignment():
+                await consumer.getmany(timeout_ms=100)
+            stale = consumer.group_metadata()._replace(generation_id=consumer.group_metadata().generation_id - 1)
+            with pytest.raises(AbortableTransactionError, match="ILLEGAL_GENERATION"):
+                async with producer.transaction():
+                    await producer.send(unique_name, b"lost")
+                    await producer.send_offsets_to_transaction({TopicPartition(unique_name, 0): 5}, stale)
+            async with producer.transaction():
+                await producer.send_offsets_to_transaction(
+                    {TopicPartition(unique_name, 0): (7, "note")}, consumer.group_metadata()
+                )
+            assert await consumer.committed(TopicPartition(unique_name, 0)) == 7
+
+
+@on_loop
+async def test_a9_misuse_is_told_by_name_and_next_step(broker: RunningBroker, unique_name: str) -> None:
+    await make_topic(broker.bootstrap_servers, unique_name)
+    servers = broker.bootstrap_servers
+    async with Producer(bootstrap_servers=servers) as plain:
+        with pytest.raises(IllegalStateError, match="transactional_id"):
+            await plain.begin_transaction()
+    async with Producer(bootstrap_servers=servers, transactional_id=unique_name) as producer:
+        with pytest.raises(IllegalStateError, match="begin_transaction"):
+            await producer.send(unique_name, b"v")
+        with pytest.raises(IllegalStateError, match="begin_transaction"):
+            await producer.commit_transaction()
+        await producer.begin_transaction()
+        with pytest.raises(IllegalStateError, match="commit or abort"):
+            await producer.begin_transaction()
+        await producer.commit_transaction()
+
+
+@on_loop
+async def test_a9_stopping_aborts_what_is_open(broker: RunningBroker, unique_name: str) -> None:
+    await make_topic(broker.bootstrap_servers, unique_name)
+    async with Producer(bootstrap_servers=broker.bootstrap_servers, transactional_id=unique_name) as producer:
+        await producer.begin_transaction()
+        await producer.send_and_wait(unique_name, b"open")
+    assert values(broker.bootstrap_servers, unique_name) == []
+
+
+@on_loop
+async def test_a9_a_transaction_timeout_above_the_brokers_is_told(broker: RunningBroker, unique_name: str) -> None:
+    producer = Producer(
+        bootstrap_servers=broker.bootstrap_servers, transactional_id=unique_name, transaction_timeout_ms=2**31 - 1
+    )
+    with pytest.raises(KafkaError, match=r"transaction\.max\.timeout\.ms"):
+        await asyncio.wait_for(producer.start(), 30)

@@ -1,0 +1,142 @@
+"""Write ``docs/reference/configuration.md`` from the settings classes; ``--check`` says whether it is up to date."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import MISSING, Field
+from pathlib import Path
+from typing import Any
+
+from oncelog.client.core.config import AdminConfig, ConsumerConfig, ProducerConfig
+from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig, default_of, properties, render
+from oncelog.kafka_properties import (
+    Allowed,
+    Property,
+    Update,
+    broker_properties,
+    client_metrics_properties,
+    group_properties,
+)
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "configuration.md"
+
+INTRODUCTION = """\
+# Configuration
+
+Made by `python tools/document_settings.py` from the settings classes; do not edit.
+
+Names, types, defaults and checks are those of Apache Kafka 4.3; where a default differs, the text says so. Settings
+come from a Java properties file (`--config FILE`), from `--set NAME=VALUE`, from the keyword `settings` of
+`oncelog.Broker`, and while the broker runs from AlterConfigs and IncrementalAlterConfigs (`kafka-configs`). An unknown
+name is refused, with the nearest known one.
+
+Durations are in milliseconds and sizes in bytes unless the name says otherwise. "Changes" tells who may change a
+setting of a running broker: `per-broker` for one broker, `cluster-wide` for one or all, `at start` for neither.
+"""
+
+
+def main() -> int:
+    page = "\n".join(_page())
+    if "--check" in sys.argv[1:]:
+        if PAGE.exists() and PAGE.read_text() == page:
+            return 0
+        sys.stderr.write(f"{PAGE} is out of date: run python tools/document_settings.py\n")
+        return 1
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    PAGE.write_text(page)
+    return 0
+
+
+def _page() -> Iterator[str]:
+    yield INTRODUCTION
+    yield "## Broker settings with an effect\n"
+    yield "| name | type | default | allowed | changes | what it does |"
+    yield "|---|---|---|---|---|---|"
+    for name, f in sorted(properties(BrokerConfig).items()):
+        yield _row(name, f, broker_properties().get(name), changes=True)
+    yield "\n## Topic settings\n"
+    yield "Each can be given to CreateTopics and changed at any time. Its default is a broker setting, as in Kafka.\n"
+    yield "| name | type | default | allowed | broker's default from | what it does |"
+    yield "|---|---|---|---|---|---|"
+    for name, f in sorted(properties(TopicConfig).items()):
+        sources = ", ".join(f"`{synonym}`" for synonym, _ in TOPIC_SYNONYMS.get(name, ()))
+        yield f"| `{name}` | {_kind(f)} | {_default(f)} | {_range(f)} | {sources} | {_doc(f)} |"
+    for title, cls in (("Producer", ProducerConfig), ("Consumer", ConsumerConfig), ("Admin client", AdminConfig)):
+        yield f"\n## {title} settings\n"
+        yield "| name | type | default | allowed | what it does |"
+        yield "|---|---|---|---|---|"
+        for name, f in sorted(properties(cls).items()):
+            yield _row(name, f, None, changes=False)
+    yield "\n## Group settings\n"
+    yield "Kept for each group by AlterConfigs on a resource of type GROUP; checked against the broker's bounds.\n"
+    yield from _table(group_properties().values())
+    yield "\n## Client metrics subscriptions\n"
+    yield "Kept and shown (KIP-714); this broker collects no metrics from clients.\n"
+    yield from _table(client_metrics_properties().values())
+    yield "\n## Broker settings without an effect\n"
+    yield "Accepted, checked and shown as Apache Kafka does, so that its configuration files can be used as they are.\n"
+    yield "Those that say where a topic's default comes from do have that effect.\n"
+    known = properties(BrokerConfig)
+    yield from _table(item for name, item in broker_properties().items() if name not in known and not item.internal)
+    yield ""
+
+
+def _row(name: str, f: Field[Any], known: Property | None, *, changes: bool) -> str:
+    doc = _doc(f)
+    if known is not None and known.default is not None and known.default != render(default_of(f)):
+        doc += f" Apache Kafka's default is `{known.default}`."
+    changing = f" {_changes(known)} |" if changes else ""
+    return f"| `{name}` | {_kind(f)} | {_default(f)} | {_range(f)} |{changing} {doc} |"
+
+
+def _table(items: Iterator[Property] | Any) -> Iterator[str]:
+    yield "| name | type | default | allowed | changes |"
+    yield "|---|---|---|---|---|"
+    for item in items:
+        default = "" if item.default is None else f"`{item.default}`" if item.default else "empty"
+        yield f"| `{item.name}` | {item.kind.name.lower()} | {default} | {_allowed(item.allowed)} | {_changes(item)} |"
+
+
+def _changes(known: Property | None) -> str:
+    return "at start" if known is None or known.update is Update.READ_ONLY else known.update.value
+
+
+def _kind(f: Field[Any]) -> str:
+    return str(f.metadata["kind"].name.lower())
+
+
+def _default(f: Field[Any]) -> str:
+    if f.default is MISSING:
+        return "must be given"
+    text = "" if f.default is None else render(f.default)
+    return f"`{text}`" if text else "empty"
+
+
+def _range(f: Field[Any]) -> str:
+    meta = f.metadata
+    return _allowed(Allowed(meta["low"], meta["high"], meta["also"], meta["choices"]))
+
+
+def _allowed(allowed: Allowed) -> str:
+    if allowed.words:
+        return ", ".join(f"`{word}`" for word in allowed.words)
+    if allowed.replicas:
+        return "`*` or `partition:broker,...`"
+    low = "" if allowed.low == float("-inf") else render_number(allowed.low)
+    high = "" if allowed.high in (float("inf"), 2**15 - 1, 2**31 - 1, 2**63 - 1) else render_number(allowed.high)
+    text = f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}" if high else ""
+    return f"{text} or {allowed.also[0]}" if allowed.also else text
+
+
+def render_number(value: float) -> str:
+    return str(int(value)) if value == int(value) else str(value)
+
+
+def _doc(f: Field[Any]) -> str:
+    doc = str(f.metadata["doc"])
+    return doc if f.metadata["effect"] else f"{doc} No effect here."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

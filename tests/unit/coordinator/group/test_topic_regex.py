@@ -1,0 +1,97 @@
+"""RE2's syntax over topic names: the same matches as Python's ``re`` where both agree, never more than linear time."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oncelog.coordinator.group.topic_regex import InvalidTopicRegex, TopicRegex
+
+
+@pytest.mark.parametrize(
+    ("regex", "matching", "others"),
+    [
+        ("", [""], ["a"]),
+        ("orders", ["orders"], ["order", "orders2", "xorders"]),
+        ("orders.*", ["orders", "orders-eu"], ["xorders"]),
+        ("(^[ab]$)", ["a", "b"], ["c", "ab"]),
+        ("^a|b$", ["a", "b"], ["ab"]),
+        (r"a\.b", ["a.b"], ["axb"]),
+        (r"\w+-\d{2,3}", ["eu-12", "x_1-123"], ["eu-1", "eu-1234", "-12"]),
+        (r"[^_].*", ["a", "t1"], ["_a", ""]),
+        (r"[\w.-]+", ["a.b-c_1"], ["a b"]),
+        (r"[[:alpha:]]+[[:digit:]]", ["ab1"], ["ab", "1"]),
+        (r"[]a]+", ["]a"], ["b"]),
+        (r"[a-]+", ["a-a"], ["b"]),
+        ("(?i)ORDERS", ["orders", "Orders"], ["order"]),
+        ("a(?i)b(?-i)c", ["abc", "aBc"], ["abC", "Abc"]),
+        ("(?i:a)b", ["ab", "Ab"], ["aB"]),
+        ("(?:ab)+?", ["ab", "abab"], ["aba"]),
+        ("(?P<region>eu|us)-x", ["eu-x", "us-x"], ["x"]),
+        ("(?<region>eu)-x", ["eu-x"], ["-x"]),
+        (r"\Qa.b\E.*", ["a.b", "a.bc"], ["axb"]),
+        (r"\Aa\z", ["a"], ["ab"]),
+        (r"\ba\b.*", ["a", "a-b"], ["ab"]),
+        (r"a\Bb", ["ab"], ["a-b"]),
+        (r"\x61\x{62}", ["ab"], ["x61"]),
+        ("a{2}", ["aa"], ["a", "aaa"]),
+        ("a{2,}", ["aa", "aaaa"], ["a"]),
+        ("a{,2}", ["a{,2}"], ["aa"]),
+        ("x{", ["x{"], ["x"]),
+        (r"[\d-z]+", ["1-z"], ["a"]),
+        ("a||b", ["a", "", "b"], ["ab"]),
+        ("()", [""], ["a"]),
+    ],
+)
+def test_expressions_match_whole_names(regex: str, matching: list[str], others: list[str]) -> None:
+    compiled = TopicRegex(regex)
+    assert [name for name in [*matching, *others] if compiled.matches(name)] == matching
+
+
+@pytest.mark.parametrize(
+    "regex",
+    [
+        "(", ")", "a)", "[a", "[z-a]", "*a", "a**", "a{1001}", "a{3,2}", "(?=a)", "(?!a)", "(?<=a)", "(?<!a)", r"(a)\1",
+        "(?>a)", "(?P<1x>a)", r"\k<a>", "a\\", "[[:nope:]]", r"\x{zz}", "(?z)a", "((a{100}){100}){100}", "(" * 200,
+        r"\pL", "a{2}{3}",
+    ],
+)  # fmt: skip
+def test_what_re2_does_not_know_is_refused_with_the_reason(regex: str) -> None:
+    with pytest.raises(InvalidTopicRegex, match="is not a valid regular expression: "):
+        TopicRegex(regex)
+
+
+def test_expressions_that_stop_backtracking_engines_do_not_stop_this_one() -> None:
+    for regex in ("(a*)*b", "(a|a)*b", "(a|aa)+$b", "((a+)+)+b", "(.*)*(.*)*(.*)*x"):
+        assert not TopicRegex(regex).matches("a" * 249)
+
+
+atoms = st.sampled_from(["a", "b", "-", r"\.", ".", "[ab]", "[^a]", r"\d", r"\w", "1", "(?:ab)"])
+
+
+def combine(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        st.lists(parts, min_size=1, max_size=3).map("".join),
+        st.tuples(parts, st.sampled_from(["*", "+", "?", "{2}", "{1,2}", "*?"])).map(lambda p: f"(?:{p[0]}){p[1]}"),
+        st.lists(parts, min_size=2, max_size=3).map(lambda p: f"(?:{'|'.join(p)})"),
+    )
+
+
+@given(st.recursive(atoms, combine, max_leaves=8), st.lists(st.text("ab-.1_", max_size=8), max_size=8))
+@settings(max_examples=300, deadline=None)
+def test_matches_are_those_of_pythons_engine(regex: str, names: list[str]) -> None:
+    compiled, reference = TopicRegex(regex), re.compile(regex, re.ASCII)
+    for name in names:
+        assert compiled.matches(name) == (reference.fullmatch(name) is not None)
+
+
+@given(st.text(max_size=30))
+@settings(max_examples=300, deadline=None)
+def test_any_text_is_an_expression_or_refused(text: str) -> None:
+    try:
+        TopicRegex(text).matches("orders-1")
+    except InvalidTopicRegex as error:
+        assert "is not a valid regular expression" in str(error)

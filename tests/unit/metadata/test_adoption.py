@@ -159,7 +159,7 @@ def test_opening_takes_the_folder_over_once(disk: MemoryDisk, tmp_path: object) 
 
 def test_a_folder_of_another_node_is_refused(disk: MemoryDisk) -> None:
     write_meta_properties(disk, MetaProperties(CLUSTER_ID, 4, ""))
-    with pytest.raises(MetadataError, match="belongs to node 4 and this broker is node 1; set node.id=4"):
+    with pytest.raises(MetadataError, match=r"belongs to node 4 and this broker is node 1; set node\.id=4"):
         open_metadata(":memory:", disk, BrokerConfig(), FixedRandom(), 9)
 
 

@@ -201,11 +201,16 @@ def test_client_quotas_survive_a_restart(open_store: Open) -> None:
 def test_a_batch_that_fails_leaves_nothing_behind(open_store: Open) -> None:
     store = open_store()
     store.create_topic("kept", 1, {}, 0)
-    with pytest.raises(RuntimeError), store.batch():
-        store.create_topic("t", 1, {"retention.ms": "5"}, 0)
-        store.set_broker_config("", {"log.retention.ms": "1"})
-        store.allocate_producer_id_block()
-        raise RuntimeError
+
+    def change_all() -> None:
+        with store.batch():
+            store.create_topic("t", 1, {"retention.ms": "5"}, 0)
+            store.set_broker_config("", {"log.retention.ms": "1"})
+            store.allocate_producer_id_block()
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        change_all()
     assert [info.name for info in store.topics()] == ["kept"]
     assert store.dynamic_config(ResourceType.BROKER, "") == {}
     assert store.allocate_producer_id() == 0

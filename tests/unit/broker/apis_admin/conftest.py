@@ -1,0 +1,91 @@
+"""A broker core in memory that answers single requests through the wire codec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from oncelog.broker.broker import Broker
+from oncelog.broker.context import Part
+from oncelog.broker.node import Node
+from oncelog.config import BrokerConfig, parse
+from oncelog.metadata.opening import open_metadata
+from oncelog.protocol.framing import encode_request
+from oncelog.protocol.messages import response_type
+from oncelog.protocol.wire import Message
+from oncelog.server.memory_disk import MemoryDisk
+
+NOW_MS = 1_700_000_000_000
+
+
+class CountingRandom:
+    def __init__(self) -> None:
+        self.count = 0
+
+    def token(self, size: int) -> bytes:
+        self.count += 1
+        return self.count.to_bytes(size, "big")
+
+
+class AtOnce:
+    """``ports.Background`` that does everything before it returns."""
+
+    def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
+        work()
+        done(None)
+
+
+class RecordingChannel:
+    """Keeps the answers of one connection."""
+
+    connection_id = 1
+    client_host = "127.0.0.1"
+
+    def __init__(self) -> None:
+        self.answers: list[bytes] = []
+        self.closed: str | None = None
+
+    def reply(self, slot: int, parts: Sequence[Part]) -> None:
+        self.answers.append(b"".join(bytes(part) for part in parts))  # type: ignore[arg-type]
+
+    def close(self, reason: str) -> None:
+        self.closed = reason
+
+
+class Admin:
+    """Sends requests to a broker core and gives its decoded answers."""
+
+    def __init__(self, path: str = ":memory:", disk: MemoryDisk | None = None, **settings: str) -> None:
+        config = parse(BrokerConfig, {"oncelog.flush.policy": "none", **settings})
+        random = CountingRandom()
+        disk = disk or MemoryDisk()
+        metadata, config = open_metadata(path, disk, config, random, NOW_MS)
+        self.broker = Broker(
+            config=config,
+            node=Node(1, "broker.example", 9092, "rack-1"),
+            metadata=metadata,
+            disk=disk,
+            random=random,
+            background=AtOnce(),
+        )
+        self.broker.start(NOW_MS)
+
+    def ask(self, request: Message, version: int | None = None) -> Any:
+        kind = type(request)
+        version = kind.MAX_VERSION if version is None else version
+        channel = RecordingChannel()
+        sent = encode_request(kind.API_KEY, version, 7, "test", request.encode(version))
+        self.broker.receive(channel, 0, memoryview(sent)[4:], NOW_MS)
+        assert channel.closed is None, channel.closed
+        (answer,) = channel.answers
+        header = 9 if version >= kind.FLEXIBLE_FROM else 8
+        return response_type(kind.API_KEY).decode(answer, version, header)
+
+
+@pytest.fixture
+def admin() -> Iterator[Admin]:
+    made = Admin()
+    yield made
+    made.broker.stop(NOW_MS)

@@ -17,6 +17,7 @@ QUICK = {
     "transactional.id.expiration.ms": "1500",
     "producer.id.expiration.ms": "1000",
     "producer.id.expiration.check.interval.ms": "100",
+    "oncelog.flush.policy": "none",
 }
 """Time-outs of a day or a week in a second."""
 

@@ -83,6 +83,9 @@ class OncelogNode:
 
 def new_node(kind: str, properties: Mapping[str, str] | None = None) -> Node:
     """A node that is not running yet."""
+    properties = dict(properties or {})
+    if kind != "oncelog":
+        properties.pop("oncelog.flush.policy", None)
     return OncelogNode(properties) if kind == "oncelog" else ApacheKafka(properties=properties)
 
 

@@ -1,0 +1,182 @@
+"""Checks 25, 35, 46 and 49: what a broker does when time passes, with time-outs of seconds instead of days.
+
+The producer ids of these tests are from a node of its own with the settings of ``conftest.QUICK``.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+import pytest
+
+from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from tests.conformance.nodes import Node
+from tests.conformance.transactions import CONCURRENT_TRANSACTIONS, Transactional, init, new_pid
+from tests.conformance.wire import READ_COMMITTED, Connection, batch, eventually
+
+FENCED, INVALID_EPOCH, INVALID_PID_MAPPING, OUT_OF_ORDER = 90, 47, 49, 45
+LAST_EPOCH = 32766
+
+
+@pytest.fixture
+def connection(quick_node: Node) -> Iterator[Connection]:
+    with Connection(quick_node.bootstrap_servers) as opened:
+        yield opened
+
+
+def producers_of(connection: Connection, topic: str) -> set[int]:
+    answer = connection.ask(DescribeProducersRequest(topics=[TopicRequest(name=topic, partition_indexes=[0])]), 0)
+    return {state.producer_id for state in answer.topics[0].partitions[0].active_producers}
+
+
+def test_check_25_an_idle_producer_is_forgotten_after_its_time(connection: Connection, topic: str) -> None:
+    pid = new_pid(connection)
+    assert connection.produce(topic, batch(b"a", pid=pid, epoch=0, sequence=0)).error == 0
+    assert connection.produce(topic, batch(b"a", pid=pid, epoch=0, sequence=9)).error == OUT_OF_ORDER
+    eventually(lambda: pid not in producers_of(connection, topic))
+    assert connection.produce(topic, batch(b"a", pid=pid, epoch=0, sequence=9)).error == 0
+
+
+def test_check_25_an_open_transaction_keeps_its_producer(connection: Connection, topic: str, unique_name: str) -> None:
+    producer = Transactional(connection, unique_name + "-id").init()
+    producer.send(topic, b"a")
+    pid = new_pid(connection)
+    connection.produce(topic, batch(b"b", pid=pid, epoch=0, sequence=0))
+    eventually(lambda: pid not in producers_of(connection, topic))
+    assert producers_of(connection, topic) == {producer.pid}
+    assert producer.send_once(topic, b"b").error == 0
+    producer.commit()
+    eventually(lambda: producers_of(connection, topic) == set())
+
+
+@pytest.mark.parametrize("version_2", [False, True])
+def test_check_46_a_transaction_past_its_time_is_aborted_and_its_producer_fenced(
+    connection: Connection, topic: str, unique_name: str, version_2: bool
+) -> None:
+    producer = Transactional(connection, unique_name + "-id", version_2=version_2, timeout_ms=400).init()
+    producer.send(topic, b"never")
+    state = eventually(lambda: producer.describe() if producer.describe().transaction_state != "Ongoing" else None)
+    assert producer.completed() == "CompleteAbort"
+    assert state.transaction_state in ("PrepareAbort", "CompleteAbort")
+    assert producer.describe().producer_epoch == producer.epoch + 1
+    assert connection.read_committed(topic) == []
+    assert producer.send_once(topic, b"late").error == INVALID_EPOCH
+    if version_2:
+        # KIP-890: what the time-out did is the answer to an abort of the old epoch, and no answer to a commit.
+        assert producer.end_once(commit=True).error_code == 48
+        aborted = producer.end_once(commit=False)
+        assert (aborted.error_code, aborted.producer_epoch) == (0, producer.epoch + 1)
+    else:
+        assert producer.end_once(commit=True).error_code == FENCED
+        assert set(producer.add_once((topic, 0)).values()) == {FENCED}
+    eager = init(connection, producer.id, pid=producer.pid, epoch=producer.epoch)
+    assert eager.error_code in (0, FENCED)
+
+
+def test_check_46_a_fenced_producer_may_begin_anew(connection: Connection, topic: str, unique_name: str) -> None:
+    producer = Transactional(connection, unique_name + "-id", timeout_ms=300).init()
+    producer.send(topic, b"never")
+    eventually(lambda: producer.describe().transaction_state == "CompleteAbort")
+    first = producer.epoch
+    producer.init()
+    assert producer.epoch == first + 2
+    producer.send(topic, b"kept")
+    producer.commit()
+    assert connection.read_committed(topic) == [b"kept"]
+
+
+def test_a_transaction_within_its_time_is_left_alone(connection: Connection, topic: str, unique_name: str) -> None:
+    brief = Transactional(connection, unique_name + "-brief", timeout_ms=200).init()
+    patient = Transactional(connection, unique_name + "-patient", timeout_ms=60_000).init()
+    patient.send(topic, b"kept")
+    brief.send(topic, b"never")
+    eventually(lambda: brief.describe().transaction_state == "CompleteAbort")
+    assert patient.describe().transaction_state == "Ongoing"
+    assert connection.list_offset(topic, isolation=READ_COMMITTED).offset == 0
+    patient.commit()
+    assert connection.read_committed(topic) == [b"kept"]
+
+
+def test_check_49_an_idle_transactional_id_is_forgotten(connection: Connection, topic: str, unique_name: str) -> None:
+    producer = Transactional(connection, unique_name + "-id").init()
+    producer.send(topic, b"a")
+    producer.commit()
+    eventually(lambda: producer.describe().error_code == 105)
+    assert producer.end_once(commit=True).error_code == INVALID_PID_MAPPING
+    assert set(producer.add_once((topic, 0)).values()) == {INVALID_PID_MAPPING}
+    assert producer.send_once(topic, b"b").error == INVALID_PID_MAPPING
+    old = producer.pid
+    producer.init()
+    assert producer.epoch == 0
+    assert producer.pid != old
+
+
+def test_check_49_an_open_transaction_is_not_forgotten(connection: Connection, topic: str, unique_name: str) -> None:
+    idle = Transactional(connection, unique_name + "-idle").init()
+    producer = Transactional(connection, unique_name + "-id").init()
+    producer.send(topic, b"a")
+    eventually(lambda: idle.describe().error_code == 105)
+    assert producer.describe().transaction_state == "Ongoing"
+    producer.commit()
+
+
+@pytest.fixture
+def exhausted(connection: Connection, unique_name: str) -> Transactional:
+    """A producer with the last epoch that a client may have."""
+    producer = Transactional(connection, unique_name + "-id").init()
+    body = InitProducerIdRequest(transactional_id=producer.id, transaction_timeout_ms=60_000).encode(1)
+    while producer.epoch < LAST_EPOCH:
+        numbers = [connection.send(22, 1, body) for _ in range(min(1000, LAST_EPOCH - producer.epoch))]
+        for number in numbers:
+            _, error, _, given = struct.unpack(">ihqh", connection.receive(number, flexible=False))
+            assert error in (0, CONCURRENT_TRANSACTIONS)
+            producer.epoch = max(producer.epoch, given)
+    return producer
+
+
+def test_check_35_an_exhausted_epoch_gives_a_new_pid(
+    connection: Connection, exhausted: Transactional, topic: str
+) -> None:
+    old = exhausted
+    old.send(topic, b"at the end")
+    old.commit()
+    fresh = init(connection, old.id, pid=old.pid, epoch=LAST_EPOCH)
+    assert (fresh.error_code, fresh.producer_epoch) == (0, 0)
+    assert fresh.producer_id != old.pid
+    assert old.end_once(commit=False).error_code == INVALID_PID_MAPPING
+
+    # The same with transaction version 2: the end of the transaction itself gives the new identity.
+    new = Transactional(connection, old.id, version_2=True)
+    new.pid, new.epoch = fresh.producer_id, 0
+    new.send(topic, b"v2")
+    answer = new.end_once(commit=True)
+    assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (0, new.pid, 1)
+    new.completed()
+    assert connection.read_committed(topic) == [b"at the end", b"v2"]
+
+
+def test_check_35_the_last_end_with_version_2_gives_a_new_pid(
+    connection: Connection, exhausted: Transactional, topic: str
+) -> None:
+    producer = Transactional(connection, exhausted.id, version_2=True)
+    producer.pid, producer.epoch = exhausted.pid, exhausted.epoch
+    producer.send(topic, b"last")
+    answer = producer.end_once(commit=True)
+    assert (answer.error_code, answer.producer_epoch) == (0, 0)
+    assert answer.producer_id != producer.pid
+    producer.completed()
+    marker = connection.fetch(topic, 1).batches[0]
+    assert (marker.marker()[0], marker.pid, marker.epoch) == ("commit", producer.pid, 32767)
+    again = producer.end_once(commit=True)
+    assert (again.error_code, again.producer_id, again.producer_epoch) == (0, answer.producer_id, 0)
+    assert producer.end_once(commit=False).error_code == 48
+    old = producer.pid
+    producer.pid, producer.epoch = answer.producer_id, 0
+    producer.sequences.clear()
+    producer.send(topic, b"next")
+    producer.commit()
+    assert connection.read_committed(topic) == [b"last", b"next"]
+    producer.pid = old
+    assert producer.send_once(topic, b"zombie", epoch=LAST_EPOCH).error in (INVALID_EPOCH, INVALID_PID_MAPPING)

@@ -44,7 +44,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JoinNew:
-    """JoinGroup without a member id. ``needs_id``: version 4 and later of a dynamic member (KIP-394)."""
+    """JoinGroup without a member id. From version 4 on a dynamic member needs an id first (KIP-394)."""
 
     instance_id: str | None
     protocol_type: str
@@ -77,7 +77,7 @@ class Sync:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """Heartbeat."""
+    """A member is alive."""
 
     member_id: str
     instance_id: str | None

@@ -78,5 +78,5 @@ MEMBER_STATES: Mapping[MemberState, str] = {
     MemberState.STABLE: "the member has what the target of its epoch gives it",
     MemberState.UNREVOKED_PARTITIONS: "the member was told to give partitions up and has not confirmed it",
     MemberState.UNRELEASED_PARTITIONS: "the member waits for partitions that other members still own",
-    MemberState.UNKNOWN: "a state written by a newer version; the member is treated as one that joins again",
+    MemberState.UNKNOWN: "a state that a newer version wrote",
 }

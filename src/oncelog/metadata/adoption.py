@@ -1,8 +1,8 @@
 """A data folder that Apache Kafka wrote: its topics, their settings, and the producer ids it gave out.
 
-Called once, when a store is new. Topics are the partition folders with their ``partition.metadata``; their overrides
-and the next producer id come from Kafka's own metadata log (``__cluster_metadata-0``, KIP-631) where there is one, so
-that a compacted topic stays compacted and no producer id is given twice. Nothing here writes.
+Called once, when a store is new. All of it comes from Kafka's own metadata log (``__cluster_metadata-0``, KIP-631), so
+that a compacted topic stays compacted and no producer id is given twice; only for a folder without that log, topics are
+the partition folders with their ``partition.metadata``. Nothing here writes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from struct import Struct
+from struct import error as StructError
 
 from oncelog.log.checkpoints import decode_leader_epochs, read_partition_metadata
 from oncelog.metadata.errors import MetadataError
@@ -25,17 +26,20 @@ LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 _PARTITION_FOLDER = re.compile(r"([a-zA-Z0-9._-]{1,249})-(\d{1,9})")
 _SNAPSHOT = re.compile(r"(\d{20})-\d{10}\.checkpoint")
 _SEGMENT = re.compile(r"\d{20}\.log")
+_INT32 = Struct(">i")
 _PRODUCER_IDS = Struct(">iqq")
 
 _TOPIC_RECORD = 2
+_PARTITION_RECORD = 3
 _CONFIG_RECORD = 4
+_REMOVE_TOPIC_RECORD = 9
 _PRODUCER_IDS_RECORD = 15
 _TOPIC_RESOURCE = 2
 
 
 @dataclass(frozen=True, slots=True)
 class AdoptedTopic:
-    """A topic found as partition folders."""
+    """A topic found in the data folder."""
 
     name: str
     topic_id: bytes
@@ -48,24 +52,60 @@ class AdoptedTopic:
 class ClusterMetadata:
     """What Kafka's metadata log says of interest here."""
 
+    topic_ids: dict[str, bytes] = field(default_factory=dict)
+    partitions: dict[bytes, dict[int, tuple[int, ...]]] = field(default_factory=dict)
+    """By topic id, each partition's replicas."""
     overrides: dict[str, dict[str, str]] = field(default_factory=dict)
     next_producer_id: int = 0
 
+    def remove(self, topic_id: bytes) -> None:
+        self.partitions.pop(topic_id, None)
+        for name in [name for name, known in self.topic_ids.items() if known == topic_id]:
+            del self.topic_ids[name]
+            self.overrides.pop(name, None)
 
-def topics_in(disk: Disk, metadata: ClusterMetadata) -> list[AdoptedTopic]:
-    """Topics of the partition folders of a data folder, sorted by name.
 
-    :raises MetadataError: a topic lacks a partition's folder, or its folders name several topic ids.
+def topics_in(disk: Disk, node_id: int, metadata: ClusterMetadata | None) -> list[AdoptedTopic]:
+    """Topics of a data folder, sorted by name.
+
+    They are those that Kafka's metadata log knows; a folder of another topic id was left by a deletion. A partition may
+    lack its folder: Kafka had not made it yet. Without the log, topics are what the partition folders show.
+
+    :raises MetadataError: partitions are on other nodes, are missing, or name several topic ids.
     """
+    folders = _partition_folders(disk)
+    if metadata is None:
+        return [_topic_of_folders(disk, name, folders[name]) for name in sorted(folders)]
+    found = []
+    for name, topic_id in sorted(metadata.topic_ids.items()):
+        replicas = metadata.partitions.get(topic_id, {})
+        elsewhere = [index for index, nodes in replicas.items() if nodes != (node_id,)]
+        if elsewhere or set(replicas) != set(range(len(replicas))) or not replicas:
+            raise MetadataError(
+                f"the topic {name} has replicas on other nodes than {node_id}: only the data folder of a cluster of "
+                f"one node can be taken over"
+            )
+        epochs = [
+            _last_epoch(disk, folder)
+            for folder in folders.get(name, {}).values()
+            if read_partition_metadata(disk, folder) == topic_id
+        ]
+        overrides = metadata.overrides.get(name, {})
+        found.append(AdoptedTopic(name, topic_id, len(replicas), max(epochs, default=-1) + 1, dict(overrides)))
+    return found
+
+
+def _partition_folders(disk: Disk) -> dict[str, dict[int, str]]:
+    """By topic name and partition."""
     folders: dict[str, dict[int, str]] = {}
     for folder in disk.list(""):
         match = _PARTITION_FOLDER.fullmatch(folder)
         if match and folder != CLUSTER_METADATA_FOLDER and disk.exists(f"{folder}/partition.metadata"):
             folders.setdefault(match[1], {})[int(match[2])] = folder
-    return [_topic(disk, name, folders[name], metadata.overrides.get(name, {})) for name in sorted(folders)]
+    return folders
 
 
-def _topic(disk: Disk, name: str, folders: Mapping[int, str], overrides: Mapping[str, str]) -> AdoptedTopic:
+def _topic_of_folders(disk: Disk, name: str, folders: Mapping[int, str]) -> AdoptedTopic:
     missing = sorted(set(range(max(folders) + 1)) - set(folders))
     if missing:
         raise MetadataError(
@@ -77,7 +117,7 @@ def _topic(disk: Disk, name: str, folders: Mapping[int, str], overrides: Mapping
         raise MetadataError(f"the folders of topic {name} name {len(ids)} different topic ids; remove the wrong ones")
     (topic_id,) = ids
     epochs = [_last_epoch(disk, folder) for folder in folders.values()]
-    return AdoptedTopic(name, topic_id or b"", len(folders), max(epochs) + 1, dict(overrides))
+    return AdoptedTopic(name, topic_id or b"", len(folders), max(epochs) + 1)
 
 
 def _last_epoch(disk: Disk, folder: str) -> int:
@@ -87,13 +127,15 @@ def _last_epoch(disk: Disk, folder: str) -> int:
     return max((entry.epoch for entry in decode_leader_epochs(disk.read(path), path)), default=-1)
 
 
-def read_cluster_metadata(disk: Disk) -> ClusterMetadata:
+def read_cluster_metadata(disk: Disk) -> ClusterMetadata | None:
     """Kafka's metadata log, its newest snapshot first; a torn end is left out, as Kafka leaves it out.
 
-    :raises MetadataError: the log cannot be read.
+    None where the folder has none. :raises MetadataError: the log cannot be read.
     """
-    found = ClusterMetadata()
     files = disk.list(CLUSTER_METADATA_FOLDER)
+    if not files:
+        return None
+    found = ClusterMetadata()
     snapshots = [name for name in files if _SNAPSHOT.fullmatch(name)]
     start = 0
     if snapshots:
@@ -117,7 +159,7 @@ def _replay(disk: Disk, name: str, start: int, found: ClusterMetadata) -> None:
             for record in decode_records(data, position, check_crc=False):
                 if record.value is not None and (name.endswith(".checkpoint") or record.offset >= start):
                     _apply(record.value, found)
-    except (CorruptBatch, IndexError, UnicodeDecodeError, ValueError) as error:
+    except (CorruptBatch, IndexError, StructError, ValueError) as error:
         raise MetadataError(f"cannot read Apache Kafka's metadata in {path}: {error}") from error
 
 
@@ -127,8 +169,17 @@ def _apply(value: bytes, found: ClusterMetadata) -> None:
     kind, position = read_uvarint(value, position)
     _, position = read_uvarint(value, position)
     if kind == _TOPIC_RECORD:
-        name, _ = _string(value, position)
+        name, position = _string(value, position)
+        found.topic_ids[name or ""] = value[position : position + 16]
         found.overrides[name or ""] = {}
+    elif kind == _PARTITION_RECORD:
+        (index,) = _INT32.unpack_from(value, position)
+        topic_id = value[position + 4 : position + 20]
+        count, position = read_uvarint(value, position + 20)
+        replicas = tuple(_INT32.unpack_from(value, position + 4 * each)[0] for each in range(count - 1))
+        found.partitions.setdefault(topic_id, {})[index] = replicas
+    elif kind == _REMOVE_TOPIC_RECORD:
+        found.remove(value[position : position + 16])
     elif kind == _CONFIG_RECORD and value[position] == _TOPIC_RESOURCE:
         topic, position = _string(value, position + 1)
         name, position = _string(value, position)

@@ -42,7 +42,8 @@ def open_metadata(
     try:
         if not store.adopted:
             known = read_cluster_metadata(disk)
-            store.adopt(topics_in(disk, known), known.next_producer_id, now_ms)
+            topics = topics_in(disk, config.node_id, known)
+            store.adopt(topics, known.next_producer_id if known is not None else 0, now_ms)
         return store, effective_config(store, config)
     except BaseException:
         store.close()

@@ -6,7 +6,7 @@ import pytest
 
 from oncelog.config import BrokerConfig, parse
 from oncelog.log.checkpoints import MetaProperties, encode_uuid, write_meta_properties, write_partition_metadata
-from oncelog.metadata.adoption import ClusterMetadata, read_cluster_metadata, topics_in
+from oncelog.metadata.adoption import AdoptedTopic, ClusterMetadata, read_cluster_metadata, topics_in
 from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.opening import open_metadata
 from oncelog.records.batch import encode_batch
@@ -33,6 +33,11 @@ def _record(kind: int, body: bytes) -> bytes:
 
 def topic_record(name: str, topic_id: bytes = TOPIC_ID) -> bytes:
     return _record(2, _compact(name) + topic_id)
+
+
+def partition_record(index: int, topic_id: bytes = TOPIC_ID, replicas: tuple[int, ...] = (1,)) -> bytes:
+    nodes = bytes([len(replicas) + 1]) + b"".join(node.to_bytes(4, "big") for node in replicas)
+    return _record(3, index.to_bytes(4, "big") + topic_id + nodes + b"the rest")
 
 
 def config_record(kind: int, resource: str, name: str, value: str | None) -> bytes:
@@ -72,26 +77,45 @@ def test_topics_are_the_partition_folders(disk: MemoryDisk) -> None:
     partition(disk, "__cluster_metadata-0", OTHER_ID)
     partition(disk, "gone-0.1234-delete", OTHER_ID)
     disk.make_folder("no-partition-metadata-0")
-    found = topics_in(disk, ClusterMetadata({"my-topic": {"cleanup.policy": "compact"}}))
+    found = topics_in(disk, 1, None)
     assert [(topic.name, topic.topic_id, topic.partitions, topic.first_leader_epoch) for topic in found] == [
         ("a.b_c", OTHER_ID, 1, 0),
         ("my-topic", TOPIC_ID, 2, 8),
     ]
-    assert found[1].overrides == {"cleanup.policy": "compact"}
+
+
+def test_topics_are_those_of_the_metadata_log_where_there_is_one(disk: MemoryDisk) -> None:
+    partition(disk, "kept-0", epochs="0\n1\n3 0\n")
+    partition(disk, "left-by-a-deletion-0", OTHER_ID)
+    log = batch(
+        0,
+        *(topic_record("kept"), partition_record(0), partition_record(1), config_record(2, "kept", "segment.ms", "5")),
+        *(topic_record("gone", OTHER_ID), partition_record(0, OTHER_ID), _record(9, OTHER_ID)),
+    )
+    write(disk, "__cluster_metadata-0/00000000000000000000.log", log)
+    (topic,) = topics_in(disk, 1, read_cluster_metadata(disk))
+    assert topic == AdoptedTopic("kept", TOPIC_ID, 2, 4, {"segment.ms": "5"})
+
+
+@pytest.mark.parametrize("replicas", [(2,), (1, 2)])
+def test_a_folder_of_one_node_of_several_is_refused(disk: MemoryDisk, replicas: tuple[int, ...]) -> None:
+    metadata = ClusterMetadata({"t": TOPIC_ID}, {TOPIC_ID: {0: (1,), 1: replicas}})
+    with pytest.raises(MetadataError, match="t has replicas on other nodes than 1"):
+        topics_in(disk, 1, metadata)
 
 
 def test_a_folder_that_lacks_partitions_is_refused(disk: MemoryDisk) -> None:
     partition(disk, "t-0")
     partition(disk, "t-2")
     with pytest.raises(MetadataError, match="t has a folder for partition 2 and none for 1"):
-        topics_in(disk, ClusterMetadata())
+        topics_in(disk, 1, None)
 
 
 def test_partitions_of_two_topics_of_one_name_are_refused(disk: MemoryDisk) -> None:
     partition(disk, "t-0")
     partition(disk, "t-1", OTHER_ID)
     with pytest.raises(MetadataError, match="t name 2 different topic ids"):
-        topics_in(disk, ClusterMetadata())
+        topics_in(disk, 1, None)
 
 
 def test_overrides_and_producer_ids_come_from_the_metadata_log(disk: MemoryDisk) -> None:
@@ -102,6 +126,7 @@ def test_overrides_and_producer_ids_come_from_the_metadata_log(disk: MemoryDisk)
     )
     write(disk, "__cluster_metadata-0/00000000000000000000.log", log)
     found = read_cluster_metadata(disk)
+    assert found is not None
     assert found.overrides == {"t": {"cleanup.policy": "compact"}}
     assert found.next_producer_id == 2000
 
@@ -109,7 +134,8 @@ def test_overrides_and_producer_ids_come_from_the_metadata_log(disk: MemoryDisk)
 def test_a_topic_that_was_made_again_has_none_of_its_old_overrides(disk: MemoryDisk) -> None:
     log = batch(0, topic_record("t"), config_record(2, "t", "retention.ms", "5"), topic_record("t", OTHER_ID))
     write(disk, "__cluster_metadata-0/00000000000000000000.log", log)
-    assert read_cluster_metadata(disk).overrides == {"t": {}}
+    found = read_cluster_metadata(disk)
+    assert found is not None and found.overrides == {"t": {}}
 
 
 def test_the_log_goes_on_where_the_newest_snapshot_ends(disk: MemoryDisk) -> None:
@@ -123,19 +149,26 @@ def test_the_log_goes_on_where_the_newest_snapshot_ends(disk: MemoryDisk) -> Non
         batch(0, topic_record("t"), config_record(2, "t", "retention.ms", "7"), producer_ids_record(3000)),
     )
     found = read_cluster_metadata(disk)
+    assert found is not None
     assert found.overrides == {"t": {"retention.ms": "7", "segment.ms": "8"}}
     assert found.next_producer_id == 3000
+
+
+def next_producer_id(disk: MemoryDisk) -> int:
+    found = read_cluster_metadata(disk)
+    assert found is not None
+    return found.next_producer_id
 
 
 def test_a_torn_end_of_the_metadata_log_is_left_out(disk: MemoryDisk) -> None:
     good, torn = batch(0, producer_ids_record(1000)), batch(1, producer_ids_record(2000))
     for cut in (len(torn) - 1, 20, 0):
         write(disk, "__cluster_metadata-0/00000000000000000000.log", good + torn[:cut])
-        assert read_cluster_metadata(disk).next_producer_id == 1000
+        assert next_producer_id(disk) == 1000
     damaged = bytearray(torn)
     damaged[-1] ^= 1
     write(disk, "__cluster_metadata-0/00000000000000000000.log", good + bytes(damaged))
-    assert read_cluster_metadata(disk).next_producer_id == 1000
+    assert next_producer_id(disk) == 1000
 
 
 def test_a_metadata_log_that_cannot_be_read_is_refused(disk: MemoryDisk) -> None:
@@ -147,7 +180,11 @@ def test_a_metadata_log_that_cannot_be_read_is_refused(disk: MemoryDisk) -> None
 def test_opening_takes_the_folder_over_once(disk: MemoryDisk, tmp_path: object) -> None:
     write_meta_properties(disk, MetaProperties(CLUSTER_ID, 4, ""))
     partition(disk, "t-0", epochs="0\n1\n3 0\n")
-    write(disk, "__cluster_metadata-0/00000000000000000000.log", batch(0, producer_ids_record(5000)))
+    write(
+        disk,
+        "__cluster_metadata-0/00000000000000000000.log",
+        batch(0, topic_record("t"), partition_record(0, replicas=(4,)), producer_ids_record(5000)),
+    )
     path, config = f"{tmp_path}/metadata.sqlite", parse(BrokerConfig, {"node.id": "4"})
     store, _ = open_metadata(path, disk, config, FixedRandom(), 9)
     assert (store.cluster_id, store.leader_epoch("t", 0), store.allocate_producer_id()) == (CLUSTER_ID, 4, 5000)

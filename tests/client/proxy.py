@@ -83,6 +83,8 @@ class KafkaProxy:
         ]
         try:
             await asyncio.wait(pipes, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            pass  # the proxy is closing; the streams' own callback would log this
         finally:
             for pipe in pipes:
                 pipe.cancel()

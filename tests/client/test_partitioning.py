@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import confluent_kafka
 import pytest
@@ -62,7 +63,7 @@ async def test_a3_sticky_fills_a_batch_before_it_moves_on(broker: RunningBroker,
         futures = [await producer.send(unique_name, b"x" * 100) for _ in range(1600)]
         await producer.flush()
         chosen = [future.result().partition for future in futures]
-    moves = sum(1 for one, next_ in zip(chosen, chosen[1:], strict=False) if one != next_)
+    moves = sum(1 for one, next_ in pairwise(chosen) if one != next_)
     assert moves <= 1600 // 14
     counts = Counter(chosen)
     assert set(counts) == {0, 1, 2, 3}

@@ -8,6 +8,7 @@ for a topic that is not known yet.
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import ssl
 import time
@@ -43,6 +44,8 @@ from oncelog.client.core.structs import (
 from oncelog.client.core.transaction_manager import Result, TransactionManager
 from oncelog.client.core.transaction_states import State
 from oncelog.records.batch import BatchBuilder
+
+log = logging.getLogger(__name__)
 
 Serializer = Callable[[Any], bytes | None]
 Partitioner = Callable[[bytes | None, list[int], list[int]], int]
@@ -185,11 +188,17 @@ class Producer:
             return
         try:
             if self.transaction_open:
-                await self.abort_transaction()
+                await self._abort_on_stop()
             else:
                 await self.flush()
         finally:
             await self._close()
+
+    async def _abort_on_stop(self) -> None:
+        try:
+            await self.abort_transaction()
+        except FatalProducerError as error:
+            log.info("the open transaction was ended by others: %s", error)
 
     async def _close(self) -> None:
         self._closed = True

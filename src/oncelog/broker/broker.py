@@ -23,7 +23,7 @@ from oncelog.coordinator.group.coordinator import GroupCoordinator
 from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
 from oncelog.coordinator.transaction.host import TxnMarker
 from oncelog.deferred import Deferred
-from oncelog.errors import Error, KafkaError
+from oncelog.errors import Error, KafkaError, StorageError
 from oncelog.metadata.store import MetadataStore, TopicInfo
 from oncelog.ports import Background, Disk, Random
 from oncelog.protocol.api_keys import ApiKey
@@ -86,6 +86,7 @@ class Broker:
         self.logs.start(self.metadata)
         for info in self.metadata.topics():
             self._open_partitions(info, range(info.partitions), now_ms)
+        self.metadata.reserve_producer_ids(self.logs.highest_producer_id() + 1)
         self.logs.started(now_ms)
         self._coordinators.start(now_ms)
         if not self._syncs_before_commit:
@@ -193,7 +194,11 @@ class Broker:
     def create_topic(self, name: str, partitions: int, overrides: Mapping[str, str], now_ms: int) -> TopicInfo:
         """Make a topic and lead its partitions; KafkaError where the metadata refuses it."""
         info = self.metadata.create_topic(name, partitions, overrides, now_ms)
-        self._open_partitions(info, range(partitions), now_ms)
+        try:
+            self._open_partitions(info, range(partitions), now_ms)
+        except StorageError:
+            self.delete_topic(name, now_ms)
+            raise
         self._coordinators.metadata_changed(now_ms)
         return info
 
@@ -218,6 +223,11 @@ class Broker:
                 self.logs.delete(partition.log, now_ms)
                 self.fetches.wake(topic_partition)
         self._coordinators.topic_deleted(name, now_ms)
+
+    def reconfigure(self, config: BrokerConfig) -> None:
+        """Take settings that were changed while the broker runs (AlterConfigs of the broker)."""
+        self.config = config
+        self.logs.reconfigure(config)
 
     def topic_config_changed(self, name: str) -> None:
         """The effective settings of a topic are new: its logs follow at once."""

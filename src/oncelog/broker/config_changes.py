@@ -146,7 +146,7 @@ def _take_effect(broker: Broker, kind: ResourceType, name: str, values: Mapping[
     store.set_dynamic_config(kind, name, values)
     if kind is ResourceType.BROKER:
         defaults = store.topic_defaults
-        broker.config = effective_config(store, broker.config)
+        broker.reconfigure(effective_config(store, broker.config))
         if store.topic_defaults != defaults:
             for info in store.topics():
                 broker.topic_config_changed(info.name)

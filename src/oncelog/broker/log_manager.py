@@ -15,6 +15,7 @@ from oncelog.broker.cleaner import Cleaner
 from oncelog.config import BrokerConfig, TopicConfig
 from oncelog.errors import ConfigError, CorruptLogError, StorageError
 from oncelog.log import checkpoints
+from oncelog.log.file_names import is_deleted_folder, parse_partition_folder, stray_folder
 from oncelog.log.partition_log import FlushTicket, PartitionLog
 from oncelog.metadata.store import MetadataStore
 from oncelog.ports import Background, Disk, Random
@@ -29,6 +30,8 @@ logger = logging.getLogger(__name__)
 FLUSH_CHECKPOINT_INTERVAL_MS = 60_000
 """``log.flush.offset.checkpoint.interval.ms`` and its siblings in Kafka."""
 FIRST_RETENTION_DELAY_MS = 30_000
+CLUSTER_METADATA_TOPIC = "__cluster_metadata"
+"""KRaft's own log in a folder that Apache Kafka wrote: left as it is."""
 
 
 class FlushJob(NamedTuple):
@@ -82,6 +85,7 @@ class LogManager:
     def started(self, now_ms: int) -> None:
         """Every log is open: begin the periodic work."""
         config = self._config
+        self._tidy(now_ms)
         self._repeat(now_ms, FIRST_RETENTION_DELAY_MS, config.log_retention_check_interval_ms, self._apply_retention)
         self._repeat(now_ms, FLUSH_CHECKPOINT_INTERVAL_MS, FLUSH_CHECKPOINT_INTERVAL_MS, self._write_checkpoints)
         interval_ms = config.producer_id_expiration_check_interval_ms
@@ -89,6 +93,14 @@ class LogManager:
         if config.log_cleaner_enable:
             self._cleaner.load()
             self._repeat(now_ms, config.log_cleaner_backoff_ms, config.log_cleaner_backoff_ms, self._cleaner.clean)
+
+    def reconfigure(self, config: BrokerConfig) -> None:
+        """Settings of the broker changed while it runs; topics' own settings come through ``update_config``."""
+        self._config = config
+
+    def highest_producer_id(self) -> int:
+        """The highest producer id that any log remembers, -1 for none."""
+        return max((entry.producer_id for log in self._logs.values() for entry in log.active_producers()), default=-1)
 
     def stop(self, now_ms: int) -> None:
         """Sync and close every log; the clean-shutdown marker is left only if no disk failed."""
@@ -106,6 +118,7 @@ class LogManager:
     def open(self, topic_partition: TopicPartition, topic_id: bytes, config: TopicConfig, now_ms: int) -> PartitionLog:
         """The log of a partition, recovered where the last run did not end cleanly; made where it is new."""
         folder = str(topic_partition)
+        self._set_another_topic_aside(topic_partition, topic_id)
         is_new = not self.disk.exists(folder)
         log = PartitionLog.open(
             self.disk,
@@ -119,10 +132,34 @@ class LogManager:
             producer_id_expiration_ms=self._config.producer_id_expiration_ms,
             verify_transactions=self._config.transaction_partition_verification_enable,
         )
-        if is_new:
+        if is_new or not self.disk.exists(f"{folder}/{checkpoints.PARTITION_METADATA}"):
             checkpoints.write_partition_metadata(self.disk, folder, topic_id, sync=False)
         self._logs[topic_partition] = log
         return log
+
+    def _set_another_topic_aside(self, topic_partition: TopicPartition, topic_id: bytes) -> None:
+        """A folder left by a deleted topic of the same name must not become the new topic's."""
+        folder = str(topic_partition)
+        if self.disk.exists(folder):
+            known = checkpoints.read_partition_metadata(self.disk, folder)
+            if known is not None and known != topic_id:
+                self._set_aside(topic_partition)
+
+    def _set_aside(self, topic_partition: TopicPartition) -> None:
+        folder = stray_folder(topic_partition, self._random.token(16).hex())
+        logger.warning("the folder %s belongs to no topic of this broker; it is now %s", topic_partition, folder)
+        self.disk.rename(str(topic_partition), folder)
+
+    def _tidy(self, now_ms: int) -> None:
+        """Set folders of no topic aside, and go on removing what was being removed when the last run ended."""
+        for name in self.disk.list(""):
+            found = parse_partition_folder(name)
+            if is_deleted_folder(name):
+                self._remove_later(name, now_ms)
+            elif found is None or found in self._logs or found.topic == CLUSTER_METADATA_TOPIC:
+                continue
+            elif self.disk.exists(f"{name}/{checkpoints.PARTITION_METADATA}"):
+                self._set_aside(found)
 
     def delete(self, log: PartitionLog, now_ms: int) -> None:
         """Take a partition's folder out of the way at once and remove it after ``file.delete.delay.ms``."""
@@ -130,7 +167,10 @@ class LogManager:
         self._recovery_points.pop(log.topic_partition, None)
         self._log_starts.pop(log.topic_partition, None)
         folder = log.delete(self._random.token(16).hex())
-        self._timers.schedule(now_ms + log.config.file_delete_delay_ms, lambda _: self._remove(folder))
+        self._remove_later(folder, now_ms + log.config.file_delete_delay_ms)
+
+    def _remove_later(self, folder: str, at_ms: int) -> None:
+        self._timers.schedule(at_ms, lambda _: self._remove(folder))
 
     def _remove(self, folder: str) -> None:
         def done(error: Exception | None) -> None:

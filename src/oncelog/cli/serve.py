@@ -10,19 +10,28 @@ from pathlib import Path
 import click
 
 from oncelog.errors import ConfigError
-from oncelog.server.opening import Address
+from oncelog.server.opening import Address, place_of
 from oncelog.server.serve import serve
 
 
 @click.command("serve")
-@click.option("--listen", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="Port 0: a free one.")
-@click.option("--data", type=click.Path(path_type=Path), help="Folder that keeps everything; without it, memory does.")
+@click.option(
+    "--listen", metavar="HOST:PORT", help="Default: the property listeners, else 127.0.0.1:9092. Port 0: a free one."
+)
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="Folder that keeps everything; default: log.dirs, else memory."
+)
 @click.option("--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A properties file.")
 @click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE", help="A property of Apache Kafka's broker.")
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as JSON.")
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
 def command(
-    listen: str, data: Path | None, config: Path | None, assignments: tuple[str, ...], as_json: bool, log_level: str
+    listen: str | None,
+    data: Path | None,
+    config: Path | None,
+    assignments: tuple[str, ...],
+    as_json: bool,
+    log_level: str,
 ) -> None:
     """Run the broker until SIGTERM or Ctrl-C.
 
@@ -45,7 +54,8 @@ def command(
         click.echo(line)
         sys.stdout.flush()
 
-    serve(Address.parse(listen), data, settings, announce)
+    address, data = place_of(listen, data, settings)
+    serve(address, data, settings, announce)
 
 
 def _settings(config: Path | None, assignments: tuple[str, ...]) -> dict[str, str]:

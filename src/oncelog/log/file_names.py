@@ -22,6 +22,7 @@ CLEANED_SUFFIX = ".cleaned"
 SWAP_SUFFIX = ".swap"
 
 DELETED_FOLDER_SUFFIX = "-delete"
+STRAY_FOLDER_SUFFIX = "-stray"
 _MAX_NAME_LENGTH = 255
 _OFFSET_NAME = re.compile(r"(\d{20})(\.[a-z]+)((?:\.deleted|\.cleaned|\.swap)?)")
 
@@ -45,6 +46,17 @@ def deleted_folder(topic_partition: TopicPartition, token: str) -> str:
     """What a partition's folder is called until it is removed; ``token`` tells it from earlier ones."""
     tail = f"-{topic_partition.partition}.{token}{DELETED_FOLDER_SUFFIX}"
     return topic_partition.topic[: _MAX_NAME_LENGTH - len(tail)] + tail
+
+
+def stray_folder(topic_partition: TopicPartition, token: str) -> str:
+    """What a folder is called that holds a partition of no topic of this broker (Kafka's ``-stray``)."""
+    tail = f"-{topic_partition.partition}.{token}{STRAY_FOLDER_SUFFIX}"
+    return topic_partition.topic[: _MAX_NAME_LENGTH - len(tail)] + tail
+
+
+def is_deleted_folder(name: str) -> bool:
+    """Whether a folder waits for its removal."""
+    return name.endswith(DELETED_FOLDER_SUFFIX)
 
 
 def parse_partition_folder(name: str) -> TopicPartition | None:

@@ -68,6 +68,29 @@ def prepare_folder(path: Path) -> None:
         raise ConfigError(f"the data folder {path} can not be read and written by this user: change its permissions")
 
 
+DEFAULT_LISTENER = "127.0.0.1:9092"
+
+
+def place_of(listen: str | None, data: Path | None, settings: Mapping[str, str]) -> tuple[Address, Path | None]:
+    """Where to listen and to keep everything: what was named, else Kafka's properties ``listeners`` and ``log.dirs``.
+
+    :raises ConfigError: more than one listener or folder, or a listener that is not plain text.
+    """
+    if listen is None:
+        listeners = [text.strip() for text in settings.get("listeners", "").split(",") if text.strip()]
+        if len(listeners) > 1:
+            raise ConfigError(f"listeners names {len(listeners)} addresses; this broker listens on one")
+        listen = listeners[0] if listeners else DEFAULT_LISTENER
+    folders = [
+        text.strip() for text in settings.get("log.dirs", settings.get("log.dir", "")).split(",") if text.strip()
+    ]
+    if data is None and folders:
+        if len(folders) > 1:
+            raise ConfigError(f"log.dirs names {len(folders)} folders; this broker keeps its data in one")
+        data = Path(folders[0])
+    return Address.parse(listen), data
+
+
 async def open_server(listen: Address, data: Path | None, settings: Mapping[str, str]) -> tuple[Server, Address]:
     """A serving broker and where it listens.
 

@@ -1,0 +1,129 @@
+"""A data folder's logs: identity, leftovers of deleted topics, clean and unclean ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from oncelog.broker.log_manager import LogManager
+from oncelog.config import BrokerConfig, TopicConfig
+from oncelog.errors import ConfigError
+from oncelog.log import checkpoints
+from oncelog.metadata.store import MetadataStore
+from oncelog.records.batch import encode_batch
+from oncelog.records.record import Record
+from oncelog.server.memory_disk import MemoryDisk
+from oncelog.timers import Timers
+from oncelog.types import TopicPartition
+
+T0 = TopicPartition("t", 0)
+OLD_ID, NEW_ID = b"\1" * 16, b"\2" * 16
+
+
+class CountingRandom:
+    def __init__(self) -> None:
+        self.count = 0
+
+    def token(self, size: int) -> bytes:
+        self.count += 1
+        return self.count.to_bytes(size, "big")
+
+
+class Inline:
+    """Background work done at once."""
+
+    def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
+        work()
+        done(None)
+
+
+def manager(disk: MemoryDisk, cluster_id: str = "") -> tuple[LogManager, Timers, MetadataStore]:
+    random = CountingRandom()
+    timers = Timers()
+    store = MetadataStore(":memory:", node_id=1, random=random, cluster_id=cluster_id)
+    return LogManager(disk, BrokerConfig(), timers, Inline(), random), timers, store
+
+
+def append(logs: LogManager, topic_id: bytes) -> int:
+    """One record; the offset that it took."""
+    log = logs.open(T0, topic_id, TopicConfig(), 0)
+    batch = encode_batch([Record(offset=0, timestamp=0, key=None, value=b"v")])
+    return log.append_client(batch, leader_epoch=0, now_ms=0).base_offset
+
+
+def test_folder_of_a_deleted_topic_does_not_become_the_new_topics() -> None:
+    disk = MemoryDisk()
+    logs, _, _ = manager(disk)
+    assert append(logs, OLD_ID) == 0
+    again, _, _ = manager(disk)
+    assert append(again, NEW_ID) == 0
+    assert any(name.endswith("-stray") for name in disk.list(""))
+
+
+def test_folder_of_the_same_topic_goes_on() -> None:
+    disk = MemoryDisk()
+    logs, _, _ = manager(disk)
+    assert append(logs, OLD_ID) == 0
+    again, _, _ = manager(disk)
+    assert append(again, OLD_ID) == 1
+
+
+def test_folder_of_no_topic_is_set_aside_and_a_foreign_one_left_alone() -> None:
+    disk = MemoryDisk()
+    logs, _, _ = manager(disk)
+    append(logs, OLD_ID)
+    disk.make_folder("notes-1")
+    disk.make_folder("__cluster_metadata-0")
+    checkpoints.write_partition_metadata(disk, "__cluster_metadata-0", OLD_ID)
+    again, _, _ = manager(disk)
+    again.started(0)
+    names = disk.list("")
+    assert "t-0" not in names
+    assert "notes-1" in names
+    assert "__cluster_metadata-0" in names
+
+
+def test_removal_of_a_deleted_topic_goes_on_after_a_restart() -> None:
+    disk = MemoryDisk()
+    logs, _, _ = manager(disk)
+    append(logs, OLD_ID)
+    logs.delete(logs.open(T0, OLD_ID, TopicConfig(), 0), 0)
+    assert any(name.endswith("-delete") for name in disk.list(""))
+    again, timers, _ = manager(disk)
+    again.started(0)
+    timers.fire(0)
+    assert not any(name.endswith("-delete") for name in disk.list(""))
+
+
+def test_folder_of_another_cluster_is_refused() -> None:
+    disk = MemoryDisk()
+    logs, _, store = manager(disk)
+    logs.start(store)
+    other, _, another = manager(disk, cluster_id="A" * 22)
+    with pytest.raises(ConfigError, match="belongs to node 1 of cluster"):
+        other.start(another)
+
+
+def test_clean_end_leaves_the_marker_and_the_next_start_removes_it() -> None:
+    disk = MemoryDisk()
+    logs, _, store = manager(disk)
+    logs.start(store)
+    append(logs, OLD_ID)
+    logs.stop(0)
+    assert checkpoints.read_clean_shutdown(disk)
+    again, _, _ = manager(disk, cluster_id=store.cluster_id)
+    again.start(store)
+    assert not checkpoints.read_clean_shutdown(disk)
+
+
+def test_damaged_checkpoint_costs_a_full_check_not_the_start() -> None:
+    disk = MemoryDisk()
+    logs, _, store = manager(disk)
+    logs.start(store)
+    append(logs, OLD_ID)
+    logs.stop(0)
+    disk.write_atomic(checkpoints.RECOVERY_POINT_CHECKPOINT, b"nonsense")
+    again, _, _ = manager(disk, cluster_id=store.cluster_id)
+    again.start(store)
+    assert append(again, OLD_ID) == 1

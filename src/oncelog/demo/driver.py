@@ -1,0 +1,69 @@
+"""The Spark driver of the demo, a process to be killed: ``python -m oncelog.demo.driver``.
+
+It is ``oncelog pipeline run`` on the demo's pipelines, with the steps of each commit written down. Prints a JSON line
+for each batch. Started and killed by :mod:`oncelog.demo.run`; a new one goes on from the checkpoint.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from oncelog.demo import pipelines as definitions
+from oncelog.demo.observed_source import ObservedDataSource, observing
+from oncelog.spark.pipeline import Pipeline
+from oncelog.spark.pipeline_file import load_pipelines
+from oncelog.spark.pipeline_run import RunSettings, check, start, watch
+from oncelog.spark.progress import Progress
+from oncelog.spark.session import session
+
+SPARK = {
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m",
+}
+
+
+def with_prefix(pipeline: Pipeline, prefix: str) -> Pipeline:
+    """The pipeline on topics of other names."""
+    source = replace(pipeline.source, topic=f"{prefix}{pipeline.source.topic}")
+    return replace(pipeline, source=source, sink=replace(pipeline.sink, topic=f"{prefix}{pipeline.sink.topic}"))
+
+
+@click.command()
+@click.option("--bootstrap-server", required=True)
+@click.option("--folder", type=click.Path(path_type=Path), required=True)
+@click.option("--master", default=None)
+@click.option("--prefix", default="")
+def main(bootstrap_server: str, folder: Path, master: str | None, prefix: str) -> None:
+    """Run both pipelines until SIGTERM."""
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    chosen = [with_prefix(pipeline, prefix) for pipeline in load_pipelines(Path(definitions.__file__))]
+    settings = RunSettings(
+        bootstrap_server,
+        str(folder / "checkpoints"),
+        sink_format=ObservedDataSource.name(),
+        sink_options={pipeline.name: observing(folder / "commits", pipeline.name) for pipeline in chosen},
+    )
+    check(chosen, settings)
+    spark = session("oncelog demo", master=master, settings=SPARK)
+    spark.dataSource.register(ObservedDataSource)
+    queries = {pipeline.name: start(spark, pipeline, settings) for pipeline in chosen}
+
+    def show(progress: Progress) -> None:
+        sys.stdout.write(progress.as_json() + "\n")
+        sys.stdout.flush()
+
+    watch(queries, show, ended=stop.is_set)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""The product's data source with a witness: it writes down each step of each commit, and waits to be killed at one.
+
+Registered by :mod:`oncelog.demo.driver`, used by the worker that runs ``commit()``, read by :mod:`oncelog.demo.run`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from oncelog.spark.sink_protocol import Step
+from oncelog.spark.source import OncelogDataSource
+
+LONGEST_PAUSE_S = 120.0
+"""A commit that nobody kills goes on after this."""
+
+
+class CommitStep(NamedTuple):
+    """A step of a commit that was reached; ``at`` in seconds since 1970."""
+
+    at: float
+    pipeline: str
+    step: str
+    batch: int
+    pid: int
+    paused: bool
+
+
+class Journal:
+    """The steps of one pipeline's commits, in a file; and beside it the order to stop at one."""
+
+    def __init__(self, folder: Path, pipeline: str) -> None:
+        self.path = folder / f"{pipeline}.jsonl"
+        self._order = folder / f"{pipeline}.stop-at"
+        self._pipeline = pipeline
+
+    def order_stop(self, step: Step) -> None:
+        """The next commit that reaches the step waits there."""
+        self._order.write_text(step.value)
+
+    def cancel_stop(self) -> None:
+        self._order.unlink(missing_ok=True)
+
+    def reached(self, step: Step, batch: int) -> None:
+        """Write the step down, and wait there where that was ordered."""
+        ordered = self._order.exists() and self._order.read_text() == step.value
+        entry = CommitStep(time.time(), self._pipeline, step.value, batch, os.getpid(), ordered)
+        with self.path.open("a") as file:
+            file.write(json.dumps(entry) + "\n")
+        if ordered:
+            threading.Event().wait(LONGEST_PAUSE_S)
+
+    def read(self) -> list[CommitStep]:
+        """All steps so far; a line that is being written is left for the next call."""
+        if not self.path.exists():
+            return []
+        lines = self.path.read_text().split("\n")[:-1]
+        return [CommitStep(*json.loads(line)) for line in lines]
+
+
+class ObservedDataSource(OncelogDataSource):
+    """``format("oncelog_observed")``: ``oncelog`` with the options of :func:`observing`."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        given = dict(options.items())
+        folder, pipeline = given.pop("journal.folder", ""), given.pop("journal.pipeline", "")
+        self._journal = Journal(Path(folder), pipeline)
+        super().__init__(given)
+
+    @classmethod
+    def name(cls) -> str:
+        return "oncelog_observed"
+
+    def observe(self, step: Step, batch_id: int | None) -> None:
+        self._journal.reached(step, -1 if batch_id is None else batch_id)
+
+
+def observing(folder: Path, pipeline: str) -> dict[str, str]:
+    """Options that say where the steps are written down."""
+    return {"journal.folder": str(folder), "journal.pipeline": pipeline}

@@ -1,0 +1,378 @@
+"""The demo from its start to the proof: starts the processes, kills them at chosen moments, waits, compares.
+
+Called by ``oncelog demo``. What is killed and when does not depend on the machine's speed: the replay may only go as far
+as it is told, so that there is always something left to do for whoever is started again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from oncelog.client.blocking import Admin, Producer
+from oncelog.client.core.admin_types import NewTopic
+from oncelog.demo.flights import read_flights
+from oncelog.demo.history import Span, transaction_history
+from oncelog.demo.observed_source import CommitStep, Journal
+from oncelog.demo.pipelines import WATERMARK_DAYS
+from oncelog.demo.processes import BrokerProcess, Child
+from oncelog.demo.proof import Prover, TopicProof, end_offsets
+from oncelog.demo.replay import FLIGHTS_A_TRANSACTION, Event
+from oncelog.demo.truth import Truth
+from oncelog.errors import ConfigError, KafkaError, OncelogError
+from oncelog.spark.progress import Progress
+from oncelog.spark.sink_protocol import Step
+
+FLIGHTS, ENRICHED, DELAYS = "flights", "flights-enriched", "delays-by-hour"
+PARTITIONS = {FLIGHTS: 6, ENRICHED: 6, DELAYS: 3}
+LEAST_FLIGHTS = 10_000
+ABORT_EVERY = 50
+_DAY_MS = 86_400_000
+_MARK = ".oncelog-demo"
+_PATIENCE_S = 240.0
+
+
+class DemoFailed(OncelogError):
+    """The demo could not be carried out; whether the results are right is then unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSettings:
+    """What ``oncelog demo`` was told.
+
+    :param bootstrap_server: a Kafka cluster; None starts our broker. The broker is killed only where it is ours.
+    :param seconds: about how long the replay takes when nothing holds it up.
+    """
+
+    folder: Path
+    flights: int
+    calm: bool = False
+    bootstrap_server: str | None = None
+    master: str | None = None
+    prefix: str = ""
+    seconds: float = 60.0
+
+
+class Crash(NamedTuple):
+    """Something that was killed; ``at`` in seconds since 1970."""
+
+    at: float
+    what: str
+    where: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Everything the table and the report show."""
+
+    settings: DemoSettings
+    servers: str
+    started_at: float
+    phases: dict[str, float] = field(default_factory=dict)
+    crashes: list[Crash] = field(default_factory=list)
+    proofs: list[TopicProof] = field(default_factory=list)
+    skipped: int = 0
+    batches: dict[str, int] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    spans: dict[str, list[Span]] = field(default_factory=dict)
+    written_ms: list[int] = field(default_factory=list)
+    windows: list[dict[str, object]] = field(default_factory=list)
+    local_hours: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def exact(self) -> bool:
+        return all(proof.exact for proof in self.proofs)
+
+
+class Display(Protocol):
+    """How a person follows it."""
+
+    def say(self, text: str) -> None: ...
+
+    def bar(self, name: str, done: int, total: int) -> None: ...
+
+
+class Demo:
+    """One run; :meth:`run` may be called once."""
+
+    def __init__(self, settings: DemoSettings, display: Display) -> None:
+        if not settings.calm and settings.flights < LEAST_FLIGHTS:
+            raise ConfigError(
+                f"--flights {settings.flights} leaves no room for the crashes: give {LEAST_FLIGHTS}, or --calm"
+            )
+        self._settings = settings
+        self._display = display
+        self._broker = BrokerProcess(settings.folder / "broker", settings.folder / "logs" / "broker.log")
+        self._journals = {name: Journal(settings.folder / "commits", name) for name in (ENRICHED, DELAYS)}
+        self._driver: Child | None = None
+        self._replay: Child | None = None
+        self._progress: list[Progress] = []
+        self._events: list[Event] = []
+        self._allowed = 0
+        self._transactions = -(-settings.flights // FLIGHTS_A_TRANSACTION)
+        self._outcome = Outcome(settings, "", time.time(), events=self._events)
+        self._replay_id = f"{settings.prefix}demo-replay"
+
+    # --- the whole --------------------------------------------------------------------------------------------------
+
+    def run(self) -> Outcome:
+        """Raises DemoFailed when something stands still, OncelogError when a process gives up."""
+        try:
+            with self._phase("start"):
+                self._prepare_folder()
+                self._outcome.servers = self._start_broker()
+                self._create_topics()
+                self._start_replay()
+                self._start_driver()
+                truth = Truth(read_flights(self._settings.flights))
+            with self._phase("stream"):
+                self._stream()
+            with self._phase("close the windows"):
+                self._close_windows()
+            with self._phase("prove"):
+                self._prove(truth)
+        finally:
+            for child in (self._driver, self._replay):
+                if child is not None:
+                    child.kill()
+            self._broker.stop()
+        return self._outcome
+
+    @contextlib.contextmanager
+    def _phase(self, name: str) -> Iterator[None]:
+        start = time.monotonic()
+        yield
+        self._outcome.phases[name] = round(time.monotonic() - start, 1)
+
+    def _stream(self) -> None:
+        if self._settings.calm:
+            self._allow(1.0)
+        else:
+            self._allow(0.2)
+            self._crash_driver(ENRICHED, Step.PRODUCED, 0.3, "its records stored, its transaction open")
+            self._crash_producer()
+            self._crash_driver(ENRICHED, Step.COMMITTED, 0.55, "the transaction committed, Spark not told yet")
+            if self._settings.bootstrap_server is None:
+                self._crash_broker(0.65, 0.7)
+            self._crash_driver(DELAYS, Step.MARKER_ADDED, 0.85, "all but the commit itself sent")
+            self._allow(1.0)
+        self._wait("the last flight", lambda: self._last_event("ended"))
+
+    # --- the processes ----------------------------------------------------------------------------------------------
+
+    def _prepare_folder(self) -> None:
+        folder = self._settings.folder
+        if folder.exists() and any(folder.iterdir()):
+            if not (folder / _MARK).exists():
+                raise ConfigError(f"{folder} holds files that no demo made: name another folder with --data")
+            shutil.rmtree(folder)
+        (folder / "commits").mkdir(parents=True)
+        (folder / _MARK).touch()
+
+    def _start_broker(self) -> str:
+        if self._settings.bootstrap_server is not None:
+            return self._settings.bootstrap_server
+        self._broker.start()
+        self._display.say(f"the broker listens on {self._broker.address}, data in {self._settings.folder / 'broker'}")
+        return self._broker.address
+
+    def _create_topics(self) -> None:
+        """Kept for ever: the flights' timestamps are of 2013, so that any retention would delete them at once."""
+        configs = {"retention.ms": "-1"}
+        topics = [
+            NewTopic(f"{self._settings.prefix}{name}", count, topic_configs=configs)
+            for name, count in PARTITIONS.items()
+        ]
+        try:
+            with Admin(bootstrap_servers=self._outcome.servers) as admin:
+                admin.create_topics(topics)
+        except KafkaError as error:
+            servers = self._outcome.servers
+            raise DemoFailed(f"the topics cannot be made at {servers}: {error}; --prefix gives them others") from error
+
+    def _start_replay(self) -> None:
+        settings = self._settings
+        arguments = ["-m", "oncelog.demo.replay", "--bootstrap-server", self._outcome.servers]
+        arguments += ["--topic", self._topic(FLIGHTS), "--flights", str(settings.flights)]
+        arguments += ["--transactional-id", self._replay_id, "--seconds", str(settings.seconds)]
+        arguments += ["--abort-every", str(min(ABORT_EVERY, max(2, self._transactions // 4)))]
+        log = settings.folder / "logs" / "producer.log"
+        self._replay = Child("the producer", arguments, log, self._on_event)
+
+    def _on_event(self, line: str) -> None:
+        event = Event(**json.loads(line))
+        self._events.append(event)
+        if event.event == "committed":
+            sent = sum(other.flights for other in self._events if other.event == "committed")
+            self._display.bar("flights replayed", sent, self._settings.flights)
+
+    def _start_driver(self) -> None:
+        settings = self._settings
+        arguments = ["-m", "oncelog.demo.driver", "--bootstrap-server", self._outcome.servers]
+        arguments += ["--folder", str(settings.folder.resolve()), "--prefix", settings.prefix]
+        if settings.master is not None:
+            arguments += ["--master", settings.master]
+        self._driver = Child("the Spark driver", arguments, settings.folder / "logs" / "spark.log", self._on_progress)
+
+    def _on_progress(self, line: str) -> None:
+        progress = Progress.from_json(line)
+        self._progress.append(progress)
+        rows = {one.batch: one.rows for one in self._progress if one.pipeline == progress.pipeline}
+        shown = {ENRICHED: "flights enriched", DELAYS: "flights in windows"}[progress.pipeline]
+        self._display.bar(shown, min(sum(rows.values()), self._settings.flights), self._settings.flights)
+
+    # --- the crashes ------------------------------------------------------------------------------------------------
+
+    def _allow(self, fraction: float) -> None:
+        """Let the replay go on to this part of all transactions."""
+        self._allowed = max(self._allowed, round(self._transactions * fraction))
+        self._running_replay.order(f"until {self._allowed}")
+
+    def _crash_driver(self, pipeline: str, step: Step, allow: float, where: str) -> None:
+        """Kill the driver inside the commit of the next batch, then start another."""
+        journal = self._journals[pipeline]
+        before = len(journal.read())
+        journal.order_stop(step)
+        self._allow(allow)
+
+        def paused() -> bool:
+            return any(entry.paused for entry in journal.read()[before:])
+
+        self._wait(f"a commit of {pipeline} that is {step.value}", paused)
+        self._crashed("driver", f"in the commit of {pipeline}: {where}")
+        self._running_driver.kill()
+        journal.cancel_stop()
+        self._start_driver()
+
+    def _crash_producer(self) -> None:
+        """Kill the producer half-way in its next transaction, then start another with the same transactional id."""
+        self._running_replay.order(f"stop-in {self._allowed + 1}")
+        self._running_replay.order(f"until {self._allowed + 1}")
+        self._allowed += 1
+        self._wait("a transaction that is half-way", lambda: self._last_event("stopped"))
+        self._crashed("producer", f"half-way in transaction {self._allowed}")
+        self._running_replay.kill()
+        self._start_replay()
+        self._running_replay.order(f"until {self._allowed}")
+
+    def _crash_broker(self, at: float, allow: float) -> None:
+        """Kill the broker while producer and pipelines write, then start it on the same folder and port."""
+        seen = len(self._progress)
+        self._allow(allow)
+        wanted = round(self._transactions * at)
+
+        def busy() -> bool:
+            return len(self._progress) > seen and any(event.transaction >= wanted for event in list(self._events))
+
+        self._wait("the moment to kill the broker", busy)
+        self._crashed("broker", "while all of them write")
+        self._broker.kill()
+        self._broker.start()
+
+    def _crashed(self, what: str, where: str) -> None:
+        self._outcome.crashes.append(Crash(time.time(), what, where))
+        self._display.say(f"kill -9: the {what}, {where}")
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def _close_windows(self) -> None:
+        """When all flights are read, one more record moves the watermark past the end of the last window.
+
+        Only then: a pipeline that saw it before some partition's last flights would take those for late. A real stream
+        needs no such record, its next flights do the same.
+        """
+        topic = self._topic(FLIGHTS)
+        ends = {f"{topic}-{number}": end for number, end in end_offsets(self._outcome.servers, topic).items()}
+        for pipeline in (ENRICHED, DELAYS):
+            self._wait(f"{pipeline} to read everything", lambda name=pipeline: self._has_read(name, ends))  # type: ignore[misc]
+        last = max(flight.departure_ms for flight in read_flights(self._settings.flights)[-1:])
+        closing = last + (WATERMARK_DAYS + 30) * _DAY_MS
+        with Producer(bootstrap_servers=self._outcome.servers, transactional_id=self._replay_id) as producer:
+            with producer.transaction():
+                producer.send(topic, json.dumps({"closes": closing}).encode(), timestamp_ms=closing)
+        passed = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime((last + 2 * _DAY_MS) / 1000))
+
+        def closed() -> bool:
+            latest = self._latest(DELAYS)
+            return latest is not None and latest.watermark[:19] >= passed
+
+        self._wait("the last window", closed)
+        self._running_driver.stop()
+
+    def _has_read(self, pipeline: str, ends: dict[str, int]) -> bool:
+        latest = self._latest(pipeline)
+        return latest is not None and all(latest.reached.get(name, 0) >= end for name, end in ends.items())
+
+    def _prove(self, truth: Truth) -> None:
+        outcome, read = self._outcome, 0
+        total = 2 * self._settings.flights + len(truth.windows)
+
+        def on_progress(more: int) -> None:
+            nonlocal read
+            read += more
+            self._display.bar("records compared", min(read, total), total)
+
+        prover = Prover(outcome.servers, self._settings.prefix, truth, on_progress)
+        outcome.proofs = [prover.flights(), prover.enriched(), prover.delays()]
+        self._display.bar("records compared", total, total)
+        outcome.written_ms = prover.written_ms
+        outcome.windows = prover.windows
+        outcome.local_hours = {flight.time_hour: flight.hour for flight in truth.flights.values()}
+        for name, journal in self._journals.items():
+            steps = journal.read()
+            outcome.batches[name] = len({step.batch for step in steps})
+            outcome.skipped += skipped(steps)
+        ids = {f"{one.pipeline}-{one.query_id}": one.pipeline for one in self._progress}
+        ids[self._replay_id] = FLIGHTS
+        for span in transaction_history(outcome.servers, ids):
+            outcome.spans.setdefault(ids[span.transactional_id], []).append(span)
+
+    # --- waiting ----------------------------------------------------------------------------------------------------
+
+    def _wait(self, what: str, reached: Callable[[], bool]) -> None:
+        """Until something holds. Raises DemoFailed when it takes too long, ProcessFailed when a process has ended."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while not reached():
+            if time.monotonic() > deadline:
+                raise DemoFailed(
+                    f"{what} did not come within {_PATIENCE_S:.0f} s; see {self._settings.folder / 'logs'}"
+                )
+            self._running_driver.check()
+            if not self._last_event("ended"):
+                self._running_replay.check()
+            time.sleep(0.05)
+
+    def _last_event(self, name: str) -> bool:
+        return bool(self._events) and self._events[-1].event == name
+
+    def _latest(self, pipeline: str) -> Progress | None:
+        return next((one for one in reversed(list(self._progress)) if one.pipeline == pipeline), None)
+
+    def _topic(self, name: str) -> str:
+        return f"{self._settings.prefix}{name}"
+
+    @property
+    def _running_driver(self) -> Child:
+        if self._driver is None:
+            raise DemoFailed("the Spark driver was not started")
+        return self._driver
+
+    @property
+    def _running_replay(self) -> Child:
+        if self._replay is None:
+            raise DemoFailed("the producer was not started")
+        return self._replay
+
+
+def skipped(steps: list[CommitStep]) -> int:
+    """Batches that Spark repeated and the marker showed to be in: their last attempt wrote nothing after reading it."""
+    last: dict[int, str] = {}
+    for step in steps:
+        last[step.batch] = step.step
+    return sum(step == Step.MARKER_READ.value for step in last.values())

@@ -86,6 +86,8 @@ def new_node(kind: str, properties: Mapping[str, str] | None = None) -> Node:
     properties = dict(properties or {})
     if kind != "oncelog":
         properties.pop("oncelog.flush.policy", None)
+    if kind == "oncelog":
+        properties.setdefault("group.initial.rebalance.delay.ms", "0")
     return OncelogNode(properties) if kind == "oncelog" else ApacheKafka(properties=properties)
 
 

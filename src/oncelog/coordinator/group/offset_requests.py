@@ -60,6 +60,19 @@ IMPLICIT_ADD_FROM = 5
 NO_OFFSET = -1
 
 
+def _verification_error(error: Error, version: int) -> Error:
+    """The transaction coordinator's refusal in the words of a partition's leader (KIP-890), and of the version."""
+    match error:
+        case Error.PRODUCER_FENCED:
+            return Error.INVALID_PRODUCER_EPOCH
+        case Error.TRANSACTION_ABORTABLE if version < TRANSACTION_ABORTABLE_FROM:
+            return Error.INVALID_TXN_STATE
+        case Error.CONCURRENT_TRANSACTIONS if version < IMPLICIT_ADD_FROM:
+            return Error.NOT_ENOUGH_REPLICAS
+        case _:
+            return error
+
+
 class _Commits(NamedTuple):
     """One topic of a commit."""
 
@@ -147,8 +160,7 @@ class OffsetRequests:
 
         def verified(error: Error) -> Deferred[TxnOffsetCommitResponse]:
             """The transaction covers the partition; the shard may have moved while that was found out."""
-            if error is Error.TRANSACTION_ABORTABLE and caller.api_version < TRANSACTION_ABORTABLE_FROM:
-                error = Error.INVALID_TXN_STATE
+            error = _verification_error(error, caller.api_version)
             shard = self._runtime.shard(partition.partition)
             if error is not Error.NONE or shard is None:
                 return Deferred.of(answer(_same(Error.NOT_COORDINATOR if shard is None else client_error(error))))

@@ -1,0 +1,221 @@
+"""Members of consumer groups as raw clients: each on a connection of its own, since joins wait for one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
+from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
+from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from oncelog.protocol.generated.join_group_response import JoinGroupResponse
+from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest, MemberIdentity
+from oncelog.protocol.generated.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from oncelog.protocol.generated.offset_fetch_request import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+)
+from oncelog.protocol.generated.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
+from tests.conformance.transactions import find_coordinator
+from tests.conformance.wire import Connection, eventually
+
+JOIN_GROUP, SYNC_GROUP = 11, 14
+MEMBER_ID_REQUIRED = 79
+
+
+class Member:
+    """A member of a classic group."""
+
+    def __init__(self, connection: Connection, group: str, *, instance: str | None = None) -> None:
+        self.connection = connection
+        self.group = group
+        self.instance = instance
+        self.id = ""
+        self.generation = -1
+
+    def join_request(self, *, metadata: bytes = b"m", protocol: str = "range", **changes: Any) -> JoinGroupRequest:
+        fields: dict[str, Any] = {
+            "group_id": self.group,
+            "session_timeout_ms": 30_000,
+            "rebalance_timeout_ms": 30_000,
+            "member_id": self.id,
+            "group_instance_id": self.instance,
+            "protocol_type": "consumer",
+            "protocols": [JoinGroupRequestProtocol(name=protocol, metadata=metadata)],
+        }
+        return JoinGroupRequest(**(fields | changes))
+
+    def join_once(self, version: int = 5, **changes: Any) -> Any:
+        return self.connection.ask(self.join_request(**changes), version)
+
+    def send_join(self, version: int = 5, **changes: Any) -> int:
+        return self.connection.send(JOIN_GROUP, version, self.join_request(**changes).encode(version))
+
+    def receive_join(self, number: int, version: int = 5) -> Any:
+        answer = JoinGroupResponse.decode(self.connection.receive(number, flexible=version >= 6), version, 0)
+        self._take(answer)
+        return answer
+
+    def _take(self, answer: Any) -> None:
+        if answer.error_code == 0:
+            self.id, self.generation = answer.member_id, answer.generation_id
+
+    def identify(self, version: int = 5) -> None:
+        """Get a member id where the version asks for one (KIP-394)."""
+        if version >= 4 and self.instance is None and not self.id:
+            answer = self.join_once(version)
+            assert answer.error_code == MEMBER_ID_REQUIRED, answer
+            assert answer.member_id
+            self.id = answer.member_id
+
+    def join(self, version: int = 5, **changes: Any) -> Any:
+        find_coordinator(self.connection, self.group, 0)
+        self.identify(version)
+        answer = self.join_once(version, **changes)
+        assert answer.error_code == 0, answer
+        self._take(answer)
+        return answer
+
+    def sync_request(self, assignments: dict[str, bytes] | None = None, **changes: Any) -> SyncGroupRequest:
+        fields: dict[str, Any] = {
+            "group_id": self.group,
+            "generation_id": self.generation,
+            "member_id": self.id,
+            "group_instance_id": self.instance,
+            "assignments": [
+                SyncGroupRequestAssignment(member_id=name, assignment=data)
+                for name, data in (assignments or {}).items()
+            ],
+        }
+        return SyncGroupRequest(**(fields | changes))
+
+    def sync(self, assignments: dict[str, bytes] | None = None, version: int = 3, **changes: Any) -> Any:
+        return self.connection.ask(self.sync_request(assignments, **changes), version)
+
+    def send_sync(self, assignments: dict[str, bytes] | None = None, version: int = 3) -> int:
+        return self.connection.send(SYNC_GROUP, version, self.sync_request(assignments).encode(version))
+
+    def receive_sync(self, number: int, version: int = 3) -> Any:
+        return SyncGroupResponse.decode(self.connection.receive(number, flexible=version >= 4), version, 0)
+
+    def heartbeat(self, version: int = 3, **changes: Any) -> int:
+        fields: dict[str, Any] = {
+            "group_id": self.group,
+            "generation_id": self.generation,
+            "member_id": self.id,
+            "group_instance_id": self.instance,
+        }
+        code: int = self.connection.ask(HeartbeatRequest(**(fields | changes)), version).error_code
+        return code
+
+    def leave(self, version: int = 3) -> tuple[int, list[int]]:
+        if version < 3:
+            answer = self.connection.ask(LeaveGroupRequest(group_id=self.group, member_id=self.id), version)
+            return answer.error_code, []
+        identity = MemberIdentity(member_id=self.id, group_instance_id=self.instance)
+        answer = self.connection.ask(LeaveGroupRequest(group_id=self.group, members=[identity]), version)
+        return answer.error_code, [member.error_code for member in answer.members]
+
+    def commit(self, offsets: dict[tuple[str, int], int], version: int = 8, **changes: Any) -> list[int]:
+        return commit(
+            self.connection,
+            self.group,
+            offsets,
+            version,
+            **({"generation": self.generation, "member": self.id, "instance": self.instance} | changes),
+        )
+
+
+def stable_alone(connection: Connection, group: str, *, instance: str | None = None, version: int = 5) -> Member:
+    """A group of one member that has its assignment."""
+    member = Member(connection, group, instance=instance)
+    member.join(version)
+    assert member.sync({member.id: b"all"}).error_code == 0
+    return member
+
+
+def commit(
+    connection: Connection,
+    group: str,
+    offsets: dict[tuple[str, int], int],
+    version: int = 8,
+    *,
+    generation: int = -1,
+    member: str = "",
+    instance: str | None = None,
+    metadata: str | None = "",
+) -> list[int]:
+    """OffsetCommit; the error of each partition."""
+    topics: dict[str, list[OffsetCommitRequestPartition]] = {}
+    for (topic, index), offset in offsets.items():
+        topics.setdefault(topic, []).append(
+            OffsetCommitRequestPartition(partition_index=index, committed_offset=offset, committed_metadata=metadata)
+        )
+    request = OffsetCommitRequest(
+        group_id=group,
+        generation_id_or_member_epoch=generation,
+        member_id=member,
+        topics=[OffsetCommitRequestTopic(name=name, partitions=parts) for name, parts in topics.items()],
+    )
+    if version >= 7:
+        request.group_instance_id = instance
+    answer = connection.ask(request, version)
+    return [part.error_code for topic in answer.topics for part in topic.partitions]
+
+
+def fetch_offsets(
+    connection: Connection,
+    group: str,
+    partitions: list[tuple[str, int]] | None,
+    *,
+    version: int = 7,
+    stable: bool = False,
+) -> tuple[int, dict[tuple[str, int], tuple[int, int, str | None]]]:
+    """OffsetFetch: the error, and of each partition the error, the offset and the metadata."""
+    names: dict[str, list[int]] = {}
+    for topic, index in partitions or []:
+        names.setdefault(topic, []).append(index)
+    request = OffsetFetchRequest()
+    if version >= 7:
+        request.require_stable = stable
+    if version >= 8:
+        listed = [OffsetFetchRequestTopics(name=name, partition_indexes=indexes) for name, indexes in names.items()]
+        request.groups = [OffsetFetchRequestGroup(group_id=group, topics=None if partitions is None else listed)]
+        (answer,) = connection.ask(request, version).groups
+    else:
+        request.group_id = group
+        request.topics = (
+            None
+            if partitions is None
+            else [OffsetFetchRequestTopic(name=name, partition_indexes=indexes) for name, indexes in names.items()]
+        )
+        answer = connection.ask(request, version)
+    found = {
+        (topic.name, part.partition_index): (part.error_code, part.committed_offset, part.metadata)
+        for topic in answer.topics
+        for part in topic.partitions
+    }
+    return answer.error_code if version >= 2 else 0, found
+
+
+def committed(connection: Connection, group: str, topic: str, partition: int = 0, *, stable: bool = False) -> int:
+    """The offset, or minus the error."""
+    error, found = fetch_offsets(connection, group, [(topic, partition)], stable=stable)
+    assert error == 0
+    code, offset, _ = found[topic, partition]
+    return -code if code else offset
+
+
+def describe_group(connection: Connection, group: str, version: int = 5) -> Any:
+    return connection.ask(DescribeGroupsRequest(groups=[group]), version).groups[0]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    eventually(condition)

@@ -111,8 +111,8 @@ def descendants(pid: int) -> list[int]:
     listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
     children: dict[int, list[int]] = {}
     for line in listed.splitlines():
-        child, parent = line.split()
-        children.setdefault(int(parent), []).append(int(child))
+        started, parent = map(int, line.split())
+        children.setdefault(parent, []).append(started)
     found: list[int] = []
     waiting = [pid]
     while waiting:

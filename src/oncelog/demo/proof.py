@@ -58,9 +58,8 @@ def read_topic(bootstrap_servers: str, topic: str, isolation: str = "read_commit
                 if _is_end(message):
                     left.discard(message.partition())
                 else:
-                    yield Record(
-                        message.partition(), message.offset(), message.timestamp()[1], message.key(), message.value()
-                    )
+                    partition, offset = message.partition() or 0, message.offset() or 0
+                    yield Record(partition, offset, message.timestamp()[1], message.key(), message.value())
     finally:
         consumer.close()
 

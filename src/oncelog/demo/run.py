@@ -1,7 +1,7 @@
 """The demo from its start to the proof: starts the processes, kills them at chosen moments, waits, compares.
 
-Called by ``oncelog demo``. What is killed and when does not depend on the machine's speed: the replay may only go as far
-as it is told, so that there is always something left to do for whoever is started again.
+Called by ``oncelog demo``. What is killed and when does not depend on the machine's speed: the replay may only go as
+far as it is told, so that there is always something left to do for whoever is started again.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Outcome:
     phases: dict[str, float] = field(default_factory=dict)
     crashes: list[Crash] = field(default_factory=list)
     proofs: list[TopicProof] = field(default_factory=list)
-    skipped: int = 0
+    skips: list[CommitStep] = field(default_factory=list)
     batches: dict[str, int] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     spans: dict[str, list[Span]] = field(default_factory=dict)
@@ -134,7 +134,7 @@ class Demo:
             with self._phase("stream"):
                 self._stream()
             with self._phase("close the windows"):
-                self._close_windows()
+                self._close_windows(truth)
             with self._phase("prove"):
                 self._prove(truth)
         finally:
@@ -281,7 +281,7 @@ class Demo:
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
-    def _close_windows(self) -> None:
+    def _close_windows(self, truth: Truth) -> None:
         """When all flights are read, one more record moves the watermark past the end of the last window.
 
         Only then: a pipeline that saw it before some partition's last flights would take those for late. A real stream
@@ -291,11 +291,14 @@ class Demo:
         ends = {f"{topic}-{number}": end for number, end in end_offsets(self._outcome.servers, topic).items()}
         for pipeline in (ENRICHED, DELAYS):
             self._wait(f"{pipeline} to read everything", lambda name=pipeline: self._has_read(name, ends))  # type: ignore[misc]
-        last = max(flight.departure_ms for flight in read_flights(self._settings.flights)[-1:])
+        last = max(flight.departure_ms for flight in truth.flights.values())
         closing = last + (WATERMARK_DAYS + 30) * _DAY_MS
-        with Producer(bootstrap_servers=self._outcome.servers, transactional_id=self._replay_id) as producer:
-            with producer.transaction():
-                producer.send(topic, json.dumps({"closes": closing}).encode(), timestamp_ms=closing)
+        servers = self._outcome.servers
+        with (
+            Producer(bootstrap_servers=servers, transactional_id=self._replay_id) as producer,
+            producer.transaction(),
+        ):
+            producer.send(topic, json.dumps({"closes": closing}).encode(), timestamp_ms=closing)
         passed = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime((last + 2 * _DAY_MS) / 1000))
 
         def closed() -> bool:
@@ -327,7 +330,7 @@ class Demo:
         for name, journal in self._journals.items():
             steps = journal.read()
             outcome.batches[name] = len({step.batch for step in steps})
-            outcome.skipped += skipped(steps)
+            outcome.skips += skipped(steps)
         ids = {f"{one.pipeline}-{one.query_id}": one.pipeline for one in self._progress}
         ids[self._replay_id] = FLIGHTS
         for span in transaction_history(outcome.servers, ids):
@@ -370,9 +373,7 @@ class Demo:
         return self._replay
 
 
-def skipped(steps: list[CommitStep]) -> int:
+def skipped(steps: list[CommitStep]) -> list[CommitStep]:
     """Batches that Spark repeated and the marker showed to be in: their last attempt wrote nothing after reading it."""
-    last: dict[int, str] = {}
-    for step in steps:
-        last[step.batch] = step.step
-    return sum(step == Step.MARKER_READ.value for step in last.values())
+    last = {step.batch: step for step in steps}
+    return [step for step in last.values() if step.step == Step.MARKER_READ.value]

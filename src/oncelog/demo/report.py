@@ -1,0 +1,242 @@
+"""One self-contained HTML file about a run of the demo: what was proven, and plots of the flights and of the run.
+
+Called by ``oncelog demo``. No script, no font, no picture from elsewhere.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from oncelog import __version__
+from oncelog.demo.charts import Bar, Cell, Mark, Panel, Series, heat_map, svg
+from oncelog.demo.flights import AIRLINES, read_table
+from oncelog.demo.history import COMMITTED, Span
+from oncelog.demo.run import DELAYS, ENRICHED, FLIGHTS, Outcome
+from oncelog.demo.summary import TOPIC_COLUMNS, topic_rows, verdict
+
+_LANES = {FLIGHTS: "producer of flights", ENRICHED: "sink flights-enriched", DELAYS: "sink delays-by-hour"}
+_FIRST_GOOD = TOPIC_COLUMNS.index("duplicates")
+_LEAST_FLIGHTS = 10
+"""A field of the heat map with fewer flights says nothing."""
+
+
+def write_report(outcome: Outcome, path: Path) -> None:
+    """Write the report, making its folder where it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(render(outcome), encoding="utf-8")
+
+
+def render(outcome: Outcome) -> str:
+    """The page."""
+    template = Template(files("oncelog.demo").joinpath("report.html").read_text(encoding="utf-8"))
+    settings = outcome.settings
+    where = "Apache Kafka" if settings.bootstrap_server else "oncelog's broker"
+    spark = f"the Spark cluster {settings.master}" if settings.master else "Spark on this machine"
+    day = time.strftime("%Y-%m-%d %H:%M", time.localtime(outcome.started_at))
+    return template.substitute(
+        headline=f"{settings.flights:,} flights, each exactly once",
+        subtitle=escape(
+            f"Departures from New York City in 2013, replayed through {where} ({outcome.servers}) and two pipelines on "
+            f"{spark}, while {_crashes_in_words(outcome)}."
+        ),
+        verdict=escape(verdict(outcome)[:1].upper() + verdict(outcome)[1:]),
+        verdict_short="exactly once" if outcome.exact else "differences",
+        verdict_class="exact" if outcome.exact else "",
+        tiles=_tiles(outcome),
+        topics=_topics(outcome),
+        differences=_differences(outcome),
+        windows=f"{len(outcome.windows):,}",
+        heat_map=_heat_map(outcome),
+        story=_story(outcome),
+        crashes=_crashes(outcome),
+        footer=escape(f"oncelog {__version__}, Python {platform.python_version()}, {day}; {_times(outcome)}"),
+    )
+
+
+def _crashes_in_words(outcome: Outcome) -> str:
+    number = len(outcome.crashes)
+    return f"{number} processes were killed" if number else "nothing was killed"
+
+
+def _times(outcome: Outcome) -> str:
+    return ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.phases.items())
+
+
+def _tiles(outcome: Outcome) -> str:
+    tiles = [
+        (f"{outcome.proofs[1].delivered:,}", "flights delivered"),
+        (f"{sum(proof.duplicates for proof in outcome.proofs):,}", "duplicates"),
+        (f"{sum(proof.lost for proof in outcome.proofs):,}", "lost"),
+        (f"{sum(proof.aborted for proof in outcome.proofs):,}", "records of aborted transactions, hidden"),
+        (f"{len(outcome.crashes)}", "crashes survived"),
+        (f"{len(outcome.skips)}", "batches skipped on replay"),
+    ]
+    return "".join(f'<div class="tile"><b>{value}</b><span>{escape(name)}</span></div>' for value, name in tiles)
+
+
+def _table(columns: Iterable[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    return f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _topics(outcome: Outcome) -> str:
+    def cell(place: int, value: str | int) -> str:
+        shown = f"{value:,}" if isinstance(value, int) else escape(value)
+        if place < _FIRST_GOOD:
+            return shown
+        return f'<span class="{"some" if value else "zero"}">{shown}</span>'
+
+    return _table(
+        TOPIC_COLUMNS, [[cell(place, value) for place, value in enumerate(row)] for row in topic_rows(outcome)]
+    )
+
+
+def _differences(outcome: Outcome) -> str:
+    told = [text for proof in outcome.proofs for text in proof.differences]
+    return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in told) + "</ul>" if told else ""
+
+
+def _crashes(outcome: Outcome) -> str:
+    if not outcome.crashes:
+        return "<p>Nothing: the demo ran with --calm.</p>"
+    rows = [
+        [
+            f'<span class="n">{number}</span>',
+            f"{crash.at - outcome.started_at:.1f} s",
+            escape(crash.what),
+            escape(crash.where),
+        ]
+        for number, crash in enumerate(outcome.crashes, start=1)
+    ]
+    return _table(("", "after", "process", "where it was"), rows, "list")
+
+
+# --- plots ------------------------------------------------------------------------------------------------------------
+
+
+def _heat_map(outcome: Outcome) -> str:
+    names: dict[Any, Any] = {row[0]: row[1] for row in read_table("airlines", AIRLINES)}
+    sums: dict[tuple[str, int], tuple[int, int]] = {}
+    for window in outcome.windows:
+        place = str(window["carrier"]), outcome.local_hours[str(window["hour"])]
+        left, minutes = sums.get(place, (0, 0))
+        flown = int(str(window["flights"])) - int(str(window["cancelled"]))
+        sums[place] = left + flown, minutes + int(str(window["delay_minutes"] or 0))
+    hours = sorted({hour for (_, hour), (left, _) in sums.items() if left >= _LEAST_FLIGHTS})
+    carriers = sorted({carrier for carrier, _ in sums}, key=lambda carrier: -_mean(sums, carrier))
+    rows = [
+        (_short_name(str(names[carrier])), [_cell(sums, carrier, hour, str(names[carrier])) for hour in hours])
+        for carrier in carriers
+    ]
+    values = [cell.value for _, cells in rows for cell in cells if cell.value is not None]
+    high = sorted(values)[int(len(values) * 0.97)] if values else 1.0
+    return heat_map(rows, [f"{hour}:00" for hour in hours], 0.0, high)
+
+
+def _mean(sums: dict[tuple[str, int], tuple[int, int]], carrier: str) -> float:
+    listed = [value for (one, _), value in sums.items() if one == carrier]
+    return sum(minutes for _, minutes in listed) / max(1, sum(left for left, _ in listed))
+
+
+def _cell(sums: dict[tuple[str, int], tuple[int, int]], carrier: str, hour: int, name: str) -> Cell:
+    left, minutes = sums.get((carrier, hour), (0, 0))
+    if left < _LEAST_FLIGHTS:
+        return Cell(None, "")
+    return Cell(minutes / left, f"{name}, {hour}:00: {minutes / left:.1f} minutes on average over {left:,} flights")
+
+
+def _short_name(name: str) -> str:
+    for ending in (" Inc.", " Co.", " Corporation", " Airlines", " Air Lines", " Airways"):
+        name = name.removesuffix(ending)
+    return name
+
+
+def _story(outcome: Outcome) -> str:
+    """Throughput, progress and transactions over the same time."""
+    start = outcome.started_at
+    replayed = [(event.at - start, event.flights) for event in outcome.events if event.event == "committed"]
+    enriched = [(written / 1000 - start, 1) for written in sorted(outcome.written_ms)]
+    spans = [span for listed in outcome.spans.values() for span in listed]
+    end = max((span.end_ms / 1000 - start for span in spans), default=1.0) + 1.0
+    marks = [
+        Mark(crash.at - start, number, f"{crash.what}, {crash.where}")
+        for number, crash in enumerate(outcome.crashes, start=1)
+    ]
+    bin_s = max(1.0, end / 120)
+    rates = [
+        Series("flights replayed", "replay", binned(replayed, bin_s, end)),
+        Series("flights enriched", "enriched", binned(enriched, bin_s, end)),
+    ]
+    rate, total, lanes = Panel(44, 150, end), Panel(250, 150, end), Panel(456, 132, end)
+    rate.title("Records a second")
+    y = rate.y_axis(max((value for series in rates for _, value in series.points), default=1.0) * 1.05)
+    rate.legend(rates)
+    for series in rates:
+        rate.area(series, y)
+    total.title("Records so far")
+    y = total.y_axis(outcome.settings.flights * 1.03)
+    for name, kind, points in (("", "replay", replayed), ("", "enriched", enriched)):
+        total.steps(Series(name, kind, cumulated(points, end / 600)), y)
+    lanes.title("Transactions")
+    lanes.lanes({_LANES[name]: _bars(outcome, name) for name in _LANES})
+    for panel in (rate, total, lanes):
+        panel.x_axis()
+        panel.marks(marks, numbered=panel is rate)
+    return svg(615, [*rate.parts, *total.parts, *lanes.parts], "throughput, progress and transactions over time")
+
+
+def binned(points: Iterable[tuple[float, float]], width: float, end: float) -> list[tuple[float, float]]:
+    """Amount a second in each stretch of ``width`` seconds."""
+    sums = [0.0] * (int(end / width) + 1)
+    for at, amount in points:
+        if 0 <= at <= end:
+            sums[int(at / width)] += amount
+    return [(number * width, amount / width) for number, amount in enumerate(sums)]
+
+
+def cumulated(points: Iterable[tuple[float, float]], least: float) -> list[tuple[float, float]]:
+    """The running total, at most one point in ``least`` seconds."""
+    found: list[tuple[float, float]] = []
+    total = 0.0
+    for at, amount in points:
+        total += amount
+        if found and at - found[-1][0] < least:
+            found[-1] = (found[-1][0], total)
+        else:
+            found.append((at, total))
+    return found
+
+
+def _bars(outcome: Outcome, name: str) -> list[Bar]:
+    start_ms = outcome.started_at * 1000
+    bars = [
+        Bar(
+            (span.start_ms - start_ms) / 1000,
+            (span.end_ms - start_ms) / 1000,
+            (kind := _kind(outcome, span)),
+            f"{kind}, {span.end_ms - span.start_ms} ms, {span.transactional_id}",
+        )
+        for span in outcome.spans.get(name, [])
+    ]
+    skips = [step for step in outcome.skips if step.pipeline == name]
+    at = [step.at - outcome.started_at for step in skips]
+    return bars + [
+        Bar(when, when, "skipped", f"batch {step.batch}, already in, skipped")
+        for when, step in zip(at, skips, strict=True)
+    ]
+
+
+def _kind(outcome: Outcome, span: Span) -> str:
+    """An aborted transaction during which something was killed was left open by the crash."""
+    if span.fate == COMMITTED:
+        return "committed"
+    during = any(span.start_ms <= crash.at * 1000 <= span.end_ms for crash in outcome.crashes)
+    return "crashed" if during else "intended"

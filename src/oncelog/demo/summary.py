@@ -1,0 +1,89 @@
+"""The result of a demo in words and numbers, for the table on the terminal, for JSON and for the report. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oncelog.demo.run import DELAYS, ENRICHED, Outcome
+
+TOPIC_COLUMNS = (
+    "topic",
+    "records in the log",
+    "of aborted transactions",
+    "control records",
+    "delivered",
+    "expected",
+    "duplicates",
+    "lost",
+    "wrong",
+    "keys out of order",
+)
+
+
+def topic_rows(outcome: Outcome) -> list[tuple[str | int, ...]]:
+    """A row for each topic, in the order of :data:`TOPIC_COLUMNS`."""
+    return [
+        (
+            proof.topic,
+            proof.records,
+            proof.aborted,
+            proof.control,
+            proof.delivered,
+            proof.expected,
+            proof.duplicates,
+            proof.lost,
+            proof.wrong,
+            proof.out_of_order,
+        )
+        for proof in outcome.proofs
+    ]
+
+
+def crash_counts(outcome: Outcome) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for crash in outcome.crashes:
+        counts[crash.what] = counts.get(crash.what, 0) + 1
+    return counts
+
+
+def fates(outcome: Outcome) -> tuple[int, int]:
+    """Transactions committed and aborted, by the broker's own log."""
+    spans = [span for listed in outcome.spans.values() for span in listed]
+    committed = sum(span.fate == "committed" for span in spans)
+    return committed, len(spans) - committed
+
+
+def facts(outcome: Outcome) -> list[tuple[str, str]]:
+    """Lines below the table."""
+    counts = crash_counts(outcome)
+    committed, aborted = fates(outcome)
+    survived = ", ".join(f"{what} {number}" for what, number in counts.items())
+    return [
+        ("crashes survived", f"{len(outcome.crashes)} ({survived})" if counts else "0 (--calm)"),
+        ("batches skipped on replay", str(len(outcome.skips))),
+        ("micro-batches", f"{ENRICHED} {outcome.batches[ENRICHED]}, {DELAYS} {outcome.batches[DELAYS]}"),
+        ("transactions", f"{committed} committed, {aborted} aborted"),
+        ("time", ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.phases.items())),
+        ("verdict", verdict(outcome)),
+    ]
+
+
+def verdict(outcome: Outcome) -> str:
+    if outcome.exact:
+        return "every record exactly once, every field and window right, every key in order"
+    return "the topics differ from the truth"
+
+
+def as_json_object(outcome: Outcome) -> dict[str, Any]:
+    names = [name.replace(" ", "_") for name in TOPIC_COLUMNS]
+    committed, aborted = fates(outcome)
+    return {
+        "exact": outcome.exact,
+        "bootstrap_servers": outcome.servers,
+        "topics": [dict(zip(names, row, strict=True)) for row in topic_rows(outcome)],
+        "crashes": [crash._asdict() for crash in outcome.crashes],
+        "batches_skipped_on_replay": len(outcome.skips),
+        "batches": outcome.batches,
+        "transactions": {"committed": committed, "aborted": aborted},
+        "seconds": outcome.phases,
+    }

@@ -228,6 +228,8 @@ class PartitionLog:
                 f"the batch has {header.size_bytes} bytes, max.message.bytes of {self.topic_partition} allows "
                 f"{self.config.max_message_bytes}",
             )
+        if header.size_bytes > self.config.segment_bytes:
+            return self._larger_than_a_segment(header.size_bytes)
         if header.producer_id >= 0:
             refusal = self._state.check_coordinator(header, guard, self.log_end_offset)
             if refusal is not None:
@@ -238,8 +240,6 @@ class PartitionLog:
         self, batch: Buffer, header: BatchHeader, leader_epoch: int, now_ms: int, append_time_ms: int
     ) -> AppendResult:
         size_bytes = header.size_bytes
-        if size_bytes > self.config.segment_bytes:
-            return self._larger_than_a_segment(size_bytes)
         base_offset = self.log_end_offset
         head = _HEAD.pack(base_offset, header.batch_length, leader_epoch)
         buffers: list[Buffer] = [head, memoryview(batch)[_HEAD_SIZE_BYTES:size_bytes]]

@@ -12,7 +12,8 @@ class AppendResult(NamedTuple):
     """Outcome of an append. Anything but NONE: nothing was written, and ``message`` says why.
 
     ``log_append_time_ms`` is -1 unless the topic dates records itself (LogAppendTime). ``duplicate``: the batch was
-    in the log already, at these offsets and with this largest timestamp; nothing was written. ``record_errors``: index in the batch and message.
+    in the log already, at these offsets and with this largest timestamp; nothing was written. ``record_errors``: index
+    in the batch and message.
     """
 
     error: Error

@@ -2,7 +2,7 @@
 
 Called by tests of the log and by simulations. What survives a crash is the worst that a file system may do: bytes
 that were not synced may be lost in part, a part of the last write may be there, or zeros where data should be; names
-(creations, renames, removals) survive. Which of it happens is drawn from the ``random.Random`` that is passed in.
+(creations, renames, removals) and truncations survive. Which of it happens is drawn from the ``random.Random`` that is passed in.
 """
 
 from __future__ import annotations
@@ -37,6 +37,12 @@ class FaultyFile(MemoryFile):
                 raise StorageError(f"cannot append to {self.path}: No space left on device")
             disk.free_bytes -= size
         super().append(buffers)
+
+    def truncate(self, size: int) -> None:
+        super().truncate(size)
+        synced = self._disk.synced
+        if id(self._data) in synced:
+            synced[id(self._data)] = synced[id(self._data)][:size]
 
     def sync(self) -> None:
         if self._disk.failing_syncs:

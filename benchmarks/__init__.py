@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m benchmarks`. Not part of the package."""

@@ -1,0 +1,111 @@
+"""Throughput, latency, memory and CPU: ours beside Apache Kafka, Tansu and Spark's own connector, in one run.
+
+    python -m benchmarks [--quick] [--only NAME]... [--rounds N] [--json FILE]
+
+Servers take turns in each round, so that what else the machine does falls on all of them; medians are shown. Client and
+server share the machine: compare within a run, not across machines. Progress goes to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks import report
+from benchmarks.load import BenchmarkError
+from benchmarks.measures import FULL, MEASURES, QUICK, Figures, Size, produce_only, recovery
+from benchmarks.servers import Kafka, Oncelog, Server, Tansu, running
+
+ALONE = {
+    "flush": "flush policies compared",
+    "recovery": "restart after kill -9",
+    "spark": "Spark",
+    "kills": "Spark's driver killed",
+}
+
+
+class Run:
+    """Collects figures of all rounds."""
+
+    def __init__(self, size: Size, rounds: int) -> None:
+        self.size = size
+        self.rounds = rounds
+        self.results: dict[str, dict[str, list[float]]] = {}
+
+    def take(self, server: Server, label: str, work: Callable[[Server, Size], Figures]) -> None:
+        print(f"{label}: {server.name}", file=sys.stderr, flush=True)
+        self.add(server.name, work(server, self.size))
+
+    def add(self, name: str, figures: Figures) -> None:
+        for figure, value in figures.items():
+            self.results.setdefault(name, {}).setdefault(figure, []).append(value)
+
+
+def interleaved(run: Run, names: list[str]) -> None:
+    """All servers up, one of them under load at a time."""
+    if not names:
+        return
+    with ExitStack() as stack:
+        servers = [stack.enter_context(running(server)) for server in (Oncelog(), Kafka(), Tansu())]
+        for round_number in range(run.rounds):
+            for name in names:
+                for server in servers:
+                    run.take(server, f"round {round_number + 1}, {name}", MEASURES[name])
+
+
+def flush_policies(run: Run) -> None:
+    """What a sync before each acknowledgement costs, and what it costs a transaction."""
+    with ExitStack() as stack:
+        policies = [Oncelog("commit"), Oncelog("interval"), Oncelog("none")]
+        servers = [stack.enter_context(running(server)) for server in policies]
+        for round_number in range(run.rounds):
+            for server in servers:
+                for work in (produce_only, MEASURES["latency"], MEASURES["transactions"]):
+                    run.take(server, f"round {round_number + 1}, flush policy", work)
+
+
+def recoveries(run: Run) -> None:
+    """Without a sync before each commit, as Apache Kafka runs by default."""
+    for server in (Oncelog("none"), Kafka()):
+        with running(server):
+            run.take(server, "recovery", recovery)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--quick", action="store_true", help="less load, one round: shows that it works")
+    parser.add_argument("--only", action="append", choices=[*MEASURES, *ALONE], help="may be given several times")
+    parser.add_argument("--rounds", type=int, help="default 3, with --quick 1")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    chosen = options.only or [*MEASURES, *ALONE]
+    run = Run(QUICK if options.quick else FULL, options.rounds or (1 if options.quick else 3))
+    try:
+        interleaved(run, [name for name in MEASURES if name in chosen])
+        if "flush" in chosen:
+            flush_policies(run)
+        if "recovery" in chosen:
+            recoveries(run)
+        if "spark" in chosen or "kills" in chosen:
+            from benchmarks import spark
+
+            if "spark" in chosen:
+                spark.speeds(run.rounds, run.add, quick=options.quick)
+            if "kills" in chosen:
+                spark.kills(run.add, quick=options.quick)
+    except BenchmarkError as error:
+        sys.exit(f"benchmarks: {error}")
+    finally:
+        if run.results:
+            report.show(run.results, Console(width=None if sys.stdout.isatty() else 160))
+            if options.json:
+                report.write_json(run.results, options.json)
+
+
+if __name__ == "__main__":
+    main()

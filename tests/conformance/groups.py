@@ -23,7 +23,7 @@ from oncelog.protocol.generated.offset_fetch_request import (
 )
 from oncelog.protocol.generated.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
-from tests.conformance.transactions import find_coordinator
+from tests.conformance.transactions import LOADING, find_coordinator
 from tests.conformance.wire import Connection, eventually
 
 JOIN_GROUP, SYNC_GROUP = 11, 14
@@ -179,6 +179,18 @@ def fetch_offsets(
     stable: bool = False,
 ) -> tuple[int, dict[tuple[str, int], tuple[int, int, str | None]]]:
     """OffsetFetch: the error, and of each partition the error, the offset and the metadata."""
+
+    def probe() -> Any:
+        answer = _fetch_offsets(connection, group, partitions, version, stable)
+        return None if answer[0] in LOADING else answer
+
+    found: tuple[int, dict[tuple[str, int], tuple[int, int, str | None]]] = eventually(probe)
+    return found
+
+
+def _fetch_offsets(
+    connection: Connection, group: str, partitions: list[tuple[str, int]] | None, version: int, stable: bool
+) -> tuple[int, dict[tuple[str, int], tuple[int, int, str | None]]]:
     names: dict[str, list[int]] = {}
     for topic, index in partitions or []:
         names.setdefault(topic, []).append(index)

@@ -394,6 +394,11 @@ class PartitionLog:
         self._now_ms = max(self._now_ms, now_ms)
         self._state.expire(now_ms)
 
+    def knows_newer_epoch(self, stamp: ProducerStamp) -> bool:
+        """Whether a batch or marker with a higher epoch of this producer is in the log."""
+        entry = self._state.entries.get(stamp.producer_id)
+        return entry is not None and entry.producer_epoch > stamp.producer_epoch
+
     def active_producers(self) -> list[ProducerStateEntry]:
         """Every producer that is known, by id; the entries are live, not to be changed."""
         return [self._state.entries[producer_id] for producer_id in sorted(self._state.entries)]

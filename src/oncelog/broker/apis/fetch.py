@@ -187,11 +187,11 @@ def _read_partition(
             return _Answer(key, data, 0, at_once=True)
     bound = partition.readable_to(isolation)
     if not log.log_start_offset <= position.fetch_offset <= log.log_end_offset:
-        return _out_of_range(key, partition)
+        return _error(key, Error.OFFSET_OUT_OF_RANGE)
     limit = min(left, position.max_bytes)
     read = log.read(position.fetch_offset, limit, bound, at_least_one_batch=at_least_one_batch)
     if isinstance(read, Error):
-        return _out_of_range(key, partition) if read is Error.OFFSET_OUT_OF_RANGE else _error(key, read)
+        return _error(key, read)
     if read.size_bytes:
         set_slices(data, read.slices)
         if isolation is IsolationLevel.READ_COMMITTED:
@@ -202,13 +202,6 @@ def _read_partition(
                 )
             ]
     return _Answer(key, data, read.size_bytes, at_once=False)
-
-
-def _out_of_range(key: PartitionKey, partition: Partition) -> _Answer:
-    """OFFSET_OUT_OF_RANGE tells the log's start, so that a client can begin anew there."""
-    answer = _error(key, Error.OFFSET_OUT_OF_RANGE)
-    answer.data.log_start_offset = partition.log.log_start_offset
-    return answer
 
 
 def _error(key: PartitionKey, error: Error, current_leader: LeaderIdAndEpoch | None = None) -> _Answer:

@@ -1,14 +1,16 @@
 """The command ``oncelog``: names the subcommands, loads the one that is called, and turns errors into one sentence.
 
 Each subcommand is a module of this package with a click command or group named ``command``. Exit status: 0 done,
-1 refused or failed (one sentence on standard error), 2 wrong usage.
+1 refused or failed (one sentence on standard error), 2 wrong usage. ``--debug`` may stand anywhere before a ``--``.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from types import TracebackType
 
 import click
 
@@ -53,31 +55,60 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error; may stand after the command too.")
 @click.version_option(package_name="oncelog")
-@click.pass_context
-def command(context: click.Context, debug: bool) -> None:
+def command(debug: bool) -> None:
     """An event log with exactly-once semantics that speaks Apache Kafka's protocol.
 
     Example: oncelog serve --listen 127.0.0.1:9092 --data ./data
     """
-    context.obj = {"debug": debug}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the console script."""
-    args = list(sys.argv[1:] if arguments is None else arguments)
+    args, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
+    if not debug:
+        sys.excepthook = _say_bug
     try:
-        command.main(args, prog_name="oncelog", standalone_mode=False)
+        code = command.main(args, prog_name="oncelog", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # the reader of our output has seen enough; nothing may be flushed into the broken pipe at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except click.ClickException as error:
-        error.show()
+        _say_wrong_usage(error)
         sys.exit(error.exit_code)
     except OncelogError as error:
-        if "--debug" in args:
+        if debug:
             raise
         click.echo(f"oncelog: {error}", err=True)
         sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
+    """The arguments without ``--debug``, and whether it was there."""
+    args = list(arguments)
+    end = args.index("--") if "--" in args else len(args)
+    kept = [argument for argument in args[:end] if argument != "--debug"] + args[end:]
+    return kept, len(kept) < len(args)
+
+
+def _say_wrong_usage(error: click.ClickException) -> None:
+    """One line: what is wrong, and where the right usage is told. A group without a command shows its help."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return
+    where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx is not None else "oncelog"
+    text = error.format_message().strip().rstrip(".")
+    click.echo(f"oncelog: {text[:1].lower()}{text[1:]}; see {where} --help", err=True)
+
+
+def _say_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """What nobody expected: still one sentence, and how to see more."""
+    click.echo(f"oncelog: unexpected {kind.__name__}: {error}; run it again with --debug and report it", err=True)

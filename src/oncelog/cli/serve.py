@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from oncelog.errors import ConfigError
+from oncelog.cli.properties import given_properties
 from oncelog.server.opening import Address, place_of
 from oncelog.server.serve import serve
 
@@ -43,7 +43,7 @@ def command(
     logging.basicConfig(
         level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr
     )
-    settings = _settings(config, assignments)
+    settings = given_properties(config, assignments)
 
     def announce(address: Address) -> None:
         if as_json:
@@ -56,21 +56,3 @@ def command(
 
     address, data = place_of(listen, data, settings)
     serve(address, data, settings, announce)
-
-
-def _settings(config: Path | None, assignments: tuple[str, ...]) -> dict[str, str]:
-    """The properties of the file, and over them those of the command line."""
-    settings: dict[str, str] = {}
-    if config is not None:
-        from oncelog.properties_file import load_properties
-
-        try:
-            settings.update(load_properties(config.read_text(encoding="utf-8")))
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"the properties file {config} can not be read: {error}") from error
-    for assignment in assignments:
-        name, separator, value = assignment.partition("=")
-        if not separator or not name.strip():
-            raise ConfigError(f"--set takes NAME=VALUE, not {assignment!r}")
-        settings[name.strip()] = value.strip()
-    return settings

@@ -1,0 +1,102 @@
+"""How commands show things: aligned tables, JSON lines, bytes as text, progress on a terminal.
+
+Called by the commands. Results go to standard output, progress and remarks to standard error, progress only where
+that is a terminal.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+Advance = Callable[[int, str], None]
+
+
+def show_json(value: Any) -> None:
+    """One line of JSON."""
+    click.echo(json.dumps(value, ensure_ascii=False))
+
+
+def show_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Columns as wide as they must be; numbers stand to the right."""
+    cells = [["-" if cell is None else str(cell) for cell in row] for row in rows]
+    widths = [max(len(line[column]) for line in [headings, *cells]) for column in range(len(headings))]
+    numeric = [all(isinstance(row[column], int | None) for row in rows) for column in range(len(headings))]
+    for line in [headings, *cells]:
+        padded = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        ]
+        click.echo("  ".join(padded).rstrip())
+
+
+def show_rows(as_json: bool, rows: Sequence[Mapping[str, object]], headings: Sequence[str], empty: str) -> None:
+    """A table of the named fields, or all fields as one JSON array; ``empty`` is the remark where there is nothing."""
+    if as_json:
+        show_json([dict(row) for row in rows])
+    elif rows:
+        show_table(
+            [heading.upper().replace("_", "-") for heading in headings], [[r[h] for h in headings] for r in rows]
+        )
+    else:
+        click.echo(empty, err=True)
+
+
+def show_bytes(data: bytes | None) -> str:
+    """Bytes as one line of text: ``null``, UTF-8, control characters and what is no UTF-8 escaped."""
+    if data is None:
+        return "null"
+    try:
+        text = bytes(data).decode()
+    except UnicodeDecodeError:
+        return "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in data)
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def json_bytes(data: bytes | None) -> Any:
+    """Bytes for JSON: null, a string where they are UTF-8, else ``{"base64": ...}``."""
+    if data is None:
+        return None
+    try:
+        return bytes(data).decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def show_time(time_ms: int) -> str | None:
+    """UTC with milliseconds; None for the -1 of a time that is not known."""
+    if time_ms < 0:
+        return None
+    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def remark(text: str) -> None:
+    """A line beside the result, on standard error."""
+    click.echo(text, err=True)
+
+
+@contextmanager
+def progress(description: str, total: int | None = None) -> Iterator[Advance]:
+    """A bar on standard error for as long as the block: ``advance(amount, text)``; nothing where it is no terminal."""
+    if not sys.stderr.isatty():
+        yield lambda amount, text: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[text]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(description, total=total, text="")
+        yield lambda amount, text: bars.update(task, advance=amount, text=text)

@@ -1,0 +1,211 @@
+"""``oncelog topics``: list, create, describe, change and delete topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import click
+
+from oncelog.cli.cluster import Cluster, cluster_options
+from oncelog.cli.output import show_json, show_rows, show_table
+from oncelog.cli.properties import named_values
+from oncelog.errors import ConfigError
+
+if TYPE_CHECKING:
+    from oncelog.client.blocking import Admin
+
+
+@click.group("topics")
+def command() -> None:
+    """Topics: list, create, describe, change, delete.
+
+    \b
+    Example:
+      oncelog topics create orders --partitions 6 --set-config cleanup.policy=compact
+    """
+
+
+@command.command("list")
+@click.option("--internal", is_flag=True, help="The coordinators' own topics too.")
+@cluster_options
+def list_topics(cluster: Cluster, internal: bool) -> None:
+    """Names of all topics.
+
+    Example: oncelog topics list --internal
+    """
+    with cluster.admin() as admin:
+        names = admin.list_topics(internal=internal)
+    if cluster.as_json:
+        show_json(names)
+        return
+    for name in names:
+        click.echo(name)
+
+
+@command.command("create")
+@click.argument("names", nargs=-1, required=True)
+@click.option("--partitions", type=click.IntRange(min=1), help="Default: num.partitions of the broker.")
+@click.option("--replication-factor", type=click.IntRange(min=1), help="Default: the broker's.")
+@click.option("--set-config", "configs", multiple=True, metavar="NAME=VALUE", help="A property of the topic.")
+@click.option("--if-not-exists", is_flag=True, help="Leave topics that exist as they are.")
+@cluster_options
+def create(
+    cluster: Cluster,
+    names: tuple[str, ...],
+    partitions: int | None,
+    replication_factor: int | None,
+    configs: tuple[str, ...],
+    if_not_exists: bool,
+) -> None:
+    """Create topics.
+
+    Example: oncelog topics create orders --partitions 6 --set-config retention.ms=86400000
+    """
+    from oncelog.client.core.admin_types import NewTopic
+
+    properties = named_values("--set-config", configs)
+    with cluster.admin() as admin:
+        there = set(admin.list_topics(internal=True)) if if_not_exists else set()
+        wanted = [name for name in dict.fromkeys(names) if name not in there]
+        admin.create_topics(
+            [NewTopic(name, partitions or -1, replication_factor or -1, topic_configs=properties) for name in wanted]
+        )
+    if cluster.as_json:
+        show_json({"created": wanted})
+    else:
+        for name in wanted:
+            click.echo(f"created {name}")
+
+
+@command.command("describe")
+@click.argument("names", nargs=-1)
+@cluster_options
+def describe(cluster: Cluster, names: tuple[str, ...]) -> None:
+    """Partitions with leader, replicas and offsets, and the properties that were set; of NAMES, or of all topics.
+
+    Example: oncelog topics describe orders
+    """
+    with cluster.admin() as admin:
+        topics = _described(admin, names or None)
+    if cluster.as_json:
+        show_json(topics)
+        return
+    for number, topic in enumerate(topics):
+        if number:
+            click.echo()
+        _show_topic(topic)
+
+
+def _described(admin: Admin, names: Sequence[str] | None) -> list[dict[str, Any]]:
+    from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
+    from oncelog.types import TopicPartition
+
+    topics = admin.describe_topics(names)
+    resources = {topic.name: ConfigResource(ConfigResourceType.TOPIC, topic.name) for topic in topics}
+    configs = admin.describe_configs(resources.values()) if resources else {}
+    partitions = [TopicPartition(topic.name, item.partition) for topic in topics for item in topic.partitions]
+    first = admin.list_offsets(dict.fromkeys(partitions, -2)) if partitions else {}
+    stable = admin.list_offsets(dict.fromkeys(partitions, -1), read_committed=True) if partitions else {}
+    end = admin.list_offsets(dict.fromkeys(partitions, -1)) if partitions else {}
+    return [
+        {
+            "topic": topic.name,
+            "topic_id": str(UUID(bytes=topic.topic_id)),
+            "internal": topic.internal,
+            "configs": {
+                name: entry.value
+                for name, entry in sorted(configs[resources[topic.name]].items())
+                if entry.source == "DYNAMIC_TOPIC_CONFIG"
+            },
+            "partitions": [
+                {
+                    "partition": item.partition,
+                    "leader": item.leader,
+                    "replicas": list(item.replicas),
+                    "isr": list(item.isr),
+                    "log_start_offset": first[TopicPartition(topic.name, item.partition)].offset,
+                    "last_stable_offset": stable[TopicPartition(topic.name, item.partition)].offset,
+                    "high_watermark": end[TopicPartition(topic.name, item.partition)].offset,
+                }
+                for item in topic.partitions
+            ],
+        }
+        for topic in topics
+    ]
+
+
+def _show_topic(topic: dict[str, Any]) -> None:
+    click.echo(f"{topic['topic']}  id {topic['topic_id']}" + ("  internal" if topic["internal"] else ""))
+    for name, value in topic["configs"].items():
+        click.echo(f"  {name}={value}")
+    headings = list(topic["partitions"][0])
+    rows = [
+        [",".join(map(str, value)) if isinstance(value, list) else value for value in row.values()]
+        for row in topic["partitions"]
+    ]
+    show_table([heading.upper().replace("_", "-") for heading in headings], rows)
+
+
+@command.command("alter")
+@click.argument("names", nargs=-1, required=True)
+@click.option("--partitions", type=click.IntRange(min=1), help="New number of partitions; it can only grow.")
+@click.option("--set-config", "configs", multiple=True, metavar="NAME=VALUE", help="A property to set.")
+@click.option("--delete-config", "deleted", multiple=True, metavar="NAME", help="A property to take back.")
+@cluster_options
+def alter(
+    cluster: Cluster, names: tuple[str, ...], partitions: int | None, configs: tuple[str, ...], deleted: tuple[str, ...]
+) -> None:
+    """Change partitions or properties of topics.
+
+    Example: oncelog topics alter orders --partitions 12 --set-config retention.ms=3600000
+    """
+    from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
+
+    changes: dict[str, str | None] = {**named_values("--set-config", configs), **dict.fromkeys(deleted)}
+    if partitions is None and not changes:
+        raise ConfigError("nothing to change: give --partitions, --set-config or --delete-config")
+    with cluster.admin() as admin:
+        admin.describe_topics(names)
+        if changes:
+            admin.alter_configs({ConfigResource(ConfigResourceType.TOPIC, name): changes for name in names})
+        if partitions is not None:
+            admin.create_partitions(dict.fromkeys(names, partitions))
+    if cluster.as_json:
+        show_json({"changed": list(names)})
+    else:
+        click.echo(f"changed {', '.join(names)}")
+
+
+@command.command("delete")
+@click.argument("names", nargs=-1, required=True)
+@cluster_options
+def delete(cluster: Cluster, names: tuple[str, ...]) -> None:
+    """Delete topics with all their records.
+
+    Example: oncelog topics delete orders
+    """
+    with cluster.admin() as admin:
+        admin.delete_topics(names)
+    if cluster.as_json:
+        show_json({"deleted": list(names)})
+    else:
+        click.echo(f"deleted {', '.join(names)}")
+
+
+@command.command("configs")
+@click.argument("name")
+@cluster_options
+def configs(cluster: Cluster, name: str) -> None:
+    """All properties of a topic, with where each comes from.
+
+    Example: oncelog topics configs orders
+    """
+    from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
+
+    resource = ConfigResource(ConfigResourceType.TOPIC, name)
+    with cluster.admin() as admin:
+        entries = admin.describe_configs([resource])[resource]
+    rows = [{"name": entry.name, "value": entry.value, "source": entry.source} for _, entry in sorted(entries.items())]
+    show_rows(cluster.as_json, rows, ["name", "value", "source"], "no properties")

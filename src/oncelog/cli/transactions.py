@@ -1,0 +1,289 @@
+"""``oncelog transactions``: which are open, what holds readers back, how each came about, and how to end one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import click
+
+from oncelog.cli.cluster import Cluster, cluster_options, partition_numbers
+from oncelog.cli.output import remark, show_json, show_rows, show_time
+from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
+
+if TYPE_CHECKING:
+    from oncelog.cli.log_reader import LogReader
+    from oncelog.client.blocking import Admin
+    from oncelog.client.core.admin_types import ProducerState
+    from oncelog.records.batch import Record
+
+Row = dict[str, object]
+
+
+@click.group("transactions")
+def command() -> None:
+    """Transactions: list, describe, history, producers of a partition, find and abort hanging ones.
+
+    \b
+    Example:
+      oncelog transactions list --state Ongoing
+    """
+
+
+@command.command("list")
+@click.option("--state", "states", multiple=True, metavar="NAME", help="Only these, such as Ongoing; may be repeated.")
+@click.option("--longer-than", type=click.FloatRange(min=0), metavar="SECONDS", help="Only those open for so long.")
+@cluster_options
+def list_transactions(cluster: Cluster, states: tuple[str, ...], longer_than: float | None) -> None:
+    """All transactional ids, with producer and state.
+
+    Example: oncelog transactions list --state Ongoing --longer-than 60
+    """
+    with cluster.admin() as admin:
+        found = admin.list_transactions(
+            states=states, running_longer_than_ms=-1 if longer_than is None else int(longer_than * 1000)
+        )
+    rows: list[Row] = [
+        {"transactional_id": item.transactional_id, "producer_id": item.producer_id, "state": item.state}
+        for item in found
+    ]
+    show_rows(cluster.as_json, rows, ["transactional_id", "producer_id", "state"], "no transactions")
+
+
+@command.command("describe")
+@click.argument("transactional_ids", nargs=-1, required=True)
+@cluster_options
+def describe(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
+    """State, producer, partitions, and for how long a transaction has been open.
+
+    Example: oncelog transactions describe load-1
+    """
+    with cluster.admin() as admin:
+        found = admin.describe_transactions(transactional_ids)
+    now_ms = int(time.time() * 1000)
+    rows: list[Row] = [
+        {
+            "transactional_id": item.transactional_id,
+            "coordinator": item.coordinator,
+            "producer_id": item.producer_id,
+            "producer_epoch": item.producer_epoch,
+            "state": item.state,
+            "timeout_ms": item.timeout_ms,
+            "start": show_time(item.start_time_ms),
+            "open_for_ms": max(0, now_ms - item.start_time_ms)
+            if item.state == "Ongoing" and item.start_time_ms >= 0
+            else None,
+            "partitions": [str(name) for name in item.partitions],
+        }
+        for item in found
+    ]
+    if cluster.as_json:
+        show_json(rows)
+        return
+    for row in rows:
+        names = row.pop("partitions")
+        for heading, value in row.items():
+            click.echo(f"{heading}: {'-' if value is None else value}")
+        click.echo(f"partitions: {' '.join(names) if isinstance(names, list) and names else '-'}")
+
+
+@command.command("describe-producers")
+@click.option("--topic", "topics", multiple=True, required=True, metavar="TOPIC[:0,1]", help="May be repeated.")
+@cluster_options
+def describe_producers(cluster: Cluster, topics: tuple[str, ...]) -> None:
+    """The producers that partitions remember; those with an open transaction hold readers back.
+
+    Example: oncelog transactions describe-producers --topic orders:0
+    """
+    with cluster.admin() as admin:
+        found = admin.describe_producers(_partitions(admin, topics))
+    rows = [_producer_row(name, state) for name in sorted(found) for state in found[name]]
+    show_rows(cluster.as_json, rows, _PRODUCER_FIELDS, "no producers")
+
+
+@command.command("find-hanging")
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC[:0,1]", help="Default: every topic.")
+@cluster_options
+def find_hanging(cluster: Cluster, topics: tuple[str, ...]) -> None:
+    """Transactions that are open in a partition while no coordinator knows them: they hold readers back for ever.
+
+    Example: oncelog transactions find-hanging --topic orders
+    """
+    with cluster.admin() as admin:
+        names = _partitions(admin, topics or tuple(admin.list_topics(internal=True)))
+        found = admin.find_hanging_transactions(names)
+    rows = [_producer_row(name, state) for name, state in found]
+    show_rows(cluster.as_json, rows, _PRODUCER_FIELDS, "no transaction hangs")
+
+
+@command.command("abort")
+@click.option("--topic", required=True, help="Topic of the hanging transaction.")
+@click.option("--partition", required=True, type=click.IntRange(min=0), help="Its partition.")
+@click.option("--start-offset", required=True, type=click.IntRange(min=0), help="Its first offset there.")
+@click.option("--force", is_flag=True, help="Also where a coordinator still knows the transaction.")
+@cluster_options
+def abort(cluster: Cluster, topic: str, partition: int, start_offset: int, force: bool) -> None:
+    """End a hanging transaction in one partition, as find-hanging names it.
+
+    A transaction that its coordinator knows ends by itself, with its producer or after its timeout; it is refused here.
+
+    Example: oncelog transactions abort --topic orders --partition 0 --start-offset 17
+    """
+    from oncelog.errors import OncelogError
+
+    name = TopicPartition(topic, partition)
+    with cluster.admin() as admin:
+        if not force:
+            open_here = [
+                s for s in admin.describe_producers([name])[name] if s.transaction_start_offset == start_offset
+            ]
+            hanging = [state for _, state in admin.find_hanging_transactions([name])]
+            if any(state not in hanging for state in open_here):
+                raise OncelogError(
+                    f"the transaction in {name} at offset {start_offset} does not hang: its coordinator knows it; "
+                    "stop its producer with oncelog transactions fence, or give --force"
+                )
+        admin.abort_transaction(name, start_offset=start_offset)
+    if cluster.as_json:
+        show_json({"aborted": {"topic": topic, "partition": partition, "start_offset": start_offset}})
+    else:
+        click.echo(f"aborted the transaction in {name} from offset {start_offset} on")
+
+
+@command.command("fence")
+@click.argument("transactional_ids", nargs=-1, required=True)
+@cluster_options
+def fence(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
+    """Shut out the producers of these ids and abort what they left open.
+
+    Example: oncelog transactions fence load-1
+    """
+    with cluster.admin() as admin:
+        found = admin.fence_producers(transactional_ids)
+    rows: list[Row] = [
+        {"transactional_id": name, "producer_id": number, "producer_epoch": epoch}
+        for name, (number, epoch) in found.items()
+    ]
+    show_rows(cluster.as_json, rows, ["transactional_id", "producer_id", "producer_epoch"], "")
+
+
+_PRODUCER_FIELDS = [
+    "topic",
+    "partition",
+    "producer_id",
+    "producer_epoch",
+    "last_sequence",
+    "last_timestamp",
+    "coordinator_epoch",
+    "open_from_offset",
+]
+
+
+def _producer_row(name: TopicPartition, state: ProducerState) -> Row:
+    start = state.transaction_start_offset
+    return {
+        "topic": name.topic,
+        "partition": name.partition,
+        "producer_id": state.producer_id,
+        "producer_epoch": state.producer_epoch,
+        "last_sequence": state.last_sequence,
+        "last_timestamp": show_time(state.last_timestamp),
+        "coordinator_epoch": state.coordinator_epoch,
+        "open_from_offset": start if start >= 0 else None,
+    }
+
+
+def _partitions(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
+    names: list[TopicPartition] = []
+    for topic, numbers in partition_numbers(topics, "--topic").items():
+        there = admin.partitions(topic)
+        names += there if numbers is None else [TopicPartition(topic, number) for number in numbers]
+    return names
+
+
+# --- history
+
+
+@command.command("history")
+@click.argument("transactional_ids", nargs=-1)
+@cluster_options
+def history(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
+    """Every change of state that __transaction_state still holds, oldest first; compaction removes old ones.
+
+    Example: oncelog transactions history load-1
+    """
+    from oncelog.cli.log_reader import LogReader
+
+    reader = LogReader(config=cluster.admin_settings())
+    rows = asyncio.run(_history(reader, transactional_ids))
+    rows.sort(key=lambda row: (str(row["timestamp"]), row["partition"], row["offset"]))
+    if cluster.as_json:
+        show_json(rows)
+        return
+    for row in rows:
+        fields = [f"{name}={row[name]}" for name in _HISTORY_FIELDS if name in row]
+        partitions = row.get("partitions")
+        if isinstance(partitions, list) and partitions:
+            fields.append(f"partitions={','.join(partitions)}")
+        click.echo("  ".join([str(row["timestamp"]), *fields]))
+    if not rows:
+        remark("no history")
+
+
+_HISTORY_FIELDS = ("transactional_id", "state", "producer_id", "producer_epoch", "timeout_ms")
+
+
+async def _history(reader: LogReader, transactional_ids: tuple[str, ...]) -> list[Row]:
+    async with reader:
+        if TRANSACTION_STATE_TOPIC not in await reader.list_topics(internal=True):
+            return []
+        names = await reader.partitions(TRANSACTION_STATE_TOPIC)
+        if transactional_ids:
+            names = sorted({names[java_hash_partition(name, len(names))] for name in transactional_ids})
+        return [
+            row
+            async for row in _transitions(reader, names)
+            if not transactional_ids or row["transactional_id"] in transactional_ids
+        ]
+
+
+async def _transitions(reader: LogReader, names: list[TopicPartition]) -> AsyncIterator[Row]:
+    from oncelog.types import IsolationLevel
+
+    first = await reader.list_offsets(dict.fromkeys(names, -2))
+    end = await reader.list_offsets(dict.fromkeys(names, -1))
+    for name in names:
+        position = first[name].offset
+        while position < end[name].offset:
+            batches = (await reader.read(name, position, IsolationLevel.READ_UNCOMMITTED)).batches
+            if not batches:
+                break
+            position = batches[-1].header.next_offset
+            for batch in batches:
+                for record in batch.records:
+                    row = transition(record)
+                    if row is not None:
+                        yield {**row, "partition": name.partition, "offset": record.offset}
+
+
+def transition(record: Record) -> Row | None:
+    """A record of ``__transaction_state`` for display; None for a kind that is not known. ``Dead`` is the tombstone."""
+    from oncelog.coordinator.transaction.records import decode_key, decode_value
+
+    transactional_id = decode_key(record.key or b"")
+    if transactional_id is None:
+        return None
+    row: Row = {"timestamp": show_time(record.timestamp), "transactional_id": transactional_id}
+    if record.value is None:
+        return {**row, "state": "Dead"}
+    txn = decode_value(transactional_id, record.value)
+    return {
+        **row,
+        "state": txn.state.label,
+        "producer_id": txn.producer_id,
+        "producer_epoch": txn.producer_epoch,
+        "timeout_ms": txn.timeout_ms,
+        "partitions": [str(name) for name in sorted(txn.partitions)],
+    }

@@ -322,7 +322,8 @@ class Driver:
         ]
         (chosen,) = self.chance.choices([step for _, step in steps], [weight for weight, _ in steps])
         chosen()
-        del self.history[len(self.history) - self._observe() :]
+        observed = self._observe()
+        del self.history[-observed:]
 
     def _observe(self) -> int:
         """Compare all that can be seen; how many lines of the history that made."""

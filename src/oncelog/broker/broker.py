@@ -298,9 +298,6 @@ class Broker:
         self, transactional_id: str, stamp: ProducerStamp, partition: TopicPartition, *, add: bool, now_ms: int
     ) -> Deferred[Error]:
         """Ask the coordinator whether, or see to it that, ``partition`` is in the producer's transaction (KIP-890)."""
-        leader = self.partition(partition)
-        if leader is not None and leader.log.knows_newer_epoch(stamp):
-            return Deferred.of(Error.INVALID_PRODUCER_EPOCH)
         if add:
             return self.transactions.add_partitions(transactional_id, stamp, [partition], now_ms, transaction_version=2)
         return self.transactions.verify_partitions(transactional_id, stamp, [partition], now_ms).map(

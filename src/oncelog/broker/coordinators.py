@@ -169,6 +169,9 @@ class Coordinators:
                 self._guards[key] = guard
             return error
 
+        leader = self._broker.partition(partition)
+        if leader is not None and leader.log.knows_newer_epoch(stamp):
+            return Deferred.of(Error.INVALID_PRODUCER_EPOCH)
         return self._broker.verify_transaction(transactional_id, stamp, partition, add=add, now_ms=now_ms).map(
             keep_guard
         )

@@ -154,6 +154,9 @@ def _verify_and_append(
 ) -> Deferred[PartitionProduceResponse]:
     """Ask the transaction coordinator first where the partition has no open transaction of this producer (KIP-890)."""
     header, partition = write.header, write.partition
+    stamp = ProducerStamp(header.producer_id, header.producer_epoch)
+    if partition.log.knows_newer_epoch(stamp):
+        return Deferred.of(_refused_write(write, Error.INVALID_PRODUCER_EPOCH))
     transaction_v2 = context.api_version >= FIRST_WITH_TRANSACTION_V2
     guard = partition.log.begin_verification(
         header.producer_id, header.producer_epoch, header.base_sequence, transaction_v2
@@ -165,7 +168,7 @@ def _verify_and_append(
         return Deferred.of(_refused_write(write, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
     verified = broker.verify_transaction(
         transactional_id,
-        ProducerStamp(header.producer_id, header.producer_epoch),
+        stamp,
         partition.topic_partition,
         add=transaction_v2,
         now_ms=context.now_ms,

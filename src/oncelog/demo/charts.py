@@ -19,12 +19,16 @@ class Mark(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """A stretch of a lane; ``kind`` is a CSS class."""
+    """A stretch of a lane; ``kind`` is a CSS class, one of :data:`_ON_TOP`."""
 
     start: float
     end: float
     kind: str
     text: str
+
+
+_ON_TOP = {"committed": 0, "intended": 1, "crashed": 1, "skipped": 2}
+"""What is rare is drawn last, and wide enough to be seen."""
 
 
 class Series(NamedTuple):
@@ -104,14 +108,18 @@ class Panel:
             self.parts.append(text(self.x(value), self.bottom + 18, f"{value:g} s", "tick", "middle"))
 
     def marks(self, marks: Sequence[Mark], *, numbered: bool) -> None:
+        label = -math.inf
         for mark in marks:
             x = self.x(mark.at)
+            label = max(x, label + 19)
             tip = f"<title>{mark.number}: {escape(mark.text)}</title>"
             line = f'<line x1="{x:g}" x2="{x:g}" y1="{self.top:g}" y2="{self.bottom:g}" class="crash">{tip}</line>'
             self.parts.append(line)
             if numbered:
-                self.parts.append(f'<circle cx="{x:g}" cy="{self.top - 9:g}" r="8.5" class="crash-dot">{tip}</circle>')
-                self.parts.append(text(x, self.top - 5, str(mark.number), "crash-number", "middle"))
+                self.parts.append(
+                    f'<circle cx="{label:g}" cy="{self.top - 9:g}" r="8.5" class="crash-dot">{tip}</circle>'
+                )
+                self.parts.append(text(label, self.top - 5, str(mark.number), "crash-number", "middle"))
 
     def area(self, series: Series, y: Scale) -> None:
         """A step line with its area filled."""
@@ -150,14 +158,14 @@ class Panel:
                 f'<rect x="{self.LEFT:g}" y="{y + 4:g}" width="{self.RIGHT - self.LEFT:g}" height="{height - 8:g}" '
                 'class="lane"/>'
             )
-            self.parts += [self._bar(bar, y, height) for bar in bars]
+            self.parts += [self._bar(bar, y, height) for bar in sorted(bars, key=lambda bar: _ON_TOP[bar.kind])]
 
     def _bar(self, bar: Bar, y: float, height: float) -> str:
         x, tip = self.x(bar.start), f"<title>{escape(bar.text)}</title>"
         middle = y + height / 2
         if bar.kind == "skipped":
             return f'<path d="M{x:g},{middle - 8:g}l7,8l-7,8l-7,-8z" class="skipped">{tip}</path>'
-        width = max(1.2, self.x(bar.end) - x)
+        width = max(1.2 if bar.kind == "committed" else 2.5, self.x(bar.end) - x)
         return (
             f'<rect x="{x:g}" y="{y + 7:g}" width="{width:g}" height="{height - 14:g}" class="{bar.kind}">{tip}</rect>'
         )
@@ -188,11 +196,12 @@ def heat_map(rows: Sequence[tuple[str, Sequence[Cell]]], columns: Sequence[str],
 
 def _cell(x: float, y: float, width: float, height: float, cell: Cell, value: float, low: float, high: float) -> str:
     share = min(1.0, max(0.0, (value - low) / ((high - low) or 1.0)))
-    ink = "#fff" if share > 0.55 else "#3b2a1a"
+    ink = "on-dark" if share > 0.55 else "on-light"
+    shown = f"{value:.0f}".replace("-0", "0") if abs(value) < 0.5 else f"{value:.0f}"
     return (
         f'<g><title>{escape(cell.text)}</title><rect x="{x + 1:.1f}" y="{y + 1:g}" width="{width - 2:.1f}" '
         f'height="{height - 2:g}" rx="3" fill="{heat_colour(share)}"/><text x="{x + width / 2:.1f}" '
-        f'y="{y + height / 2 + 4:g}" class="cell" fill="{ink}" text-anchor="middle">{value:.0f}</text></g>'
+        f'y="{y + height / 2 + 4:g}" class="cell {ink}" text-anchor="middle">{shown}</text></g>'
     )
 
 

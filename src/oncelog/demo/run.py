@@ -156,7 +156,7 @@ class Demo:
         else:
             self._allow(0.2)
             self._crash_driver(ENRICHED, Step.PRODUCED, 0.3, "its records stored, its transaction open")
-            self._crash_producer()
+            self._crash_producer(0.4)
             self._crash_driver(ENRICHED, Step.COMMITTED, 0.55, "the transaction committed, Spark not told yet")
             if self._settings.bootstrap_server is None:
                 self._crash_broker(0.65, 0.7)
@@ -250,8 +250,10 @@ class Demo:
         journal.cancel_stop()
         self._start_driver()
 
-    def _crash_producer(self) -> None:
-        """Kill the producer half-way in its next transaction, then start another with the same transactional id."""
+    def _crash_producer(self, after: float) -> None:
+        """Kill the producer half-way in a transaction, then start another with the same transactional id."""
+        self._allow(after)
+        self._wait("the producer to get on", lambda: self._has_sent(self._allowed))
         self._running_replay.order(f"stop-in {self._allowed + 1}")
         self._running_replay.order(f"until {self._allowed + 1}")
         self._allowed += 1
@@ -268,7 +270,7 @@ class Demo:
         wanted = round(self._transactions * at)
 
         def busy() -> bool:
-            return len(self._progress) > seen and any(event.transaction >= wanted for event in list(self._events))
+            return len(self._progress) > seen and self._has_sent(wanted)
 
         self._wait("the moment to kill the broker", busy)
         self._crashed("broker", "while all of them write")
@@ -353,6 +355,9 @@ class Demo:
 
     def _last_event(self, name: str) -> bool:
         return bool(self._events) and self._events[-1].event == name
+
+    def _has_sent(self, transaction: int) -> bool:
+        return any(event.event == "committed" and event.transaction >= transaction for event in list(self._events))
 
     def _latest(self, pipeline: str) -> Progress | None:
         return next((one for one in reversed(list(self._progress)) if one.pipeline == pipeline), None)

@@ -1,0 +1,53 @@
+"""What the demo takes for the truth, against numbers worked out by hand."""
+
+from __future__ import annotations
+
+from oncelog.demo.flights import Flight
+from oncelog.demo.truth import Truth, windows
+
+
+def test_window_sums_up_the_flights_of_an_hour_airport_and_airline(flights: list[Flight]) -> None:
+    flights = flights[:2000]
+    chosen = [
+        flight
+        for flight in flights
+        if flight.origin == "JFK" and flight.carrier == "B6" and flight.time_hour == "2013-01-01T11:00:00Z"
+    ]
+    delays = [flight.dep_delay for flight in chosen if flight.dep_delay is not None]
+    assert windows(flights)["JFK/B6/2013-01-01T11:00:00Z"] == {
+        "hour": "2013-01-01T11:00:00Z",
+        "origin": "JFK",
+        "carrier": "B6",
+        "flights": len(chosen),
+        "cancelled": len(chosen) - len(delays),
+        "late": len([delay for delay in delays if delay >= 15]),
+        "delay_minutes": sum(delays),
+        "longest_delay": max(delays),
+        "mean_delay": sum(delays) / len(delays),
+    }
+
+
+def test_window_of_cancelled_flights_only_has_no_delay(flights: list[Flight]) -> None:
+    flight = flights[0]._replace(dep_delay=None)
+    (found,) = windows([flight]).values()
+    assert (found["flights"], found["cancelled"], found["late"]) == (1, 1, 0)
+    assert found["delay_minutes"] is found["longest_delay"] is found["mean_delay"] is None
+
+
+def test_flight_is_joined_with_what_the_tables_know(flights: list[Flight]) -> None:
+    truth = Truth(flights[:1000])
+    enriched = truth.enriched(truth.flights[1])
+    assert enriched["airline"] == "United Air Lines Inc."
+    assert enriched["plane"]["manufacturer"] == "BOEING"
+    assert enriched["weather"]["temp"] == 39.02
+    unknown = truth.enriched(truth.flights[1]._replace(tailnum=None, time_hour="2099-01-01T00:00:00Z"))
+    assert unknown["plane"] is unknown["weather"] is None
+
+
+def test_order_holds_the_flights_of_each_plane_as_sent(flights: list[Flight]) -> None:
+    flights = flights[:3000]
+    order = Truth(flights).order()
+    place = {flight.id: number for number, flight in enumerate(flights)}
+    assert sum(map(len, order.values())) == sum(flight.tailnum is not None for flight in flights)
+    for numbers in order.values():
+        assert sorted(numbers, key=place.__getitem__) == numbers

@@ -172,6 +172,7 @@ def main() -> None:
         servers = ours.recv()
     results = []
     topic = ""
+    topic = ""
     for kind, clients in (("produce", PRODUCERS), ("consume", CONSUMERS)):
         for name, work in clients.items():
             if kind == "produce":

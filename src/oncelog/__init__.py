@@ -1,8 +1,8 @@
 """oncelog: an event log with exactly-once semantics that speaks Apache Kafka's protocol and keeps its files.
 
-``oncelog.Broker`` is the embedded broker; ``oncelog.Producer``, ``oncelog.Consumer`` and ``oncelog.Admin`` are the blocking
-clients; the asyncio ones are in ``oncelog.client.aio``. Importing this package loads none of them: each comes with the
-first use of its name.
+``oncelog.Broker`` is the embedded broker; ``oncelog.Producer``, ``oncelog.Consumer`` and ``oncelog.Admin`` are the
+blocking clients; the asyncio ones are in ``oncelog.client.aio``. Importing this package loads none of them: each comes
+with the first use of its name.
 """
 
 from __future__ import annotations

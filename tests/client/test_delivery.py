@@ -18,16 +18,18 @@ FAST = {"retry_backoff_ms": 20, "request_timeout_ms": 2000, "delivery_timeout_ms
 @on_loop
 async def test_a5_at_most_once_a_lost_request_is_a_lost_record(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
-    async with KafkaProxy(broker.bootstrap_servers, faults=[Fault(PRODUCE, 2, "request")]) as proxy:
-        async with Producer(bootstrap_servers=proxy.bootstrap_servers, acks=0, **FAST) as producer:
-            first = await producer.send_and_wait(unique_name, b"1")
-            assert first.offset == -1
-            await producer.send_and_wait(unique_name, b"2")
-            while True:  # until the producer has noticed that the connection is gone, and has a new one
-                await producer.send_and_wait(unique_name, b"3")
-                if proxy.requests[PRODUCE] >= 4:
-                    break
-                await asyncio.sleep(0.02)
+    async with (
+        KafkaProxy(broker.bootstrap_servers, faults=[Fault(PRODUCE, 2, "request")]) as proxy,
+        Producer(bootstrap_servers=proxy.bootstrap_servers, acks=0, **FAST) as producer,
+    ):
+        first = await producer.send_and_wait(unique_name, b"1")
+        assert first.offset == -1
+        await producer.send_and_wait(unique_name, b"2")
+        while True:  # until the producer has noticed that the connection is gone, and has a new one
+            await producer.send_and_wait(unique_name, b"3")
+            if proxy.requests[PRODUCE] >= 4:
+                break
+            await asyncio.sleep(0.02)
     stored = values(broker.bootstrap_servers, unique_name)
     assert stored.count(b"1") == 1
     assert stored.count(b"2") == 0
@@ -47,10 +49,12 @@ async def test_a5_at_least_once_a_lost_answer_is_a_duplicate(broker: RunningBrok
 @on_loop
 async def test_a5_idempotent_a_lost_answer_is_stored_once(broker: RunningBroker, unique_name: str) -> None:
     await make_topic(broker.bootstrap_servers, unique_name)
-    async with KafkaProxy(broker.bootstrap_servers, faults=[Fault(PRODUCE, 1, "answer")]) as proxy:
-        async with Producer(bootstrap_servers=proxy.bootstrap_servers, **FAST) as producer:
-            stored = await producer.send_and_wait(unique_name, b"once")
-            assert stored.offset == 0
+    async with (
+        KafkaProxy(broker.bootstrap_servers, faults=[Fault(PRODUCE, 1, "answer")]) as proxy,
+        Producer(bootstrap_servers=proxy.bootstrap_servers, **FAST) as producer,
+    ):
+        stored = await producer.send_and_wait(unique_name, b"once")
+        assert stored.offset == 0
     assert values(broker.bootstrap_servers, unique_name) == [b"once"]
 
 

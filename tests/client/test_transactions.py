@@ -148,18 +148,18 @@ async def test_a10_losing_any_step_changes_nothing(
     broker: RunningBroker, unique_name: str, api: int, lose: str, without_v2: bool
 ) -> None:
     await make_topic(broker.bootstrap_servers, unique_name, 2)
-    async with KafkaProxy(broker.bootstrap_servers, without_v2, [Fault(api, 1, lose), Fault(api, 4, lose)]) as proxy:
-        async with Producer(
-            bootstrap_servers=proxy.bootstrap_servers, transactional_id=unique_name, **FAST
-        ) as producer:
-            for round_ in range(6):
-                await producer.begin_transaction()
-                for partition in (0, 1):
-                    await producer.send(unique_name, b"%d" % round_, partition=partition)
-                if round_ == 3:
-                    await producer.abort_transaction()
-                else:
-                    await producer.commit_transaction()
+    async with (
+        KafkaProxy(broker.bootstrap_servers, without_v2, [Fault(api, 1, lose), Fault(api, 4, lose)]) as proxy,
+        Producer(bootstrap_servers=proxy.bootstrap_servers, transactional_id=unique_name, **FAST) as producer,
+    ):
+        for round_ in range(6):
+            await producer.begin_transaction()
+            for partition in (0, 1):
+                await producer.send(unique_name, b"%d" % round_, partition=partition)
+            if round_ == 3:
+                await producer.abort_transaction()
+            else:
+                await producer.commit_transaction()
     assert values(broker.bootstrap_servers, unique_name, 2) == [b"0", b"1", b"2", b"4", b"5"] * 2
 
 

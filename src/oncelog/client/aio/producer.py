@@ -14,6 +14,8 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import repeat
 from types import TracebackType
 from typing import Any, Self
 
@@ -46,6 +48,7 @@ from oncelog.client.core.transaction_states import State
 from oncelog.records.batch import BatchBuilder
 
 log = logging.getLogger(__name__)
+_new_metadata = partial(tuple.__new__, RecordMetadata)
 
 Serializer = Callable[[Any], bytes | None]
 Partitioner = Callable[[bytes | None, list[int], list[int]], int]
@@ -153,6 +156,9 @@ class Producer:
             config.partitioner_adaptive_partitioning_enable,
         )
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._open: dict[str, ProducerBatch] = {}
+        """The batch of each topic that the sticky partitioner fills."""
+        self._ignore_keys = config.partitioner_ignore_keys and partitioner is None
         self._poll_scheduled = False
         self._batch_filled = False
         self._space_waiters: deque[asyncio.Future[None]] = deque()
@@ -252,7 +258,7 @@ class Producer:
         loop = self._loop
         if loop is None:
             raise IllegalStateError("the producer has not started; call start() first")
-        future: asyncio.Future[RecordMetadata] = loop.create_future()
+        future: asyncio.Future[RecordMetadata] = asyncio.Future(loop=loop)
         if not self.put(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ()):
             await self.put_slowly(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ())
         elif self._batch_filled and self.batch_was_filled():
@@ -276,32 +282,52 @@ class Producer:
         transactions = self._transactions
         if transactions is not None:
             transactions.check_send()
+        size = largest_size(key, value, headers)
+        stamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
+        if partition is None and (key is None or self._ignore_keys):
+            batch = self._open.get(topic)
+            if batch is not None and size <= self._accumulator.room_in(batch):
+                self._accumulator.add(batch, stamp, key, value, headers)
+                batch.handles.append(handle)
+                return True
+        return self._put_anywhere(handle, topic, value, key, partition, stamp, headers, size)
+
+    def _put_anywhere(
+        self,
+        handle: object,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int | None,
+        stamp: int,
+        headers: RecordHeaders,
+        size: int,
+    ) -> bool:
+        """As :meth:`put`, where the record does not just go to the batch that the topic's records without keys fill."""
         picture = self._metadata.topics.get(topic)
         if picture is None or self._closed or not picture.partition_count:
             return False
-        size = largest_size(key, value, headers)
         config = self.config
         if size > config.max_request_size or size > config.buffer_memory:
             raise self._too_large(topic, size)
         stuck = False
         if partition is None:
-            if key is not None and not config.partitioner_ignore_keys and self._custom_partitioner is None:
+            if key is not None and not self._ignore_keys and self._custom_partitioner is None:
                 partition = keyed(key, picture)
             else:
-                partition, stuck = self._choose(key, picture, size)
+                partition, stuck = self._choose(key, picture)
         if not 0 <= partition < picture.partition_count:
             raise _no_partition(topic, partition, picture)
         name = picture.keys[partition]
         now_ms = int(time.monotonic() * 1000)
-        stamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
         batch = self._accumulator.append(name, stamp, key, value, headers, size, now_ms)
         if batch is None:
             return False
-        if transactions is not None and transactions.transactional:
-            transactions.add_partition(name)
+        if self._transactions is not None and self._transactions.transactional:
+            self._transactions.add_partition(name)
         batch.handles.append(handle)
         if stuck:
-            self._sticky.appended(picture, size, batch_ended=False)
+            self._open[topic] = batch
         if batch.count == 1:
             if len(self._accumulator.queues[name]) > 1:
                 self._batch_filled = True
@@ -387,20 +413,17 @@ class Producer:
         picture = await self._known_topic(topic)
         return set(range(picture.partition_count))
 
-    def _choose(self, key: bytes | None, picture: TopicPicture, size: int) -> tuple[int, bool]:
+    def _choose(self, key: bytes | None, picture: TopicPicture) -> tuple[int, bool]:
         """A partition for a record without a key, and whether the sticky partitioner chose it."""
         if self._custom_partitioner is not None:
             everything = list(range(picture.partition_count))
             return self._custom_partitioner(key, everything, picture.available), False
         if self._round_robin is not None:
             return self._round_robin.next(picture), False
-        partition = self._sticky.current(picture)
-        name = picture.keys[partition]
-        queue = self._accumulator.queues.get(name)
-        if queue and not self._accumulator.has_room(name, size):
-            self._sticky.move_on(picture)
-            partition = self._sticky.current(picture)
-        return partition, True
+        filled = self._open.pop(picture.name, None)
+        if filled is not None:
+            self._sticky.batch_ended(picture, filled.size_bytes)
+        return self._sticky.current(picture), True
 
     async def _wait_for_space(self, deadline: float) -> None:
         self._poll_soon()
@@ -575,13 +598,20 @@ class Producer:
             topic, partition = name = batch.partition
             kind = 0 if log_append_time == -1 else 1
             start = None if log_start_offset == -1 else log_start_offset
-            offset = base_offset
-            for future, created in zip(futures, batch.timestamps, strict=False):
+            count = len(batch.handles)
+            records = zip(
+                repeat(topic),
+                repeat(partition),
+                repeat(name),
+                range(base_offset, base_offset + count) if base_offset >= 0 else repeat(-1),
+                repeat(log_append_time) if kind else batch.timestamps,
+                repeat(kind),
+                repeat(start),
+                strict=False,
+            )
+            for future, outcome in zip(futures, map(_new_metadata, records), strict=False):
                 if not future.done():
-                    stamp = log_append_time if kind else created
-                    future.set_result(RecordMetadata(topic, partition, name, offset, stamp, kind, start))
-                if base_offset >= 0:
-                    offset += 1
+                    future.set_result(outcome)
         if self._flush_waiters:
             self._wake_flushes()
 

@@ -156,14 +156,6 @@ class Accumulator:
         """Number of the newest batch; batches with numbers up to it are what a flush waits for."""
         return self._numbers
 
-    def has_room(self, partition: TopicPartition, size_bytes: int) -> bool:
-        """Whether a record of that size would go into the partition's open batch."""
-        queue = self.queues.get(partition)
-        if not queue:
-            return False
-        batch = queue[-1]
-        return not batch.closed and batch.size_bytes + size_bytes <= self._limit(partition.topic)
-
     def append(
         self,
         partition: TopicPartition,
@@ -188,12 +180,24 @@ class Accumulator:
             or (batch.size_bytes + size_bytes > self._limit(partition.topic) and batch.count)
         ):
             batch = self._new_batch(partition, now_ms)
+        self.add(batch, timestamp, key, value, headers)
+        return batch
+
+    def add(
+        self, batch: ProducerBatch, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers
+    ) -> None:
+        """Add a record to an open batch; the caller has seen that there is room."""
         size = HEADER_SIZE_BYTES + batch.builder.append(timestamp, key, value, headers)
         self.used_bytes += size - batch.size_bytes
         batch.size_bytes = size
         batch.count += 1
         batch.timestamps.append(timestamp)
-        return batch
+
+    def room_in(self, batch: ProducerBatch) -> int:
+        """Bytes that may still be added to a batch: none where it is closed."""
+        if batch.closed:
+            return 0
+        return min(self._limit(batch.partition.topic) - batch.size_bytes, self._buffer_memory_bytes - self.used_bytes)
 
     def append_batch(self, partition: TopicPartition, builder: BatchBuilder, now_ms: int) -> ProducerBatch | None:
         """Queue records that the caller has gathered; None while ``buffer.memory`` is used up."""
@@ -313,7 +317,7 @@ class Accumulator:
         """The batch has its outcome. Nothing happens when it had one before (it expired, its answer came later)."""
         if batch.done:
             return
-        batch.done = True
+        batch.done = batch.closed = True
         del self.incomplete[batch]
         self.used_bytes -= batch.size_bytes
         queue = self.queues.get(batch.partition)

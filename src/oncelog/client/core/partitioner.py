@@ -14,6 +14,8 @@ from itertools import accumulate
 from oncelog.client.core.metadata import TopicPicture
 from oncelog.records.partitioner import partition_for_key
 
+FULL_ENOUGH = 0.9
+"""A batch is closed when the next record might not fit, so a full one is somewhat smaller than ``batch.size``."""
 Dice = Callable[[int], int]
 """A number from 0 up to, not including, its argument."""
 
@@ -44,7 +46,7 @@ class _Stuck:
 
 
 class UniformSticky:
-    """One partition until ``batch.size`` bytes went to it and its batch has ended, at most twice that (KIP-794).
+    """One partition until ``batch.size`` bytes went to it and its batch has ended, so less than twice that (KIP-794).
 
     :param queue_lengths: batches waiting for each partition of a topic, for adaptive partitioning.
     """
@@ -69,19 +71,14 @@ class UniformSticky:
             stuck = self._stuck[topic.name] = _Stuck(self._choose(topic))
         return stuck.partition
 
-    def appended(self, topic: TopicPicture, size_bytes: int, batch_ended: bool) -> None:
-        """``size_bytes`` went to the current partition; moves on when that was enough."""
+    def batch_ended(self, topic: TopicPicture, size_bytes: int) -> None:
+        """A batch of the current partition is full or sent; moves on when enough bytes went there."""
         stuck = self._stuck.get(topic.name)
         if stuck is None:
             return
         stuck.bytes_sent += size_bytes
-        enough = self._batch_size_bytes if batch_ended else 2 * self._batch_size_bytes
-        if stuck.bytes_sent >= enough:
-            self.move_on(topic)
-
-    def move_on(self, topic: TopicPicture) -> None:
-        """The current partition's batch is full."""
-        self._stuck[topic.name] = _Stuck(self._choose(topic))
+        if stuck.bytes_sent >= self._batch_size_bytes * FULL_ENOUGH:
+            self._stuck[topic.name] = _Stuck(self._choose(topic))
 
     def _choose(self, topic: TopicPicture) -> int:
         candidates: Sequence[int] = topic.available or range(topic.partition_count)

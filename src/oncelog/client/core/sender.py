@@ -27,6 +27,10 @@ from oncelog.timers import Timer
 _NO_SUCH_TOPIC = frozenset({Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID})
 
 
+PIPELINED = 2
+"""With this many requests under way to a node, batches that still have room wait for one of the answers."""
+
+
 class Sender:
     """Moves batches from the accumulator to the brokers."""
 
@@ -127,7 +131,9 @@ class Sender:
         if not self._wire.ready(node):
             return
         limit = self._config.max_in_flight_requests_per_connection
-        while self._in_flight.get(node, 0) < limit:
+        while (busy := self._in_flight.get(node, 0)) < limit:
+            if busy >= PIPELINED:
+                queues = [item for item in queues if self._full(item[1])]
             batches = self._drain(queues, now_ms)
             if not batches:
                 return
@@ -135,6 +141,11 @@ class Sender:
             queues = [item for item in queues if item[1] and not self._lingers(item[1], now_ms)]
             if not queues:
                 return
+
+    def _full(self, queue: deque[ProducerBatch]) -> bool:
+        """Whether nothing is won by leaving the queue's first batch open a little longer."""
+        batch = queue[0]
+        return batch.closed or batch.attempts > 0 or len(queue) > 1 or batch.number <= self._flush_up_to
 
     def _lingers(self, queue: deque[ProducerBatch], now_ms: int) -> bool:
         return self._due(queue[0], len(queue)) > now_ms

@@ -1,0 +1,82 @@
+"""A7: contradictory and unknown settings are refused by name, with what is allowed."""
+
+from __future__ import annotations
+
+import pytest
+
+from oncelog.client.core.config import ConsumerConfig, ProducerConfig
+from oncelog.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("properties", "text"),
+    [
+        ({"enable.idempotence": "true", "acks": "1"}, r"acks=1 contradicts enable\.idempotence=true.*allowed is all"),
+        ({"enable.idempotence": "true", "acks": "0"}, r"acks=0 contradicts"),
+        ({"enable.idempotence": "true", "retries": "0"}, r"retries=0 contradicts.*at least 1"),
+        ({"max.in.flight.requests.per.connection": "6"}, r"max\.in\.flight\.requests\.per\.connection=6.*1 to 5"),
+        ({"transactional.id": "x", "enable.idempotence": "false"}, r"transactional\.id='x' needs enable\.idempotence"),
+        ({"transactional.id": "x", "acks": "1"}, r"acks=1 contradicts transactional\.id"),
+        ({"transactional.id": "x", "retries": "0"}, r"retries=0 contradicts transactional\.id"),
+        ({"transactional.id": ""}, r"transactional\.id: it must not be empty"),
+        ({"delivery.timeout.ms": "1000"}, r"delivery\.timeout\.ms=1000 must be at least linger\.ms"),
+        ({"ack": "1"}, r"Unknown configuration 'ack'; did you mean acks\?"),
+        ({"acks": "2"}, r"acks: .*all, -1, 0, 1"),
+        ({"linger.ms": "-1"}, r"linger\.ms"),
+        ({"compression.type": "rar"}, r"compression.*none, gzip, snappy, lz4, zstd"),
+        ({"bootstrap.servers": "nowhere"}, r"bootstrap\.servers: it takes host:port"),
+        ({"security.protocol": "SASL_PLAINTEXT"}, r"sasl\.username"),
+    ],
+)
+def test_a_producer_refuses(properties: dict[str, str], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        ProducerConfig.from_properties(properties)
+
+
+def test_idempotence_that_nobody_asked_for_gives_way() -> None:
+    assert not ProducerConfig.from_properties({"acks": "1"}).enable_idempotence
+    assert not ProducerConfig.from_properties({"retries": "0"}).enable_idempotence
+    assert ProducerConfig.from_properties({}).enable_idempotence
+
+
+def test_an_implicit_delivery_timeout_is_raised() -> None:
+    assert ProducerConfig.from_properties({"request.timeout.ms": "150000"}).delivery_timeout_ms == 150_000
+
+
+def test_keywords_are_aiokafkas_names_and_types() -> None:
+    config = ProducerConfig.from_keywords(
+        bootstrap_servers=["a:1", "b:2"], acks=-1, linger_ms=5, max_batch_size=100, transactional_id=None
+    )
+    assert (config.bootstrap_servers, config.acks_number, config.linger_ms) == (("a:1", "b:2"), -1, 5.0)
+    with pytest.raises(ConfigError, match=r"Unknown setting 'linger'; did you mean linger_ms\?"):
+        ProducerConfig.from_keywords(linger=5)
+
+
+def test_javas_class_names_are_understood() -> None:
+    producer = ProducerConfig.from_properties(
+        {"partitioner.class": "org.apache.kafka.clients.producer.RoundRobinPartitioner", "key.serializer": "x.Y"}
+    )
+    assert producer.partitioner_class == "roundrobin"
+    consumer = ConsumerConfig.from_properties(
+        {"partition.assignment.strategy": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"}
+    )
+    assert consumer.partition_assignment_strategy == ("cooperative-sticky",)
+
+
+def test_settings_survive_the_way_through_properties() -> None:
+    config = ProducerConfig.from_keywords(transactional_id="x", compression_type="zstd", linger_ms=1.5)
+    assert ProducerConfig.from_properties(config.as_properties()) == config
+
+
+@pytest.mark.parametrize(
+    ("properties", "text"),
+    [
+        ({"heartbeat.interval.ms": "60000"}, r"heartbeat\.interval\.ms=60000 must be less than"),
+        ({"group.id": ""}, r"group\.id"),
+        ({"isolation.level": "committed"}, r"isolation\.level: .*read_uncommitted, read_committed"),
+        ({"auto.offset.reset": "first"}, r"auto\.offset\.reset: .*earliest, latest, none"),
+    ],
+)
+def test_a_consumer_refuses(properties: dict[str, str], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        ConsumerConfig.from_properties(properties)

@@ -1,0 +1,89 @@
+"""The picture of the cluster and when it is renewed."""
+
+from __future__ import annotations
+
+from oncelog.client.core.metadata import ClusterMetadata
+from oncelog.client.core.wire import METADATA
+from oncelog.errors import Error
+from oncelog.protocol.generated.metadata_response import MetadataResponse, MetadataResponseTopic
+from tests.unit.client.core.producers import P0, TOPIC, picture
+from tests.unit.client.core.wires import FakeWire
+
+
+def known(wire: FakeWire) -> ClusterMetadata:
+    metadata = ClusterMetadata(wire, max_age_ms=10_000, retry_backoff_ms=100, retry_backoff_max_ms=1000)
+    metadata.want([TOPIC])
+    metadata.refresh()
+    wire.pass_time(0)
+    wire.take(METADATA).answer(picture(leader=1, epoch=5))
+    return metadata
+
+
+def test_an_older_leader_epoch_never_replaces_a_newer_one() -> None:
+    wire = FakeWire()
+    metadata = known(wire)
+    metadata.request_update()
+    wire.pass_time(100)
+    wire.take(METADATA).answer(picture(leader=2, epoch=4))
+    assert (metadata.leader(P0), metadata.leader_epoch(P0)) == (1, 5)
+    metadata.request_update()
+    wire.pass_time(100)
+    wire.take(METADATA).answer(picture(leader=2, epoch=6))
+    assert (metadata.leader(P0), metadata.leader_epoch(P0)) == (2, 6)
+
+
+def test_a_topic_made_anew_starts_over() -> None:
+    wire = FakeWire()
+    metadata = known(wire)
+    metadata.request_update()
+    wire.pass_time(100)
+    wire.take(METADATA).answer(picture(leader=2, epoch=0, topic_id=b"n" * 16))
+    assert (metadata.leader(P0), metadata.leader_epoch(P0)) == (2, 0)
+    assert metadata.names_by_id == {b"n" * 16: TOPIC}
+
+
+def test_the_picture_is_renewed_when_it_is_old_and_not_more_often_than_the_backoff() -> None:
+    wire = FakeWire()
+    metadata = known(wire)
+    wire.pass_time(9_999)
+    assert wire.count(METADATA) == 0
+    wire.pass_time(1)
+    wire.take(METADATA).answer(picture(epoch=5))
+    for _ in range(5):
+        metadata.request_update()
+    wire.pass_time(99)
+    assert wire.count(METADATA) == 0
+    wire.pass_time(1)
+    assert wire.count(METADATA) == 1
+
+
+def test_a_lost_answer_is_asked_for_again_and_told_to_who_waits() -> None:
+    wire = FakeWire()
+    metadata = known(wire)
+    waiting = metadata.refresh()
+    wire.pass_time(100)
+    wire.take(METADATA).lose()
+    assert waiting.value is not None
+    wire.pass_time(100)
+    assert wire.count(METADATA) == 1
+
+
+def test_a_topic_that_is_not_ready_keeps_its_last_picture_and_is_asked_for_again() -> None:
+    wire = FakeWire()
+    metadata = known(wire)
+    metadata.request_update()
+    wire.pass_time(100)
+    waiting = MetadataResponseTopic(error_code=Error.LEADER_NOT_AVAILABLE, name=TOPIC)
+    wire.take(METADATA).answer(MetadataResponse(topics=[waiting]))
+    assert metadata.leader(P0) == 1
+    assert metadata.errors == {TOPIC: Error.LEADER_NOT_AVAILABLE}
+    wire.pass_time(100)
+    assert wire.count(METADATA) == 1
+
+
+def test_a_leader_told_in_a_refusal_counts_when_it_is_newer() -> None:
+    metadata = known(FakeWire())
+    assert not metadata.leader_changed(P0, 2, 5)
+    assert not metadata.leader_changed(P0, 99, 9)
+    assert metadata.leader_changed(P0, 2, 6)
+    assert metadata.leader(P0) == 2

@@ -129,6 +129,8 @@ class Compaction:
         }
         # Own handles: the thread that runs the job uses none of the log's.
         self._parts = [_Part(s, self._disk.open(s.path(LOG_SUFFIX)), s.size_bytes) for s in segments]
+        # Their last batches stay, so that a segment never seems to end before the next one begins.
+        self._segment_ends = {end, *(segment.base_offset for segment in segments)}
         self._results: list[tuple[list[Segment], Segment]] = []
         self._files: list[File] = []
 
@@ -308,7 +310,7 @@ class Compaction:
             only_marker = last.last_offset < 0 and header.is_control and header.producer_epoch == last.producer_epoch
             if newest or only_marker:
                 return encode_empty_batch(header)
-        return encode_empty_batch(header) if header.next_offset == self._end else None
+        return encode_empty_batch(header) if header.next_offset in self._segment_ends else None
 
 
 class TransactionFate:

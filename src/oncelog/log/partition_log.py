@@ -79,8 +79,9 @@ class PartitionLog:
         self.flushed_offset = loaded.recovery_point
         self.failed: str | None = None
         self._now_ms = now_ms
-        self._unsynced_files: dict[str, File] = {}
+        self._unsynced_files: dict[str, File] = {file.path: file for file in loaded.unsynced}
         self._folder_unsynced = True
+        self._unsynced_bytes = 0
         self._removals: list[tuple[int, list[str]]] = []
         self.update_config(config)
 
@@ -330,6 +331,7 @@ class PartitionLog:
             active = self._roll(base_offset, now_ms)
         active.append(buffers, size_bytes, last_offset, max_timestamp, now_ms, config.index_interval_bytes)
         self._now_ms = now_ms
+        self._unsynced_bytes += size_bytes
         self.log_end_offset = last_offset + 1
         if leader_epoch > self.leader_epoch_cache.latest_epoch:
             self.leader_epoch_cache.assign(leader_epoch, base_offset)
@@ -474,7 +476,8 @@ class PartitionLog:
         files += [segment.file for segment in self._segments.from_offset(self.flushed_offset) if segment.size_bytes]
         folders = (self.folder,) if self._folder_unsynced else ()
         self._folder_unsynced = False
-        return FlushTicket(tuple(files), folders, end)
+        size_bytes, self._unsynced_bytes = self._unsynced_bytes, 0
+        return FlushTicket(tuple(files), folders, end, size_bytes)
 
     def flushed(self, ticket: FlushTicket) -> None:
         """All that ``ticket`` names is on stable storage."""
@@ -490,7 +493,8 @@ class PartitionLog:
     def write_indexes(self) -> None:
         """Bring the index files up to date, for tools that read them while the log is open."""
         for segment in self._segments:
-            segment.write_indexes()
+            for file in segment.write_indexes():
+                self._unsynced_files[file.path] = file
 
     # --- segments ------------------------------------------------------------------------------------------------
 
@@ -553,6 +557,7 @@ class PartitionLog:
         for segment in instead:
             segment.rename("")
         self._segments.replace(segments, instead)
+        self._folder_unsynced = True
         self._removals.append((now_ms + self.config.file_delete_delay_ms, paths))
 
     def replace_segments(self, old: Sequence[Segment], new: Segment, now_ms: int) -> None:
@@ -629,6 +634,7 @@ class PartitionLog:
         self.high_watermark = min(self.high_watermark, end)
         self.leader_epoch_cache.truncate_from_end(end)
         self._snapshots.keep_between(0, end)
+        unreplicated = self._state.unreplicated_before(end)
         recovery.reload_state(
             list(self._segments),
             self._snapshots,
@@ -640,6 +646,7 @@ class PartitionLog:
             end,
             self._now_ms,
         )
+        self._state.restore_unreplicated(unreplicated)
         self._state.replicated_to(self.high_watermark)
         self._folder_unsynced = True
 

@@ -305,7 +305,7 @@ class ProducerStateManager:
         self._verifications: dict[int, VerificationEntry] = {}
         # First offset to producer id, in the order of first offsets: transactions begin at the end of the log.
         self._ongoing: dict[int, int] = {}
-        self._unstable: dict[int, int] = {}
+        self._unstable: dict[int, None] = {}
         self._unreplicated: deque[tuple[int, int]] = deque()
 
     # --- checks: they change nothing -----------------------------------------------------------------------------
@@ -418,7 +418,8 @@ class ProducerStateManager:
             self._verifications.pop(producer_id, None)
             if entry.current_txn_first_offset == NONE_OPEN:
                 entry.current_txn_first_offset = base_offset
-                self._ongoing[base_offset] = self._unstable[base_offset] = producer_id
+                self._ongoing[base_offset] = producer_id
+                self._unstable[base_offset] = None
 
     def apply_marker(
         self,
@@ -472,6 +473,15 @@ class ProducerStateManager:
         while unreplicated and unreplicated[0][0] < high_watermark:
             del self._unstable[unreplicated.popleft()[1]]
 
+    def unreplicated_before(self, offset: int) -> list[tuple[int, int]]:
+        """Markers below ``offset`` that are not replicated, each with the first offset of its transaction."""
+        return [entry for entry in self._unreplicated if entry[0] < offset]
+
+    def restore_unreplicated(self, entries: Iterable[tuple[int, int]]) -> None:
+        """Take back what :meth:`unreplicated_before` gave before a truncation; snapshots know nothing of it."""
+        self._unreplicated = deque(sorted({*self._unreplicated, *entries}))
+        self._unstable = dict.fromkeys(sorted({*self._ongoing, *(first for _, first in self._unreplicated)}))
+
     # --- expiry, loading -----------------------------------------------------------------------------------------
 
     def expire(self, now_ms: int) -> None:
@@ -505,7 +515,7 @@ class ProducerStateManager:
             if entry.current_txn_first_offset != NONE_OPEN
         )
         self._ongoing = dict(open_transactions)
-        self._unstable = dict(open_transactions)
+        self._unstable = dict.fromkeys(self._ongoing)
 
     def snapshot(self) -> bytes:
         """The content of a ``.snapshot`` file."""

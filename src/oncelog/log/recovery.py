@@ -32,7 +32,7 @@ from oncelog.log.producer_state import ProducerStateManager
 from oncelog.log.segment import MAX_OFFSET, MAX_RELATIVE_OFFSET, Segment
 from oncelog.log.snapshots import SnapshotFiles
 from oncelog.log.transaction_index import AbortedTxn
-from oncelog.ports import Disk
+from oncelog.ports import Disk, File
 from oncelog.records.batch import BatchHeader, CorruptBatch
 from oncelog.records.control import parse_control
 
@@ -40,7 +40,10 @@ logger = logging.getLogger(__name__)
 
 
 class LoadedLog(NamedTuple):
-    """What a folder holds once it is in order; all of it below ``log_end_offset``."""
+    """What a folder holds once it is in order; all of it below ``log_end_offset``.
+
+    ``unsynced``: files that were made anew; they are to be synced before any recovery point covers their segments.
+    """
 
     segments: list[Segment]
     log_start_offset: int
@@ -48,6 +51,7 @@ class LoadedLog(NamedTuple):
     log_end_offset: int
     epochs: LeaderEpochCache
     snapshots: SnapshotFiles
+    unsynced: list[File]
 
 
 def apply_batch(
@@ -92,6 +96,7 @@ class _Loader:
         self.epochs = LeaderEpochCache()
         self.snapshots = SnapshotFiles(disk, folder)
         self.state_loaded = False
+        self.unsynced: list[File] = []
 
     def path(self, name: str) -> str:
         return f"{self.folder}/{name}"
@@ -236,7 +241,7 @@ class _Loader:
             segment.file.truncate(end)
             segment.size_bytes = end
         segment.start_tail(expected)
-        segment.write_indexes(final=True)
+        self.unsynced += segment.write_indexes(final=True)
         self.snapshots.take(self.state)
         return cut
 
@@ -249,13 +254,21 @@ class _Loader:
             self.segments.remove(segment)
 
     def recover_past(self, recovery_point: int) -> None:
-        """After a crash: every segment that reaches past ``recovery_point``, until one turns out to be damaged."""
-        pending = [segment for segment, end in self.with_ends() if end > recovery_point]
-        for number, segment in enumerate(pending):
+        """After a crash: every segment that reaches past ``recovery_point``, until one turns out to be damaged.
+
+        One that ends before the next begins has lost its end, though what is left of it is whole: what comes after
+        it goes too, for a log may lose its newest batches in a power failure but never some in the middle. Only
+        compaction leaves such gaps otherwise.
+        """
+        pending = [(segment, end) for segment, end in self.with_ends() if end > recovery_point]
+        for number, (segment, end) in enumerate(pending, 1):
             logger.info("recovering %s", segment)
-            if self.recover(segment):
-                self.remove_segments(pending[number + 1 :])
-                self.snapshots.keep_between(0, segment.next_offset())
+            damaged = self.recover(segment) > 0
+            next_offset = segment.next_offset()
+            if damaged or (next_offset < end < MAX_OFFSET and not self.config.compacted):
+                logger.warning("%s goes on at %d: segments after it are removed", self.folder, next_offset)
+                self.remove_segments([later for later, _ in pending[number:]])
+                self.snapshots.keep_between(0, next_offset)
                 return
 
 
@@ -314,7 +327,9 @@ def _settle(loader: _Loader, clean_shutdown: bool, recovery_point: int) -> Loade
         loader.load_state(log_end)
     loader.snapshots.take(loader.state)
     point = log_end if clean_shutdown else min(recovery_point, log_end)
-    return LoadedLog(segments, log_start, max(point, log_start), log_end, loader.epochs, loader.snapshots)
+    return LoadedLog(
+        segments, log_start, max(point, log_start), log_end, loader.epochs, loader.snapshots, loader.unsynced
+    )
 
 
 def reload_state(

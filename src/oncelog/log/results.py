@@ -50,11 +50,15 @@ class LogRead(NamedTuple):
 
 
 class FlushTicket(NamedTuple):
-    """What to sync so that everything below ``end_offset`` is on stable storage: ``files``, then ``folders``."""
+    """What to sync so that everything below ``end_offset`` is on stable storage: ``files``, then ``folders``.
+
+    ``size_bytes`` is what was appended since the ticket before.
+    """
 
     files: tuple[File, ...]
     folders: tuple[str, ...]
     end_offset: int
+    size_bytes: int
 
 
 class TimestampOffset(NamedTuple):

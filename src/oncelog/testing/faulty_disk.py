@@ -2,7 +2,8 @@
 
 Called by tests of the log and by simulations. What survives a crash is the worst that a file system may do: bytes
 that were not synced may be lost in part, a part of the last write may be there, or zeros where data should be; names
-(creations, renames, removals) and truncations survive. Which of it happens is drawn from the ``random.Random`` that is passed in.
+(creations, renames, removals) and truncations survive. Which of it happens is drawn from the
+``random.Random`` that is passed in.
 """
 
 from __future__ import annotations
@@ -40,22 +41,20 @@ class FaultyFile(MemoryFile):
 
     def truncate(self, size: int) -> None:
         super().truncate(size)
-        synced = self._disk.synced
-        if id(self._data) in synced:
-            synced[id(self._data)] = synced[id(self._data)][:size]
+        self._disk.note_synced(self._data, self._disk.synced_content(self._data)[:size])
 
     def sync(self) -> None:
         if self._disk.failing_syncs:
             self._disk.failing_syncs -= 1
             raise StorageError(f"cannot sync {self.path}: Input/output error")
-        self._disk.synced[id(self._data)] = bytes(self._data)
+        self._disk.note_synced(self._data, bytes(self._data))
 
 
 class FaultyDisk(MemoryDisk):
     """``MemoryDisk`` with faults.
 
     ``free_bytes``: what is left of the disk, None for no bound. ``failing_syncs`` and ``torn_appends``: how many of the
-    next ones fail. ``synced``: content on stable storage by identity of the bytes.
+    next ones fail.
     """
 
     def __init__(self) -> None:
@@ -63,7 +62,15 @@ class FaultyDisk(MemoryDisk):
         self.free_bytes: int | None = None
         self.failing_syncs = 0
         self.torn_appends = 0
-        self.synced: dict[int, bytes] = {}
+        # The bytes of a file with what of them is on stable storage, by identity; kept, so that none is used again.
+        self._synced: dict[int, tuple[bytearray, bytes]] = {}
+
+    def note_synced(self, content: bytearray, synced: bytes) -> None:
+        self._synced[id(content)] = (content, synced)
+
+    def synced_content(self, content: bytearray) -> bytes:
+        """What of a file's bytes is on stable storage."""
+        return self._synced[id(content)][1] if id(content) in self._synced else b""
 
     def open(self, path: str, *, create: bool = False) -> FaultyFile:
         file = super().open(path, create=create)
@@ -72,17 +79,16 @@ class FaultyDisk(MemoryDisk):
     def write_atomic(self, path: str, data: bytes, *, sync: bool = True) -> None:
         super().write_atomic(path, data, sync=sync)
         if sync:
-            content = self._files[path]
-            self.synced[id(content)] = bytes(content)
+            self.note_synced(self._files[path], bytes(data))
 
     def crash(self, rng: random.Random) -> FaultyDisk:
         """The disk after a power loss, as the next start finds it."""
         after = FaultyDisk()
         after._folders = set(self._folders)
         for path, content in sorted(self._files.items()):
-            survived = self._survivor(self.synced.get(id(content), b""), bytes(content), rng)
+            survived = self._survivor(self.synced_content(content), bytes(content), rng)
             after._files[path] = bytearray(survived)
-            after.synced[id(after._files[path])] = survived
+            after.note_synced(after._files[path], survived)
         return after
 
     @staticmethod

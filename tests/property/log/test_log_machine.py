@@ -270,6 +270,7 @@ class LogMachine(RuleBasedStateMachine):
         while offset < bound:
             read = self.log.read(offset, max_bytes, bound, at_least_one_batch=True)
             assert not isinstance(read, Error)
+            assert read.size_bytes, f"nothing at {offset}, below {bound}"
             data = b"".join(piece.read_bytes() for piece in read.slices)
             pending = sorted(
                 (begin, pid) for pid, begin in self.log.aborted_transactions(offset, read.upper_bound_offset)
@@ -290,4 +291,4 @@ class LogMachine(RuleBasedStateMachine):
 
 
 TestLogMachine = LogMachine.TestCase
-TestLogMachine.settings = settings(max_examples=30, stateful_step_count=50, deadline=None)
+TestLogMachine.settings = settings(max_examples=1000, stateful_step_count=50, deadline=None)

@@ -308,3 +308,16 @@ def test_what_was_synced_survives_a_power_loss(disk: FaultyDisk, seed: int) -> N
     producers = log.active_producers()
     if found:
         assert producers[0].last_sequence == found[-1].last_sequence
+
+
+@pytest.mark.parametrize(("policy", "end"), [("delete", 7), ("compact", 36)])
+def test_a_segment_that_lost_its_whole_last_batch_ends_the_log(disk: FaultyDisk, policy: str, end: int) -> None:
+    """A power loss may take the end of one segment and leave the next; only compaction makes gaps on purpose."""
+    three_segments(disk).close(clean=False)
+    log = open_log(disk)
+    size = log._segments.oldest(1)[0].position_of(7)
+    log.close(clean=False)
+    disk.open(path(0, "log")).truncate(size)
+    log = open_log(disk, config=TopicConfig(cleanup_policy=(policy,)))
+    assert log.log_end_offset == end
+    assert append(log, batch()).base_offset == end

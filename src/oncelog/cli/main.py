@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from types import TracebackType
+from typing import Any
 
 import click
 
@@ -53,6 +54,17 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"there is no command {args[0]!r}; the commands are {', '.join(COMMANDS)}")
         return super().resolve_command(context, args)
 
+    def invoke(self, context: click.Context) -> Any:
+        """Run the subcommand; a reader of its output that has seen enough ends it without a word."""
+        try:
+            result = super().invoke(context)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # nothing may be flushed into the broken pipe at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise click.exceptions.Exit(0) from None
+        return result
+
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, help="Show the traceback of an error; may stand after the command too.")
@@ -71,11 +83,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.excepthook = _say_bug
     try:
         code = command.main(args, prog_name="oncelog", standalone_mode=False)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # the reader of our output has seen enough; nothing may be flushed into the broken pipe at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
     except (click.Abort, KeyboardInterrupt):

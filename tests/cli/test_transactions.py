@@ -1,0 +1,115 @@
+"""``oncelog transactions`` and ``consume --show-transactions``, on transactions of a client that is not ours."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.cli.conftest import Served
+
+
+@pytest.fixture
+def topic(served: Served, unique_name: str) -> str:
+    """aborted, plain, committed, then an open transaction with a committed one and a plain record behind its start."""
+    served.run("topics", "create", unique_name).done()
+
+    def producer(name: str) -> Producer:
+        made = Producer({"bootstrap.servers": served.bootstrap_servers, "transactional.id": f"{unique_name}-{name}"})
+        made.init_transactions()
+        return made
+
+    plain = Producer({"bootstrap.servers": served.bootstrap_servers})
+
+    def write(with_producer: Producer, value: str) -> None:
+        with_producer.produce(unique_name, value.encode())
+        with_producer.flush()
+
+    first, second = producer("1"), producer("2")
+    first.begin_transaction()
+    write(first, "aborted")
+    write(plain, "plain")
+    first.abort_transaction()
+    first.begin_transaction()
+    write(first, "committed")
+    first.commit_transaction()
+    second.begin_transaction()
+    write(second, "open")
+    first.begin_transaction()
+    write(first, "committed behind")
+    first.commit_transaction()
+    first.begin_transaction()
+    write(first, "aborted behind")
+    first.abort_transaction()
+    write(plain, "plain behind")
+    return unique_name
+
+
+FATES = [
+    ("aborted", "aborted"),
+    ("not transactional", "plain"),
+    ("abort marker", None),
+    ("committed", "committed"),
+    ("commit marker", None),
+    ("open", "open"),
+    ("committed", "committed behind"),
+    ("commit marker", None),
+    ("aborted", "aborted behind"),
+    ("abort marker", None),
+    ("not transactional", "plain behind"),
+]
+
+
+def test_show_transactions_tells_the_fate_of_every_stored_record(served: Served, topic: str) -> None:
+    shown = served.run("consume", "--topic", topic, "--show-transactions", "--to-end", "--json").done().json_lines
+    assert [(line["fate"], line.get("value")) for line in shown] == FATES
+    assert [line["offset"] for line in shown] == list(range(11))
+    assert [line["control"] for line in shown] == ["marker" in fate for fate, _ in FATES]
+    # from the middle of a transaction, and as text
+    text = served.run("consume", "--topic", topic, "--show-transactions", "--offset", 8, "--max-messages", 2).done().out
+    first, second = text.splitlines()
+    assert first.split("\t")[:2] == [f"{topic}-0:8", "aborted"]
+    assert second.split("\t")[:2] == [f"{topic}-0:9", "abort marker"]
+
+
+def test_list_and_describe_show_state_and_partitions(served: Served, topic: str) -> None:
+    states = {row["transactional_id"]: row["state"] for row in served.run("transactions", "list", "--json").done().json}
+    assert states[f"{topic}-1"] == "CompleteAbort"
+    assert states[f"{topic}-2"] == "Ongoing"
+    ongoing = served.run("transactions", "list", "--state", "Ongoing", "--json").done().json
+    assert f"{topic}-1" not in {row["transactional_id"] for row in ongoing}
+    (described,) = served.run("transactions", "describe", f"{topic}-2", "--json").done().json
+    assert (described["state"], described["partitions"]) == ("Ongoing", [f"{topic}-0"])
+    assert described["open_for_ms"] >= 0
+
+
+def test_history_reads_every_transition(served: Served, topic: str) -> None:
+    rows = served.run("transactions", "history", f"{topic}-1", "--json").done().json
+    assert [row["state"] for row in rows] == [
+        "Empty",
+        *("Ongoing", "PrepareAbort", "CompleteAbort"),
+        *("Ongoing", "PrepareCommit", "CompleteCommit"),
+        *("Ongoing", "PrepareCommit", "CompleteCommit"),
+        *("Ongoing", "PrepareAbort", "CompleteAbort"),
+    ]
+    assert rows[1]["partitions"] == [f"{topic}-0"]
+    text = served.run("transactions", "history", f"{topic}-2").done().out
+    assert "state=Ongoing" in text.splitlines()[1]
+
+
+def test_producers_of_a_partition_show_who_holds_readers_back(served: Served, topic: str) -> None:
+    rows = served.run("transactions", "describe-producers", "--topic", f"{topic}:0", "--json").done().json
+    assert [row["open_from_offset"] for row in rows if row["open_from_offset"] is not None] == [5]
+
+
+def test_a_transaction_that_its_coordinator_knows_is_not_hanging(served: Served, topic: str) -> None:
+    assert served.run("transactions", "find-hanging", "--topic", topic, "--json").done().json == []
+    refused = served.run("transactions", "abort", "--topic", topic, "--partition", 0, "--start-offset", 5)
+    assert "does not hang" in refused.sentence()
+    refused = served.run("transactions", "abort", "--topic", topic, "--partition", 0, "--start-offset", 7)
+    assert "open ones begin at [5]" in refused.sentence()
+
+
+def test_fence_aborts_what_a_producer_left_open(served: Served, topic: str) -> None:
+    served.run("transactions", "fence", f"{topic}-2").done()
+    shown = served.run("consume", "--topic", topic, "--show-transactions", "--to-end", "--json").done().json_lines
+    assert [line["fate"] for line in shown if line.get("value") == "open"] == ["aborted"]

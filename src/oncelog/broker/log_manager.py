@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 FLUSH_CHECKPOINT_INTERVAL_MS = 60_000
 """``log.flush.offset.checkpoint.interval.ms`` and its siblings in Kafka."""
 FIRST_RETENTION_DELAY_MS = 30_000
+SMALL_FLUSH_BYTES = 32 * 1024
+SMALL_FLUSH_PARTITIONS = 4
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 """KRaft's own log in a folder that Apache Kafka wrote: left as it is."""
 
@@ -39,6 +41,16 @@ class FlushJob(NamedTuple):
 
     disk: Disk
     tickets: tuple[tuple[Partition, FlushTicket], ...]
+
+    @property
+    def is_small(self) -> bool:
+        """Little was appended to few files that exist already: the disk has it before a thread would have woken up."""
+        tickets = self.tickets
+        return (
+            len(tickets) <= SMALL_FLUSH_PARTITIONS
+            and not any(ticket.folders or len(ticket.files) > 1 for _, ticket in tickets)
+            and sum(ticket.size_bytes for _, ticket in tickets) <= SMALL_FLUSH_BYTES
+        )
 
     def sync(self) -> dict[TopicPartition, str]:
         """Sync every file (any thread); answers the partitions whose disk failed, with the cause."""

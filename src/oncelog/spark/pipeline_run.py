@@ -23,7 +23,8 @@ from pyspark.sql.functions import col, from_json, struct, to_json
 from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.errors import KafkaError
-from oncelog.spark.connections import cluster_for
+from oncelog.spark.connections import client_config
+from oncelog.spark.kafka_cluster import KafkaCluster
 from oncelog.spark.options import parse_sink_options, parse_source_options
 from oncelog.spark.pipeline import Pipeline, PipelineError, Sink, Source
 from oncelog.spark.progress import Progress, ProgressReader
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 POLL_S = 0.25
+PATIENCE_S = 10.0
+"""How long a broker may take to answer before a run; once it runs, pipelines wait longer for one that restarts."""
 _META = ("key", "timestamp", "topic", "partition", "offset")
 _RECORD_COLUMNS = ("topic", "partition", "headers")
 _OURS = re.compile(r"^\s*oncelog\.[\w.]+: (.+)$", re.MULTILINE)
@@ -85,7 +88,8 @@ def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
         source = parse_source_options(one.source.reader_options(servers), streaming=True)
         parse_sink_options(one.sink.writer_options(one.name, servers), streaming=True)
         try:
-            known = cluster_for(source).partition_counts(source.subscription.topics or None)
+            cluster = KafkaCluster(client_config(source.client), patience_s=PATIENCE_S)
+            known = cluster.partition_counts(source.subscription.topics or None)
         except KafkaError as error:
             raise PipelineError(
                 f"pipeline {one.name}: {servers} does not answer as a Kafka broker ({error}): is it running?"

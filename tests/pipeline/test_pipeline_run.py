@@ -1,0 +1,178 @@
+"""Pipelines of both kinds of file, against real Spark, from topic to topic."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from oncelog import Broker
+from tests.pipeline.conftest import PipelineCommand
+from tests.spark.kafka_records import committed, create_topic, produce
+
+pytestmark = pytest.mark.timeout(600)
+
+
+class RunningBroker(Protocol):
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+
+def flights(count: int, start: int = 0) -> list[bytes]:
+    """JSON values; every other one is late by as many minutes as its number."""
+    carriers = ("AA", "UA", "XX")
+    return [
+        json.dumps({"carrier": carriers[number % 3], "delay": number if number % 2 else None}).encode()
+        for number in range(start, start + count)
+    ]
+
+
+def values(broker: RunningBroker, topic: str) -> list[tuple[str | None, Any]]:
+    found = committed(broker.bootstrap_servers, topic)
+    return sorted(
+        ((record.key.decode() if record.key else None, json.loads(record.value or b"null")) for record in found),
+        key=str,
+    )
+
+
+TOML = """
+name = "late-flights"
+
+[source]
+topic = "{topic}"
+schema = "carrier string, delay int"
+options = {{ maxOffsetsPerTrigger = 40 }}
+
+[tables.airlines]
+path = "airlines.csv"
+
+[query]
+sql = '''
+  select carrier, name, delay
+  from source left join airlines using (carrier)
+  where delay > 10
+'''
+
+[sink]
+topic = "{topic}-late"
+key = "carrier"
+"""
+
+
+def test_toml_file_runs_sql_and_goes_on_where_it_was(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+) -> None:
+    address = broker.bootstrap_servers
+    create_topic(address, unique_name, 2)
+    create_topic(address, f"{unique_name}-late", 2)
+    produce(address, unique_name, flights(100))
+    pipeline.write("airlines.csv", "carrier,name\nAA,American\nUA,United\n")
+    file = pipeline.write("late.toml", TOML.format(topic=unique_name))
+    names = {"AA": "American", "UA": "United"}
+
+    def expected(count: int) -> list[tuple[str, Any]]:
+        rows = [json.loads(value) for value in flights(count)]
+        late = [row for row in rows if row["delay"] is not None and row["delay"] > 10]
+        return sorted(((r["carrier"], {**r, "name": names.get(r["carrier"])}) for r in late), key=str)
+
+    def sorted_fields(found: list[tuple[str | None, Any]]) -> list[str]:
+        return sorted(json.dumps([key, value], sort_keys=True) for key, value in found)
+
+    first = pipeline.run(str(file), "--once", "--json", "--bootstrap-server", address)
+    assert first.returncode == 0, first.stderr
+    assert sorted_fields(values(broker, f"{unique_name}-late")) == sorted_fields(list(expected(100)))
+    progress = [json.loads(line) for line in first.stdout.splitlines()]
+    assert sum(batch["rows"] for batch in progress) == 100
+    assert len(progress) >= 3
+    assert progress[-1]["lag"] == 0
+    assert {batch["pipeline"] for batch in progress} == {"late-flights"}
+    produce(address, unique_name, flights(50, 100))
+    again = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+    assert again.returncode == 0, again.stderr
+    assert sorted_fields(values(broker, f"{unique_name}-late")) == sorted_fields(list(expected(150)))
+    assert "late-flights: batch" in again.stdout
+
+
+PYTHON = """
+from pyspark.sql import DataFrame
+from oncelog.spark.pipeline import Sink, Source, pipeline
+
+COLUMNS = "carrier string, delay int"
+
+
+@pipeline(source=Source("flights", schema=COLUMNS), sink=Sink("counts", key="carrier"), mode="update")
+def counts(flights: DataFrame) -> DataFrame:
+    return flights.groupBy("carrier").count()
+
+
+@pipeline(source="flights", sink="copies", name="copy")
+def copied(flights: DataFrame) -> DataFrame:
+    return flights.select("key", "value")
+"""
+
+
+def test_python_file_runs_all_its_pipelines_on_the_broker_inside(pipeline: PipelineCommand) -> None:
+    file = pipeline.write("flights.py", PYTHON)
+    data = pipeline.folder / "data"
+    with Broker(data) as broker:
+        create_topic(broker.bootstrap_servers, "flights", 2)
+        produce(broker.bootstrap_servers, "flights", flights(30))
+    run = pipeline.run(str(file), "--once", "--data", str(data))
+    assert run.returncode == 0, run.stderr
+    with Broker(data) as broker:
+        assert values(broker, "counts") == [
+            (carrier, {"carrier": carrier, "count": 10}) for carrier in ("AA", "UA", "XX")
+        ]
+        copies = [record.value for record in committed(broker.bootstrap_servers, "copies")]
+        assert sorted(copies) == sorted(flights(30))
+    assert sorted(path.name for path in (pipeline.folder / "oncelog-checkpoints").iterdir()) == ["copy", "counts"]
+
+
+def test_only_the_named_pipeline_runs_until_told_to_stop(pipeline: PipelineCommand, tmp_path: Path) -> None:
+    import signal
+    import subprocess
+    import sys
+
+    file = pipeline.write("flights.py", PYTHON)
+    with Broker() as broker:
+        address = broker.bootstrap_servers
+        create_topic(address, "flights", 2)
+        produce(address, "flights", flights(12))
+        command = [sys.executable, "-m", "oncelog", "pipeline", "run", str(file), "--only", "copy", "--json"]
+        with subprocess.Popen(
+            [*command, "--bootstrap-server", address], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            batch = json.loads(process.stdout.readline())
+            assert (batch["pipeline"], batch["rows"]) == ("copy", 12)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(120) == 0
+        assert len(committed(address, "copies")) == 12
+
+
+@pytest.mark.parametrize(
+    ("value", "sql", "said"),
+    [
+        (b'{"carrier": "AA"}', "select carrier, dely from source", "cannot be resolved. Did you mean"),
+        (b'{"carrier": "AA"}', "selekt carrier from source", "Syntax error at or near 'selekt'"),
+        (b"no json", "select carrier from source", "Malformed records are detected in record parsing"),
+        (b'{"carrier": "AA"}', "select raise_error('too late') as value from source", "too late"),
+    ],
+    ids=["unknown column", "syntax", "malformed value", "failing query"],
+)
+def test_pipeline_that_fails_says_why_in_one_sentence(
+    oncelog_broker: RunningBroker, unique_name: str, pipeline: PipelineCommand, value: bytes, sql: str, said: str
+) -> None:
+    address = oncelog_broker.bootstrap_servers
+    create_topic(address, unique_name)
+    produce(address, unique_name, [value])
+    file = pipeline.write(
+        "bad.toml",
+        f'[source]\ntopic = "{unique_name}"\nschema = "carrier string, delay int"\n'
+        f'[query]\nsql = "{sql}"\n[sink]\ntopic = "{unique_name}-out"\n',
+    )
+    sentence = pipeline.refused(str(file), "--once", "--bootstrap-server", address)
+    assert said in sentence
+    assert "pipeline bad " in sentence

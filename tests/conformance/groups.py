@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,11 @@ JOIN_GROUP, SYNC_GROUP = 11, 14
 MEMBER_ID_REQUIRED = 79
 
 
+def subscription(user_data: bytes) -> bytes:
+    """What a consumer says of itself when it joins: version 0, no topics, and data of its assignor."""
+    return struct.pack(">hii", 0, 0, len(user_data)) + user_data
+
+
 class Member:
     """A member of a classic group."""
 
@@ -40,7 +46,9 @@ class Member:
         self.id = ""
         self.generation = -1
 
-    def join_request(self, *, metadata: bytes = b"m", protocol: str = "range", **changes: Any) -> JoinGroupRequest:
+    def join_request(
+        self, *, metadata: bytes = subscription(b"m"), protocol: str = "range", **changes: Any
+    ) -> JoinGroupRequest:
         fields: dict[str, Any] = {
             "group_id": self.group,
             "session_timeout_ms": 30_000,

@@ -24,6 +24,7 @@ from tests.conformance.groups import (
     describe_group,
     fetch_offsets,
     stable_alone,
+    subscription,
     until,
 )
 from tests.conformance.transactions import Transactional, find_coordinator
@@ -235,15 +236,18 @@ def test_the_leader_alone_receives_the_members_and_assigns(
     connection: Connection, group: str, second: Connection
 ) -> None:
     one, two = Member(connection, group), Member(second, group)
-    one.join(metadata=b"first")
+    one.join(metadata=subscription(b"first"))
     one.sync({one.id: b"x"})
     two.identify()
-    waiting = two.send_join(metadata=b"second")
+    waiting = two.send_join(metadata=subscription(b"second"))
     until(lambda: one.heartbeat() == REBALANCING)
-    led = one.join(metadata=b"first")
+    led = one.join(metadata=subscription(b"first"))
     followed = two.receive_join(waiting)
     assert led.leader == followed.leader == one.id
-    assert {member.member_id: member.metadata for member in led.members} == {one.id: b"first", two.id: b"second"}
+    assert {member.member_id: member.metadata for member in led.members} == {
+        one.id: subscription(b"first"),
+        two.id: subscription(b"second"),
+    }
     assert followed.members == []
     pending = two.send_sync()
     assert one.sync({one.id: b"A", two.id: b"B"}).assignment == b"A"

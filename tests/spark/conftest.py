@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from oncelog.spark.session import session
 from oncelog.testing.spark_faults import PausingDataSource
+from tests.spark.crash_query import QUICK_START
 
 HERE = Path(__file__).parent
 
@@ -26,7 +27,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Two cores, and two failures of a task are borne."""
     logging.getLogger("py4j").setLevel(logging.ERROR)
     warehouse = str(tmp_path_factory.mktemp("warehouse"))
-    found = session("tests", master="local[2,3]", settings={"spark.sql.warehouse.dir": warehouse})
+    settings = {**QUICK_START, "spark.sql.warehouse.dir": warehouse}
+    found = session("tests", master="local[2,3]", settings=settings)
     found.sparkContext.setLogLevel("ERROR")
     found.dataSource.register(PausingDataSource)
     yield found

@@ -111,6 +111,8 @@ def markers(bootstrap_servers: str, group: str, topic: str) -> dict[str, object]
     consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": group})
     try:
         offset = consumer.committed([TopicPartition(topic, 0)], timeout=30)[0]
-        return json.loads(offset.metadata) if offset.metadata else {}
+        # librdkafka's metadata may be followed by bytes that are not its own
+        found: dict[str, object] = json.JSONDecoder().raw_decode(offset.metadata)[0] if offset.metadata else {}
+        return found
     finally:
         consumer.close()

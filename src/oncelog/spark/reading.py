@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -28,14 +29,6 @@ HEADERS_SCHEMA = f"{SCHEMA}, headers array<struct<key: string, value: binary>>"
 
 _ROWS_OF_ARROW_BATCH = 32_768
 _BYTES_OF_ARROW_BATCH = 16 << 20
-
-
-class RangePartition(InputPartition):
-    """What one task reads."""
-
-    def __init__(self, item: OffsetRange) -> None:
-        super().__init__(item)
-        self.range = item
 
 
 def subscribed_partitions(cluster: Cluster, options: SourceOptions) -> list[TopicPartition]:
@@ -82,10 +75,15 @@ def offsets_at(
     return resolve_position(position, answers, latest, strategy)
 
 
-def plan_tasks(options: SourceOptions, ranges: Sequence[OffsetRange]) -> list[RangePartition]:
+def plan_tasks(options: SourceOptions, ranges: Sequence[OffsetRange]) -> list[InputPartition]:
     """One task for each range, cut as ``minPartitions`` and ``maxRecordsPerPartition`` ask."""
     cut = split_ranges(ranges, options.min_partitions, options.max_records_per_partition)
-    return [RangePartition(item) for item in cut]
+    return [InputPartition(item) for item in cut]
+
+
+def read_partition(options: SourceOptions, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    """What one task reads; nothing for the empty partition that Spark makes up where there is nothing to read."""
+    return iter(()) if partition.value is None else read_range(options, cast(OffsetRange, partition.value))
 
 
 def read_range(options: SourceOptions, item: OffsetRange) -> Iterator[pa.RecordBatch]:

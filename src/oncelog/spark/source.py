@@ -33,11 +33,10 @@ from oncelog.spark.options import (
 from oncelog.spark.reading import (
     HEADERS_SCHEMA,
     SCHEMA,
-    RangePartition,
     earliest_and_latest,
     offsets_at,
     plan_tasks,
-    read_range,
+    read_partition,
     subscribed_partitions,
 )
 from oncelog.spark.sink import BatchWriter, StreamWriter
@@ -102,4 +101,4 @@ class BatchReader(DataSourceReader):
         return plan_tasks(options, ranges)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return read_range(self._options, cast(RangePartition, partition).range)
+        return read_partition(self._options, partition)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import cast
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -34,11 +33,10 @@ from oncelog.spark.offsets import (
 )
 from oncelog.spark.options import EARLIEST, LATEST, SourceOptions
 from oncelog.spark.reading import (
-    RangePartition,
     earliest_and_latest,
     offsets_at,
     plan_tasks,
-    read_range,
+    read_partition,
     subscribed_partitions,
 )
 from oncelog.types import IsolationLevel, TopicPartition
@@ -168,7 +166,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return plan_tasks(self._options, ranges)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return read_range(self._options, cast(RangePartition, partition).range)
+        return read_partition(self._options, partition)
 
     # --- after a batch --------------------------------------------------------------------------------------------
 

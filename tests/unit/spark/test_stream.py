@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
 import pytest
+from pyspark.sql.datasource import InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
 
 from oncelog.errors import ConfigError
 from oncelog.spark.cluster import PartitionFetcher
 from oncelog.spark.offsets import DataLoss
 from oncelog.spark.options import EARLIEST, LATEST, parse_source_options
-from oncelog.spark.reading import RangePartition
 from oncelog.spark.sink_protocol import TransactionEngine
 from oncelog.spark.stream import LATEST_KEPT_S, PARTITIONS_KEPT_S, StreamReader
 from oncelog.types import IsolationLevel, TopicPartition
@@ -68,9 +68,8 @@ def reader(cluster: FakeCluster, **options: str) -> tuple[StreamReader, Clock]:
     return StreamReader(parse_source_options(base | options, streaming=True), lambda _: cluster, clock), clock
 
 
-def ranges(parts: Sequence[object]) -> list[tuple[int, int, int]]:
-    found = [part.range for part in parts if isinstance(part, RangePartition)]
-    return [(item.partition.partition, item.start, item.end) for item in found]
+def ranges(parts: Sequence[InputPartition]) -> list[tuple[int, int, int]]:
+    return [(part.value.partition.partition, part.value.start, part.value.end) for part in parts]
 
 
 def test_query_without_checkpoint_starts_at_the_end_or_where_told() -> None:

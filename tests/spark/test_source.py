@@ -1,0 +1,220 @@
+"""Reading topics, in batch and as a stream, from our broker and from Apache Kafka."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from oncelog.spark.session import lag
+from tests.spark.kafka_records import create_topic, produce, produce_transaction
+
+
+class RunningBroker(Protocol):
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+
+def read(spark: SparkSession, broker: RunningBroker, **options: str) -> DataFrame:
+    given = {"kafka.bootstrap.servers": broker.bootstrap_servers} | options
+    return spark.read.format("oncelog").options(**given).load()
+
+
+def values(rows: DataFrame) -> list[str]:
+    return sorted(row[0].decode() for row in rows.select("value").collect())
+
+
+def drain(stream: DataFrame, checkpoint: Path) -> tuple[list[str], list[int]]:
+    """Values and batch sizes of what a query delivers before it ends."""
+    batches: list[list[str]] = []
+
+    def keep(rows: DataFrame, batch_id: int) -> None:
+        batches.append(values(rows))
+
+    query = (
+        stream.writeStream.foreachBatch(keep)
+        .option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination(120)
+    return sorted(value for batch in batches for value in batch), [len(batch) for batch in batches]
+
+
+def test_row_has_the_columns_of_spark_s_own_connector(
+    spark: SparkSession, broker: RunningBroker, unique_name: str
+) -> None:
+    create_topic(broker.bootstrap_servers, unique_name, 2)
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    headers = [("h", b"1"), ("h", None)]
+    producer.produce(unique_name, b"v", key=b"k", partition=1, timestamp=1_700_000_000_123, headers=headers)
+    producer.produce(unique_name, None, partition=0, timestamp=1_700_000_000_456)
+    assert producer.flush(30) == 0
+    rows = read(spark, broker, subscribe=unique_name, includeHeaders="true").orderBy("partition").collect()
+    assert rows[0].asDict(recursive=True) | {"timestamp": None} == {
+        "key": None,
+        "value": None,
+        "topic": unique_name,
+        "partition": 0,
+        "offset": 0,
+        "timestamp": None,
+        "timestampType": 0,
+        "headers": None,
+    }
+    assert (bytes(rows[1]["key"]), bytes(rows[1]["value"])) == (b"k", b"v")
+    assert rows[1]["timestamp"].timestamp() == 1_700_000_000.123
+    assert [(item["key"], item["value"]) for item in rows[1]["headers"]] == [("h", b"1"), ("h", None)]
+    plain = read(spark, broker, subscribe=unique_name).columns
+    assert plain == ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
+
+
+def test_aborted_records_are_hidden_unless_read_uncommitted_is_asked(
+    spark: SparkSession, broker: RunningBroker, unique_name: str
+) -> None:
+    address = broker.bootstrap_servers
+    create_topic(address, unique_name)
+    produce_transaction(address, unique_name, [b"1:in", b"2:in"], commit=True)
+    produce_transaction(address, unique_name, [b"3:never"], commit=False)
+    produce(address, unique_name, [b"4:in"])
+    assert values(read(spark, broker, subscribe=unique_name)) == ["1:in", "2:in", "4:in"]
+    dirty = read(spark, broker, subscribe=unique_name, **{"kafka.isolation.level": "read_uncommitted"})
+    assert values(dirty) == ["1:in", "2:in", "3:never", "4:in"]
+
+
+def test_batch_read_begins_and_ends_where_told(spark: SparkSession, broker: RunningBroker, unique_name: str) -> None:
+    address = broker.bootstrap_servers
+    create_topic(address, unique_name, 2)
+    produce(address, unique_name, [b"%d:a" % n for n in range(10)], partition=0)
+    produce(address, unique_name, [b"%d:b" % n for n in range(10)], partition=1)
+    starts = f'{{"{unique_name}": {{"0": 7, "1": -2}}}}'
+    ends = f'{{"{unique_name}": {{"0": -1, "1": 2}}}}'
+    some = read(spark, broker, subscribe=unique_name, startingOffsets=starts, endingOffsets=ends)
+    assert values(some) == ["0:b", "1:b", "7:a", "8:a", "9:a"]
+    one = read(spark, broker, assign=f'{{"{unique_name}": [1]}}')
+    assert one.count() == 10
+    assert read(spark, broker, subscribePattern=f"{unique_name[:-1]}.*").count() == 20
+    cut = read(spark, broker, subscribe=unique_name, minPartitions="7")
+    assert cut.rdd.getNumPartitions() >= 7
+    assert cut.count() == 20
+    small = read(spark, broker, subscribe=unique_name, maxRecordsPerPartition="3")
+    assert small.rdd.getNumPartitions() == 8
+
+
+def test_batch_read_begins_at_a_timestamp(spark: SparkSession, broker: RunningBroker, unique_name: str) -> None:
+    create_topic(broker.bootstrap_servers, unique_name)
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for second in range(5):
+        producer.produce(unique_name, b"%d" % second, timestamp=1_700_000_000_000 + second * 1000)
+    assert producer.flush(30) == 0
+    later = read(spark, broker, subscribe=unique_name, startingTimestamp="1700000003000")
+    assert values(later) == ["3", "4"]
+    named = f'{{"{unique_name}": {{"0": 1700000001500}}}}'
+    between = read(
+        spark, broker, subscribe=unique_name, startingOffsetsByTimestamp=named, endingTimestamp="1700000004000"
+    )
+    assert values(between) == ["2", "3"]
+    with pytest.raises(PySparkException, match=r"No record of .* has timestamp 1800000000000"):
+        read(spark, broker, subscribe=unique_name, startingTimestamp="1800000000000").count()
+    last = {"startingTimestamp": "1800000000000", "startingOffsetsByTimestampStrategy": "latest"}
+    assert read(spark, broker, subscribe=unique_name, **last).count() == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"subscribe": "no-such-topic-here"}, "Topic 'no-such-topic-here' does not exist"),
+        (
+            {"subscribe": "x", "startingOffset": "latest"},
+            "Unknown option 'startingOffset'.*did you mean startingOffsets",
+        ),
+    ],
+)
+def test_wrong_read_is_refused_with_one_clear_sentence(
+    spark: SparkSession, oncelog_broker: RunningBroker, options: dict[str, str], text: str
+) -> None:
+    with pytest.raises(PySparkException, match=text):
+        read(spark, oncelog_broker, **options).count()
+
+
+def test_stream_delivers_each_committed_record_once_over_restarts(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    address = broker.bootstrap_servers
+    create_topic(address, unique_name, 1)
+    options = {"kafka.bootstrap.servers": address, "subscribe": unique_name, "startingOffsets": "earliest"}
+    stream = spark.readStream.format("oncelog").options(**options, maxOffsetsPerTrigger="4").load()
+    produce_transaction(address, unique_name, [b"%d:in" % n for n in range(6)], commit=True)
+    produce_transaction(address, unique_name, [b"%d:never" % n for n in range(6)], commit=False)
+    first, sizes = drain(stream, tmp_path)
+    assert first == [f"{n}:in" for n in range(6)]
+    assert max(sizes) <= 4
+    assert len(sizes) >= 3
+    produce_transaction(address, unique_name, [b"8:in"], commit=True)
+    produce_transaction(address, unique_name, [b"9:never"], commit=False)
+    again, _ = drain(stream, tmp_path)
+    assert again == ["8:in"]
+
+
+def test_progress_tells_lag_and_the_group_holds_the_position(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    address = broker.bootstrap_servers
+    create_topic(address, unique_name, 1)
+    produce(address, unique_name, [b"%d:x" % n for n in range(10)])
+    group = f"{unique_name}-group"
+    query = (
+        spark.readStream.format("oncelog")
+        .option("kafka.bootstrap.servers", address)
+        .option("subscribe", unique_name)
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", "4")
+        .option("commitOffsetsToGroup", group)
+        .load()
+        .writeStream.format("noop")
+        .option("checkpointLocation", str(tmp_path))
+        .trigger(processingTime="1 hour")
+        .start()
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not query.recentProgress:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert lag(query) == 6
+    finally:
+        query.stop()
+    drained = (
+        spark.readStream.format("oncelog")
+        .option("kafka.bootstrap.servers", address)
+        .option("subscribe", unique_name)
+        .option("commitOffsetsToGroup", group)
+        .load()
+    )
+    drain(drained, tmp_path)
+    consumer = Consumer({"bootstrap.servers": address, "group.id": group})
+    try:
+        assert consumer.committed([TopicPartition(unique_name, 0)], timeout=30)[0].offset in (4, 10)
+    finally:
+        consumer.close()
+
+
+def test_topic_made_anew_stops_the_query_unless_loss_is_allowed(
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    from confluent_kafka.admin import AdminClient
+
+    address = oncelog_broker.bootstrap_servers
+    create_topic(address, unique_name)
+    produce(address, unique_name, [b"%d:old" % n for n in range(5)])
+    options = {"kafka.bootstrap.servers": address, "subscribe": unique_name, "startingOffsets": "earliest"}
+    drain(spark.readStream.format("oncelog").options(**options).load(), tmp_path)
+    AdminClient({"bootstrap.servers": address}).delete_topics([unique_name])[unique_name].result(30)
+    create_topic(address, unique_name)
+    produce(address, unique_name, [b"1:new"])
+    with pytest.raises(PySparkException, match="Records were lost before they were read"):
+        drain(spark.readStream.format("oncelog").options(**options).load(), tmp_path)

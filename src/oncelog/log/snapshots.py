@@ -10,7 +10,8 @@ from collections.abc import Collection
 
 from oncelog.errors import CorruptLogError
 from oncelog.log.file_names import DELETED_SUFFIX, SNAPSHOT_SUFFIX, file_name, parse_file_name
-from oncelog.log.producer_state import ProducerStateEntry, ProducerStateManager, decode_snapshot
+from oncelog.log.producer_snapshot import decode_snapshot, encode_snapshot
+from oncelog.log.producer_state import ProducerStateEntry, ProducerStateManager
 from oncelog.ports import Disk
 
 logger = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ class SnapshotFiles:
         if offset <= (self.offsets[-1] if self.offsets else 0):
             return None
         path = self.path(offset)
-        self._disk.write_atomic(path, state.snapshot(), sync=False)
+        self._disk.write_atomic(path, encode_snapshot(state.entries.values()), sync=False)
         self.offsets.append(offset)
         return path
 

@@ -291,4 +291,4 @@ class LogMachine(RuleBasedStateMachine):
 
 
 TestLogMachine = LogMachine.TestCase
-TestLogMachine.settings = settings(max_examples=1000, stateful_step_count=50, deadline=None)
+TestLogMachine.settings = settings(max_examples=30, stateful_step_count=50, deadline=None)

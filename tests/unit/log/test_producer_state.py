@@ -7,14 +7,13 @@ from typing import NamedTuple
 import pytest
 
 from oncelog.errors import CorruptLogError, Error
+from oncelog.log.producer_snapshot import decode_snapshot, encode_snapshot
 from oncelog.log.producer_state import (
     BatchMetadata,
     ProducerStateEntry,
     ProducerStateManager,
     Refusal,
     VerificationGuard,
-    decode_snapshot,
-    encode_snapshot,
 )
 from oncelog.records.batch import BatchHeader, read_header
 from oncelog.types import MAX_SEQUENCE
@@ -342,7 +341,7 @@ def test_a_snapshot_holds_the_newest_batch_of_each_producer() -> None:
     take(state, header(4, count=3, pid=8, txn=True))
     end(state, pid=9, epoch=1)
     loaded = manager()
-    loaded.load(decode_snapshot(state.snapshot()), state.map_end_offset, NOW_MS)
+    loaded.load(decode_snapshot(encode_snapshot(state.entries.values())), state.map_end_offset, NOW_MS)
     assert loaded.entries[PID] == ProducerStateEntry(PID, 3, -1, NOW_MS, -1, [BatchMetadata(6, 6, 0, NOW_MS)])
     timestamp = NOW_MS + 2
     assert loaded.entries[8] == ProducerStateEntry(8, 3, -1, timestamp, 7, [BatchMetadata(6, 9, 2, timestamp)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.api_versions import unsupported_version
 from oncelog.broker.apis.registry import SERVED, handler_for
@@ -19,9 +20,6 @@ from oncelog.broker.node import Node
 from oncelog.broker.partition import Partition
 from oncelog.broker.purgatory import FetchPurgatory
 from oncelog.config import BrokerConfig
-from oncelog.coordinator.group.coordinator import GroupCoordinator
-from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
-from oncelog.coordinator.transaction.host import TxnMarker
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError, StorageError
 from oncelog.metadata.store import MetadataStore, TopicInfo
@@ -35,6 +33,11 @@ from oncelog.protocol.produce_fast import parse_produce_request
 from oncelog.protocol.wire import Message
 from oncelog.timers import Timers
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, ProducerStamp, TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.coordinator.group.coordinator import GroupCoordinator
+    from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
+    from oncelog.coordinator.transaction.host import TxnMarker
 
 logger = logging.getLogger(__name__)
 

@@ -7,12 +7,10 @@ partition reaches the group coordinator in the order of the log.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from oncelog.coordinator.group.coordinator import GroupCoordinator
 from oncelog.coordinator.runtime import Appended, CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
-from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
-from oncelog.coordinator.transaction.host import TxnMarker
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog, VerificationGuard
@@ -21,6 +19,7 @@ from oncelog.records.control import parse_control
 from oncelog.records.record import Record
 from oncelog.types import (
     CONSUMER_OFFSETS_TOPIC,
+    INTERNAL_TOPICS,
     NO_PRODUCER,
     NO_SEQUENCE,
     TRANSACTION_STATE_TOPIC,
@@ -30,21 +29,42 @@ from oncelog.types import (
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
+    from oncelog.coordinator.group.coordinator import GroupCoordinator
+    from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
+    from oncelog.coordinator.transaction.host import TxnMarker
 
 
 class Coordinators:
-    """The host of both coordinators."""
+    """The host of both coordinators; each is imported and made when it is first needed, for a quick start."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self.timers = broker.timers
         self._guards: dict[tuple[TopicPartition, int], VerificationGuard] = {}
-        self.transactions = TransactionCoordinator(self, broker.config)
-        self.groups = GroupCoordinator(self, broker.config, broker.random)
-        self._runtimes: dict[str, CoordinatorRuntime[Any]] = {
-            TRANSACTION_STATE_TOPIC: self.transactions.runtime,
-            CONSUMER_OFFSETS_TOPIC: self.groups.runtime,
-        }
+        self._made: list[CoordinatorRuntime[Any]] = []
+
+    @cached_property
+    def transactions(self) -> TransactionCoordinator:
+        from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
+
+        coordinator = TransactionCoordinator(self, self._broker.config)
+        self._made.append(coordinator.runtime)
+        return coordinator
+
+    @cached_property
+    def groups(self) -> GroupCoordinator:
+        from oncelog.coordinator.group.coordinator import GroupCoordinator
+
+        coordinator = GroupCoordinator(self, self._broker.config, self._broker.random)
+        self._made.append(coordinator.runtime)
+        return coordinator
+
+    def _runtime(self, topic: str) -> CoordinatorRuntime[Any]:
+        return self.transactions.runtime if topic == TRANSACTION_STATE_TOPIC else self.groups.runtime
+
+    @property
+    def _has_groups(self) -> bool:
+        return "groups" in self.__dict__
 
     # -- life ---------------------------------------------------------------------------------------------------
 
@@ -56,14 +76,14 @@ class Coordinators:
 
     def lead(self, topic: str, now_ms: int) -> None:
         """Replay each partition of an internal topic and act as its coordinator."""
-        runtime = self._runtimes[topic]
+        runtime = self._runtime(topic)
         for index in range(runtime.partitions):
             partition = self._broker.partition(TopicPartition(topic, index))
             if partition is not None:
                 runtime.load(index, partition.leader_epoch, _replay(partition.log), now_ms)
 
     def stop(self) -> None:
-        for runtime in self._runtimes.values():
+        for runtime in self._made:
             for index in range(runtime.partitions):
                 runtime.unload(index)
 
@@ -85,15 +105,17 @@ class Coordinators:
         }
 
     def is_internal(self, name: str) -> bool:
-        return name in self._runtimes
+        return name in INTERNAL_TOPICS
 
     def metadata_changed(self, now_ms: int) -> None:
-        self.groups.on_metadata_change(now_ms)
+        if self._has_groups:
+            self.groups.on_metadata_change(now_ms)
 
     def topic_deleted(self, name: str, now_ms: int) -> None:
         """Committed offsets of a deleted topic go with it."""
-        self.groups.on_topic_deleted(name, now_ms)
-        self.groups.on_metadata_change(now_ms)
+        if self._has_groups:
+            self.groups.on_topic_deleted(name, now_ms)
+            self.groups.on_metadata_change(now_ms)
 
     # -- CoordinatorHost ----------------------------------------------------------------------------------------
 

@@ -152,7 +152,8 @@ def _is_cut_off(records: Buffer, position: int) -> bool:
         return False
     if left < _START_SIZE_BYTES:
         return True
-    return 0 <= _START.unpack_from(records, position)[2] <= MAGIC and left < LOG_OVERHEAD_BYTES + length
+    magic: int = _START.unpack_from(records, position)[2]
+    return 0 <= magic <= MAGIC and left < LOG_OVERHEAD_BYTES + int(length)
 
 
 def _unreadable_start(records: Buffer, position: int) -> InvalidBatch | None:

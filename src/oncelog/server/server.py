@@ -2,8 +2,8 @@
 
 A turn is one call of the core from outside (bytes arrived, a timer is due, a sync is done). At its end the answers that
 it made ready leave, in one system call for each connection where possible, and a sync is arranged if answers wait
-for one. All of it runs on the event loop's thread; only background work and ``FlushJob.sync``, unless it is a small one on
-a quick disk, run elsewhere.
+for one. All of it runs on the event loop's thread; elsewhere run only background work and ``FlushJob.sync``, unless
+that is a small one on a quick disk.
 """
 
 from __future__ import annotations

@@ -1,0 +1,198 @@
+"""Groups of the newer protocol (KIP-848): heartbeats, epochs, assignments and offsets."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
+from oncelog.protocol.generated.consumer_group_heartbeat_request import (
+    ConsumerGroupHeartbeatRequest,
+    TopicPartitions,
+)
+from tests.conformance.groups import commit, committed, describe_group, fetch_offsets, stable_alone, until
+from tests.conformance.transactions import LOADING, Transactional, find_coordinator
+from tests.conformance.wire import Connection, eventually
+
+FENCED_EPOCH, UNKNOWN_MEMBER, STALE_EPOCH, INVALID_REQUEST, UNSUPPORTED_ASSIGNOR = 110, 25, 113, 42, 112
+UNSUPPORTED_VERSION = 35
+GROUP_NOT_FOUND, ILLEGAL_GENERATION, UNRELEASED_INSTANCE, INVALID_GROUP = 69, 22, 111, 24
+
+
+@pytest.fixture
+def group(connection: Connection, unique_name: str) -> str:
+    name = f"{unique_name}-group"
+    find_coordinator(connection, name, 0)
+    return name
+
+
+class NewMember:
+    """A member that heartbeats."""
+
+    def __init__(self, connection: Connection, group: str, topics: list[str], *, instance: str | None = None) -> None:
+        self.connection, self.group, self.topics, self.instance = connection, group, topics, instance
+        self.id = str(uuid.uuid4())
+        self.epoch = 0
+        self.owned: dict[bytes, list[int]] = {}
+
+    def beat_once(self, version: int = 1, **changes: Any) -> Any:
+        fields: dict[str, Any] = {
+            "group_id": self.group,
+            "member_id": self.id,
+            "member_epoch": self.epoch,
+            "instance_id": self.instance,
+        }
+        if self.epoch == 0:
+            fields |= {
+                "rebalance_timeout_ms": 30_000,
+                "subscribed_topic_names": self.topics,
+                "topic_partitions": [],
+            }
+
+        def probe() -> Any:
+            answer = self.connection.ask(ConsumerGroupHeartbeatRequest(**(fields | changes)), version)
+            return None if answer.error_code in LOADING else answer
+
+        return eventually(probe)
+
+    def beat(self, **changes: Any) -> Any:
+        """One heartbeat that tells what this member owns, and takes over what it is given."""
+        owned = [TopicPartitions(topic_id=topic, partitions=parts) for topic, parts in self.owned.items()]
+        answer = self.beat_once(**({"topic_partitions": owned} | changes))
+        assert answer.error_code == 0, answer
+        self.epoch = answer.member_epoch
+        if answer.assignment is not None:
+            self.owned = {part.topic_id: sorted(part.partitions) for part in answer.assignment.topic_partitions}
+        return answer
+
+    def partitions(self, topic_id: bytes) -> list[int]:
+        return self.owned.get(topic_id, [])
+
+
+@pytest.fixture
+def topic_id(connection: Connection, unique_name: str) -> bytes:
+    return connection.create_topic(unique_name, 4)
+
+
+def test_a_lone_member_gets_every_partition(
+    connection: Connection, topic_id: bytes, unique_name: str, group: str
+) -> None:
+    member = NewMember(connection, group, [unique_name])
+    answer = member.beat()
+    assert answer.member_id == member.id
+    assert answer.member_epoch > 0
+    assert answer.heartbeat_interval_ms == 5000
+    until(lambda: member.beat() and member.partitions(topic_id) == [0, 1, 2, 3])
+
+
+@pytest.mark.parametrize("assignor", ["uniform", "range"])
+def test_two_members_share_and_the_second_waits_for_what_the_first_gives_up(
+    connection: Connection, topic_id: bytes, unique_name: str, group: str, assignor: str
+) -> None:
+    one, two = (NewMember(connection, group, [unique_name]) for _ in range(2))
+    one.beat(server_assignor=assignor)
+    until(lambda: one.beat() and one.partitions(topic_id) == [0, 1, 2, 3])
+    two.beat(server_assignor=assignor)
+    assert two.partitions(topic_id) == []
+
+    def shared() -> bool:
+        one.beat()
+        two.beat()
+        return len(one.partitions(topic_id)) == len(two.partitions(topic_id)) == 2
+
+    until(shared)
+    assert sorted(one.partitions(topic_id) + two.partitions(topic_id)) == [0, 1, 2, 3]
+    described = eventually(lambda: _stable(connection, group))
+    assert (described.assignor_name, len(described.members)) == (assignor, 2)
+    two.beat_once(member_epoch=-1)
+    until(lambda: one.beat() and one.partitions(topic_id) == [0, 1, 2, 3])
+
+
+def _stable(connection: Connection, group: str) -> Any:
+    (found,) = connection.ask(ConsumerGroupDescribeRequest(group_ids=[group]), 1).groups
+    return found if found.group_state == "Stable" else None
+
+
+def test_heartbeats_that_are_refused(connection: Connection, topic_id: bytes, unique_name: str, group: str) -> None:
+    stranger = NewMember(connection, group, [unique_name])
+    assert stranger.beat_once(member_epoch=5).error_code in (UNKNOWN_MEMBER, GROUP_NOT_FOUND)
+    member = NewMember(connection, group, [unique_name])
+    member.beat()
+    assert stranger.beat_once(member_epoch=1).error_code == UNKNOWN_MEMBER
+    assert member.beat_once(member_epoch=member.epoch + 1).error_code == FENCED_EPOCH
+    assert member.beat_once(member_epoch=-3).error_code == INVALID_REQUEST
+    assert NewMember(connection, group, [unique_name]).beat_once(server_assignor="nope").error_code == (
+        UNSUPPORTED_ASSIGNOR
+    )
+    assert NewMember(connection, group, [unique_name]).beat_once(rebalance_timeout_ms=-1).error_code == INVALID_REQUEST
+    assert NewMember(connection, group, [unique_name]).beat_once(subscribed_topic_names=None).error_code == (
+        INVALID_REQUEST
+    )
+    assert NewMember(connection, "", [unique_name]).beat_once().error_code == INVALID_REQUEST
+    nameless = NewMember(connection, group, [unique_name])
+    nameless.id = ""
+    assert nameless.beat_once().error_code == INVALID_REQUEST
+
+
+def test_offsets_carry_the_epoch_of_the_member(
+    connection: Connection, topic_id: bytes, unique_name: str, group: str
+) -> None:
+    member = NewMember(connection, group, [unique_name])
+    until(lambda: member.beat() and member.partitions(topic_id) == [0, 1, 2, 3])
+    offsets = {(unique_name, 0): 5}
+    assert commit(connection, group, offsets, 9, generation=member.epoch, member=member.id) == [0]
+    assert commit(connection, group, offsets, 9, generation=member.epoch + 1, member=member.id) == [STALE_EPOCH]
+    assert commit(connection, group, offsets, 9, generation=member.epoch, member="someone") == [UNKNOWN_MEMBER]
+    assert commit(connection, group, offsets, 9) == [UNKNOWN_MEMBER]
+    assert commit(connection, group, offsets, 8, generation=member.epoch, member=member.id) == [UNSUPPORTED_VERSION]
+    assert committed(connection, group, unique_name) == 5
+    assert fetch_offsets(connection, group, [(unique_name, 0)], version=9)[1][unique_name, 0][:2] == (0, 5)
+
+
+def test_offsets_in_a_transaction_carry_the_epoch_too(
+    connection: Connection, topic_id: bytes, unique_name: str, group: str
+) -> None:
+    member = NewMember(connection, group, [unique_name])
+    until(lambda: member.beat() and member.partitions(topic_id) == [0, 1, 2, 3])
+    producer = Transactional(connection, unique_name + "-id").init()
+    producer.add_offsets(group)
+    offsets = {(unique_name, 0): 8}
+
+    def send(epoch: int, name: str) -> list[int]:
+        return producer.commit_offsets_once(group, offsets, generation=epoch, member=name)
+
+    assert send(member.epoch + 1, member.id) == [ILLEGAL_GENERATION]
+    assert send(member.epoch, "someone") == [UNKNOWN_MEMBER]
+    assert send(member.epoch, member.id) == [0]
+    producer.commit()
+    until(lambda: committed(connection, group, unique_name, stable=True) == 8)
+
+
+def test_a_static_member_keeps_its_partitions_over_a_leave(
+    connection: Connection, topic_id: bytes, unique_name: str, group: str
+) -> None:
+    old = NewMember(connection, group, [unique_name], instance="one")
+    until(lambda: old.beat() and old.partitions(topic_id) == [0, 1, 2, 3])
+    rival = NewMember(connection, group, [unique_name], instance="one")
+    assert rival.beat_once().error_code == UNRELEASED_INSTANCE
+    assert old.beat_once(member_epoch=-2).error_code == 0
+    until(lambda: rival.beat() and rival.partitions(topic_id) == [0, 1, 2, 3])
+    assert old.beat_once().error_code == 82
+
+
+def test_both_protocols_tell_of_each_others_groups(
+    connection: Connection, topic_id: bytes, unique_name: str, group: str
+) -> None:
+    member = NewMember(connection, group, [unique_name])
+    member.beat()
+    (found,) = connection.ask(ConsumerGroupDescribeRequest(group_ids=[group]), 1).groups
+    assert found.error_code == 0
+    assert [entry.member_id for entry in found.members] == [member.id]
+    classic = describe_group(connection, group, 6)
+    assert (classic.error_code, classic.group_state) == (GROUP_NOT_FOUND, "Dead")
+    find_coordinator(connection, group + "-classic", 0)
+    stable_alone(connection, group + "-classic")
+    (other,) = connection.ask(ConsumerGroupDescribeRequest(group_ids=[group + "-classic"]), 1).groups
+    assert other.error_code == GROUP_NOT_FOUND

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -67,6 +68,7 @@ def command(
 
     count = min(flights or TOTAL, TOTAL)
     settings = DemoSettings(data, count, calm, bootstrap_server, master, prefix, seconds * count / TOTAL)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with _display() as display:
         outcome = Demo(settings, display).run()
     start = time.monotonic()

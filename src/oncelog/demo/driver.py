@@ -36,6 +36,12 @@ def with_prefix(pipeline: Pipeline, prefix: str) -> Pipeline:
     return replace(pipeline, source=source, sink=replace(pipeline.sink, topic=f"{prefix}{pipeline.sink.topic}"))
 
 
+def _until_alone(stop: threading.Event) -> None:
+    """Stop when the demo, which holds the other end of standard input, is gone."""
+    sys.stdin.read()
+    stop.set()
+
+
 @click.command()
 @click.option("--bootstrap-server", required=True)
 @click.option("--folder", type=click.Path(path_type=Path), required=True)
@@ -45,6 +51,7 @@ def main(bootstrap_server: str, folder: Path, master: str | None, prefix: str) -
     """Run both pipelines until SIGTERM."""
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    threading.Thread(target=_until_alone, args=(stop,), daemon=True).start()
     chosen = [with_prefix(pipeline, prefix) for pipeline in load_pipelines(Path(definitions.__file__))]
     settings = RunSettings(
         bootstrap_server,

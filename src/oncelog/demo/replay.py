@@ -50,7 +50,7 @@ class Orders:
         self._changed = asyncio.Event()
 
     async def listen(self) -> None:
-        """Follow the orders until the input ends."""
+        """Follow the orders until the input ends, as it does when whoever gives them is gone."""
         reader = asyncio.StreamReader()
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         while line := await reader.readline():
@@ -158,11 +158,16 @@ async def replay(
             found = await admin.list_consumer_group_offsets(transactional_id, [position], require_stable=True)
         start = found[position].offset if position in found else 0
         tell("started", start // FLIGHTS_A_TRANSACTION, start)
-        await Replay(producer, topic, flights, transactional_id, abort_every, seconds).run(start, orders)
-    tell("ended")
-    listening.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await listening
+        replaying = asyncio.create_task(
+            Replay(producer, topic, flights, transactional_id, abort_every, seconds).run(start, orders)
+        )
+        await asyncio.wait({replaying, listening}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (replaying, listening):
+            if not task.done():
+                task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await replaying
+            tell("ended")
 
 
 @click.command()

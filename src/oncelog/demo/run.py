@@ -35,7 +35,7 @@ LEAST_FLIGHTS = 10_000
 ABORT_EVERY = 50
 _DAY_MS = 86_400_000
 _MARK = ".oncelog-demo"
-_PATIENCE_S = 240.0
+_PATIENCE_S = 600.0
 
 
 class DemoFailed(OncelogError):
@@ -206,6 +206,8 @@ class Demo:
         self._replay = Child("the producer", arguments, log, self._on_event)
 
     def _on_event(self, line: str) -> None:
+        if not _whole(line):
+            return
         event = Event(**json.loads(line))
         self._events.append(event)
         if event.event == "committed":
@@ -221,6 +223,8 @@ class Demo:
         self._driver = Child("the Spark driver", arguments, settings.folder / "logs" / "spark.log", self._on_progress)
 
     def _on_progress(self, line: str) -> None:
+        if not _whole(line):
+            return
         progress = Progress.from_json(line)
         self._progress.append(progress)
         rows = {one.batch: one.rows for one in self._progress if one.pipeline == progress.pipeline}
@@ -376,6 +380,11 @@ class Demo:
         if self._replay is None:
             raise DemoFailed("the producer was not started")
         return self._replay
+
+
+def _whole(line: str) -> bool:
+    """Whether a line is a JSON object to its end: a process that is killed may leave half a line."""
+    return line.startswith("{") and line.endswith("}\n")
 
 
 def skipped(steps: list[CommitStep]) -> list[CommitStep]:

@@ -1,0 +1,29 @@
+"""The one sentence in Spark's long messages."""
+
+from __future__ import annotations
+
+from oncelog.spark.pipeline_run import explain
+
+
+def test_our_own_error_is_found_in_the_traceback_of_a_worker() -> None:
+    text = (
+        "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted. SQLSTATE: XXKST\n"
+        "Traceback (most recent call last):\n"
+        '  File "worker.py", line 1, in main\n'
+        "oncelog.spark.sink_protocol.SinkRefused: The marker is missing: start with a new checkpoint\n\tat java.X"
+    )
+    assert explain(Exception(text)) == "The marker is missing: start with a new checkpoint"
+
+
+def test_analysis_error_is_its_first_line_without_the_state() -> None:
+    text = "[UNRESOLVED_COLUMN] A column `x` cannot be resolved. SQLSTATE: 42703; line 1 pos 7;\n'Project ['x]\n+- Y"
+    assert explain(Exception(text)) == "[UNRESOLVED_COLUMN] A column `x` cannot be resolved.; line 1 pos 7"
+
+
+def test_failure_of_a_stream_is_its_deepest_cause() -> None:
+    text = (
+        "[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted due to stage failure.\n"
+        "org.apache.spark.SparkException: Job aborted due to stage failure\n"
+        "Caused by: java.lang.RuntimeException: too late\n\tat org.apache.X"
+    )
+    assert explain(Exception(text)) == "too late"

@@ -1,0 +1,61 @@
+"""What is read out of Spark's progress reports."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+from oncelog.spark.progress import Progress, ProgressReader, read_progress
+
+
+def report(batch: int, rows: int = 10, **more: Any) -> dict[str, Any]:
+    return {"id": "q", "batchId": batch, "numInputRows": rows, "processedRowsPerSecond": 4.0, "sources": []} | more
+
+
+class FakeQuery:
+    """A query with the reports it would give."""
+
+    def __init__(self) -> None:
+        self.recentProgress: list[dict[str, Any]] = []
+
+    @property
+    def lastProgress(self) -> dict[str, Any] | None:
+        return self.recentProgress[-1] if self.recentProgress else None
+
+
+def test_lag_is_what_lies_between_reached_and_latest_over_all_partitions() -> None:
+    source = {"endOffset": {"t": {"0": 5, "1": 7}}, "latestOffset": '{"t": {"0": 9, "1": 7, "2": 3}}'}
+    progress = read_progress("p", report(3, sources=[source]))
+    assert progress.lag == 7
+    assert progress.reached == {"t-0": 5, "t-1": 7}
+
+
+def test_report_of_another_source_and_rates_of_empty_batches_are_read_as_nothing() -> None:
+    source = {"endOffset": 17, "latestOffset": None}
+    progress = read_progress("p", report(0, sources=[source], processedRowsPerSecond=float("nan")))
+    assert (progress.lag, progress.rows_per_second, progress.watermark) == (0, 0.0, "")
+
+
+def test_state_and_late_rows_are_summed_up() -> None:
+    operators = [{"numRowsTotal": 3, "numRowsDroppedByWatermark": 1}, {"numRowsTotal": 4}]
+    progress = read_progress("p", report(0, stateOperators=operators, eventTime={"watermark": "2013-01-01T00:00:00Z"}))
+    assert (progress.state_rows, progress.late_rows, progress.watermark) == (7, 1, "2013-01-01T00:00:00Z")
+
+
+def test_progress_survives_its_json() -> None:
+    progress = read_progress("p", report(1, sources=[{"endOffset": {"t": {"0": 5}}, "latestOffset": {"t": {"0": 5}}}]))
+    assert Progress.from_json(progress.as_json()) == progress
+
+
+def test_each_batch_is_told_once_also_those_between_two_calls() -> None:
+    query = FakeQuery()
+    reader = ProgressReader("p", cast(StreamingQuery, query))
+    assert reader.new() == []
+    query.recentProgress.append(report(0))
+    assert [progress.batch for progress in reader.new()] == [0]
+    assert reader.new() == []
+    query.recentProgress += [report(1), report(2), report(3), report(3, rows=0)]
+    assert [(progress.batch, progress.rows) for progress in reader.new()] == [(1, 10), (2, 10), (3, 10)]
+    assert reader.last is not None
+    assert reader.last.batch == 3

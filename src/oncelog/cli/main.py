@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from oncelog.errors import OncelogError
+from oncelog.errors import Error, KafkaError, OncelogError
 
 COMMANDS = {
     "serve": "Run the broker.",
@@ -28,6 +28,13 @@ COMMANDS = {
     "pipeline": "Run a data pipeline on Spark.",
     "demo": "The main job on real data, with crashes, proven record by record.",
 }
+
+NEXT_STEPS = {
+    Error.UNKNOWN_TOPIC_OR_PARTITION: "see oncelog topics list, or make it with oncelog topics create",
+    Error.TRANSACTIONAL_ID_NOT_FOUND: "see oncelog transactions list",
+    Error.GROUP_ID_NOT_FOUND: "see oncelog groups list",
+}
+"""What to do about a refusal whose text, made for programs, does not say it."""
 
 
 class LazyGroup(click.Group):
@@ -93,7 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OncelogError as error:
         if debug:
             raise
-        click.echo(f"oncelog: {error}", err=True)
+        step = NEXT_STEPS.get(error.error) if isinstance(error, KafkaError) else None
+        click.echo(f"oncelog: {error}" + (f"; {step}" if step else ""), err=True)
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -112,7 +120,7 @@ def _say_wrong_usage(error: click.ClickException) -> None:
         error.show()
         return
     where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx is not None else "oncelog"
-    text = error.format_message().strip().rstrip(".")
+    text = error.format_message().strip().rstrip(".").replace(". (", " (")
     click.echo(f"oncelog: {text[:1].lower()}{text[1:]}; see {where} --help", err=True)
 
 

@@ -1,0 +1,213 @@
+"""Bad input ends in one clear sentence that names the thing and the next step, and harms nobody else."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.cli.conftest import Serve, Served, call, run
+
+SERVE = ("serve", "--listen", "127.0.0.1:0")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("serve", "--lissen", "x"), ["--lissen", "Did you mean", "oncelog serve --help"]),
+        (("serfe",), ["'serfe'", "serve", "oncelog --help"]),
+        (("consume", "--topic", "t", "--max-messages", "few"), ["--max-messages", "few", "oncelog consume --help"]),
+        (("topics", "create"), ["NAMES", "oncelog topics create --help"]),
+        (("serve", "--config", "no-such-file"), ["--config", "no-such-file"]),
+    ],
+)
+def test_a_wrong_option_is_wrong_usage(arguments: tuple[str, ...], words: list[str]) -> None:
+    failed = call(*arguments)
+    assert failed.code == 2
+    for word in words:
+        assert word in failed.sentence()
+
+
+def test_a_wrong_option_ends_the_process_with_status_2() -> None:
+    failed = run("serve", "--lissen", "x")
+    assert (failed.code, failed.out) == (2, "")
+    assert "no such option '--lissen'" in failed.sentence()
+
+
+def test_an_unknown_property_of_the_broker_is_named_with_the_nearest() -> None:
+    failed = run(*SERVE, "--set", "num.partition=3")
+    assert failed.code == 1
+    assert "'num.partition'; did you mean num.partitions?" in failed.sentence()
+    assert "num.partitions" in call(*SERVE, "--set", "num.partitions=none").sentence()
+
+
+def test_an_unknown_property_in_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "server.properties").write_text("num.partitions=3\nlog.dir.s=x\n")
+    assert "log.dir.s" in call(*SERVE, "--config", tmp_path / "server.properties").sentence()
+
+
+def test_an_unknown_property_of_the_producer_is_named(served: Served) -> None:
+    failed = served.run("produce", "--topic", "t", "--set", "ack=all", stdin="v\n")
+    assert "'ack'; did you mean acks?" in failed.sentence()
+
+
+def test_a_missing_java_is_told_with_how_to_install_it(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text("[source]\n")
+    failed = run("pipeline", "run", tmp_path / "p.toml", env={"PATH": "/nonexistent", "JAVA_HOME": ""})
+    assert "Java 17" in failed.sentence()
+    assert "install" in failed.sentence()
+
+
+def test_a_port_in_use_is_named(served: Served) -> None:
+    failed = run("serve", "--listen", served.bootstrap_servers)
+    assert f"{served.bootstrap_servers} is in use" in failed.sentence()
+    assert "0 for a free one" in failed.sentence()
+    served.run("topics", "list").done()
+
+
+def test_a_file_in_the_way_of_the_data_folder_is_named_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("precious")
+    for path in (tmp_path / "data", tmp_path / "data" / "inside"):
+        assert f"{path} can not be used: a file is in the way" in run(*SERVE, "--data", path).sentence()
+    assert (tmp_path / "data").read_text() == "precious"
+
+
+def test_a_data_folder_in_use_is_refused_and_its_broker_goes_on(serve: Serve, tmp_path: Path) -> None:
+    broker = serve("--data", tmp_path)
+    assert "is in use by another broker" in run(*SERVE, "--data", tmp_path).sentence()
+    broker.run("topics", "create", "t").done()
+
+
+def test_a_folder_of_another_cluster_or_node_is_refused_and_not_changed(serve: Serve, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        serve("--data", tmp_path / name).stop().done()
+    meta = tmp_path / "one" / "meta.properties"
+    meta.write_text((tmp_path / "two" / "meta.properties").read_text())
+    refused = run(*SERVE, "--data", tmp_path / "one").sentence()
+    assert "belongs to cluster" in refused
+    assert "name another data folder" in refused
+    assert meta.read_text() == (tmp_path / "two" / "meta.properties").read_text()
+
+    refused = run(*SERVE, "--data", tmp_path / "two", "--set", "node.id=7").sentence()
+    assert "belongs to node 1" in refused
+
+
+def test_damaged_metadata_is_named_and_kept(serve: Serve, tmp_path: Path) -> None:
+    serve("--data", tmp_path).stop().done()
+    store = tmp_path / "metadata.sqlite"
+    store.write_bytes(b"no database" * 1000)
+    refused = run(*SERVE, "--data", tmp_path).sentence()
+    assert f"{store} is damaged" in refused
+    assert "restore it, or move it away" in refused
+    assert store.read_bytes() == b"no database" * 1000
+
+
+def test_a_corrupt_segment_is_told_and_other_topics_are_not_harmed(serve: Serve, tmp_path: Path) -> None:
+    broker = serve("--data", tmp_path)
+    values = "".join(f"value {number}\n" for number in range(3000))
+    for topic in ("damaged", "sound"):
+        broker.run("produce", "--topic", topic, "--set", "batch.size=1000", stdin=values).done()
+    broker.stop().done()
+    log = tmp_path / "damaged-0" / "00000000000000000000.log"
+    content = bytearray(log.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    log.write_bytes(content)
+
+    dumped = run("dump-log", log)
+    assert dumped.code == 1
+    assert f"{log} is damaged at position" in dumped.sentence()
+
+    broker = serve("--data", tmp_path)
+    read = broker.run("consume", "--topic", "damaged", "--from-beginning", "--to-end")
+    assert "damaged-0 cannot be read from offset" in read.sentence()
+    assert "seek past the batch to go on" in read.sentence()
+    before = read.out.splitlines()
+    assert 0 < len(before) < 3000
+    assert before == values.splitlines()[: len(before)]
+    assert broker.run("consume", "--topic", "sound", "--from-beginning", "--to-end").done().out == values
+    assert broker.stop().code == 0
+
+
+def test_a_topic_that_does_not_exist_is_named(served: Served, unique_name: str, serve: Serve) -> None:
+    sayings = [
+        served.run("consume", "--topic", unique_name),
+        served.run("consume", "--topic", unique_name, "--show-transactions"),
+        served.run("topics", "describe", unique_name),
+        served.run("topics", "delete", unique_name),
+        served.run("topics", "alter", unique_name, "--partitions", 2),
+        served.run("transactions", "describe-producers", "--topic", unique_name),
+        serve("--set", "auto.create.topics.enable=false").run("produce", "--topic", unique_name, stdin="v\n"),
+    ]
+    for said in sayings:
+        assert f"topic {unique_name!r} does not exist" in said.sentence()
+        assert "oncelog topics create" in said.sentence()
+
+
+def test_a_partition_that_does_not_exist_is_named(served: Served, unique_name: str) -> None:
+    served.run("topics", "create", unique_name, "--partitions", 2).done()
+    for command in ("produce", "consume"):
+        failed = served.run(command, "--topic", unique_name, "--partition", 2)
+        assert f"topic {unique_name!r} has no partition 2; its partitions are 0 to 1" in failed.sentence()
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """An address where nothing listens."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{unused.getsockname()[1]}"
+
+
+def test_a_broker_that_is_not_there_is_named(nobody: str) -> None:
+    failed = run("topics", "list", "--bootstrap-server", nobody)
+    assert failed.code == 1
+    assert f"cannot connect to {nobody}" in failed.sentence()
+    assert "that the broker is running" in failed.sentence()
+
+
+@pytest.mark.parametrize(
+    "words", [("consume", "--topic", "t"), ("produce", "--topic", "t"), ("transactions", "history")]
+)
+def test_every_kind_of_client_names_a_broker_that_is_not_there(nobody: str, words: tuple[str, ...]) -> None:
+    assert f"cannot connect to {nobody}" in call(*words, "--bootstrap-server", nobody).sentence()
+
+
+HEADER = struct.Struct(">hhih")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        struct.pack(">i", -1),
+        struct.pack(">i", 2**31 - 1) + b"x" * 100,
+        struct.pack(">i", 4) + b"\0\0\0\0",
+        struct.pack(">i", 10) + HEADER.pack(999, 0, 1, -1),
+        struct.pack(">i", 14) + HEADER.pack(3, 1, 1, -1) + struct.pack(">i", 2**30),
+        struct.pack(">i", 14) + HEADER.pack(0, 9, 1, -1) + b"\xff" * 4,
+        struct.pack(">i", 12) + HEADER.pack(1, 12, 1, 5) + b"ab",
+    ],
+    ids=["http", "negative", "oversized", "short", "unknown api", "array bomb", "produce", "cut header"],
+)
+def test_a_malformed_request_ends_its_own_connection_alone(
+    serve: Serve, served: Served, unique_name: str, sent: bytes
+) -> None:
+    delivered: list[object] = []
+    producer = Producer({"bootstrap.servers": served.bootstrap_servers})
+    producer.produce(unique_name, b"before", on_delivery=lambda error, _: delivered.append(error))
+    producer.flush()
+    host, _, port = served.bootstrap_servers.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as hostile:
+        hostile.sendall(sent)
+        with contextlib.suppress(ConnectionResetError):
+            assert hostile.recv(1000) == b""
+    producer.produce(unique_name, b"after", on_delivery=lambda error, _: delivered.append(error))
+    producer.flush()
+    assert delivered == [None, None]
+    read = served.run("consume", "--topic", unique_name, "--from-beginning", "--to-end").done()
+    assert read.out == "before\nafter\n"

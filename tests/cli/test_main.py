@@ -1,0 +1,56 @@
+"""What all commands have in common."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import click
+
+from oncelog.cli.main import COMMANDS, command
+from tests.cli.conftest import Served, call, run
+
+
+def _commands(group: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Every command and subcommand, by its words."""
+    if not isinstance(group, click.Group):
+        return [path]
+    context = click.Context(group)
+    inner = [(name, group.get_command(context, name)) for name in group.list_commands(context)]
+    return [path, *(found for name, item in inner if item is not None for found in _commands(item, (*path, name)))]
+
+
+def test_every_command_has_help_with_an_example() -> None:
+    for path in _commands(command):
+        text = call(*path, "--help").done().out
+        assert "Example" in text, path
+        assert f"oncelog {' '.join(path)}".strip() in text, path
+    assert {path[0] for path in _commands(command) if path} == set(COMMANDS)
+
+
+def test_debug_after_the_command_shows_the_traceback() -> None:
+    failed = run("topics", "list", "--debug", "--bootstrap-server", "127.0.0.1:1")
+    assert failed.code == 1
+    assert "Traceback" in failed.err
+    assert "KafkaConnectionError" in failed.err.splitlines()[-1]
+
+
+BUG = """
+import oncelog.cli.main as program
+def break_down(context): raise ZeroDivisionError("division by zero")
+program.command.invoke = break_down
+program.main(["topics"])
+"""
+
+
+def test_a_bug_is_one_sentence_too() -> None:
+    ended = subprocess.run([sys.executable, "-c", BUG], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("oncelog: unexpected ZeroDivisionError")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_json_is_valid_on_every_listing(served: Served) -> None:
+    for words in (("topics", "list"), ("groups", "list"), ("transactions", "list"), ("transactions", "find-hanging")):
+        assert isinstance(json.loads(served.run(*words, "--json").done().out), list), words

@@ -1,0 +1,65 @@
+"""``oncelog serve``."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Serve, Served, run
+
+
+def test_one_line_says_when_and_where_it_listens(tmp_path: Path) -> None:
+    import subprocess
+
+    from tests.cli.conftest import ONCELOG
+
+    process = subprocess.Popen(
+        [ONCELOG, "serve", "--listen", "127.0.0.1:0", "--data", tmp_path / "data"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    address = line.removeprefix("oncelog listens on ").split(",")[0]
+    assert line == f"oncelog listens on {address}, data in {tmp_path / 'data'}\n"
+    run("topics", "create", "t", "--bootstrap-server", address).done()
+    process.terminate()
+    assert (process.wait(30), *process.communicate()) == (0, "", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly_and_everything_is_there_again(
+    serve: Serve, tmp_path: Path, number: signal.Signals
+) -> None:
+    broker = serve("--data", tmp_path)
+    assert not (tmp_path / ".kafka_cleanshutdown").exists()
+    broker.run("produce", "--topic", "t", stdin="a\nb\n").done()
+    os.kill(broker.process.pid, number)
+    assert broker.process.wait(30) == 0
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+    again = serve("--data", tmp_path)
+    assert again.run("consume", "--topic", "t", "--from-beginning", "--to-end").done().out == "a\nb\n"
+
+
+def test_acknowledged_records_survive_a_kill(serve: Serve, tmp_path: Path) -> None:
+    broker = serve("--data", tmp_path)
+    broker.run("produce", "--topic", "t", stdin="a\nb\n").done()
+    broker.process.kill()
+    broker.process.wait(30)
+    again = serve("--data", tmp_path)
+    assert again.run("consume", "--topic", "t", "--from-beginning", "--to-end").done().out == "a\nb\n"
+
+
+def test_properties_come_from_a_file_and_the_command_line_wins(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "server.properties").write_text("num.partitions=5\nauto.create.topics.enable=false\n")
+    broker = serve("--config", tmp_path / "server.properties", "--set", "num.partitions=3")
+    broker.run("topics", "create", "t").done()
+    (described,) = broker.run("topics", "describe", "t", "--json").done().json
+    assert len(described["partitions"]) == 3
+    assert broker.run("produce", "--topic", "other", stdin="v\n").code == 1
+
+
+def test_without_a_folder_everything_is_in_memory(served: Served) -> None:
+    assert served.listening["data"] is None

@@ -1,0 +1,120 @@
+"""Lines, properties and bytes on their way in and out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oncelog.cli.cluster import Cluster, partition_numbers
+from oncelog.cli.consume import _json_line, _text_line
+from oncelog.cli.output import json_bytes, show_bytes, show_table, show_time
+from oncelog.cli.produce import InputError, json_item
+from oncelog.cli.properties import given_properties, named_values
+from oncelog.client.core.config import ProducerConfig
+from oncelog.client.core.structs import ConsumerRecord
+from oncelog.errors import ConfigError
+
+BYTES = st.none() | st.binary(max_size=20) | st.text(max_size=20).map(str.encode)
+HEADERS = st.lists(st.tuples(st.text(max_size=5), BYTES), max_size=3)
+
+
+@given(BYTES, BYTES, HEADERS, st.integers(0, 2**40))
+def test_a_record_survives_json(
+    key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]], timestamp: int
+) -> None:
+    record = ConsumerRecord("t", 3, 17, timestamp, 0, key, value, None, 0, 0, headers)
+    line = _json_line(record)
+    assert line.count("\n") == 1
+    item = json_item(line.encode(), 1)
+    assert (item.key, item.value, item.headers) == (key, value, headers)
+    assert (item.partition, item.timestamp_ms) == (3, timestamp)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{", "not JSON"),
+        ("[]", 'object with a "value"'),
+        ("{}", 'object with a "value"'),
+        ('{"value": 1, "kex": 2}', "'kex'"),
+        ('{"value": 1, "partition": "0"}', "partition must be a number"),
+        ('{"value": 1, "timestamp": true}', "timestamp must be a number"),
+        ('{"value": 1, "headers": [1]}', "headers must be"),
+        ('{"value": {"base64": "&"}}', "base64"),
+        ('{"value": {"base64": 5}}', "base64"),
+    ],
+)
+def test_a_bad_json_line_is_named(line: str, words: str) -> None:
+    with pytest.raises(InputError, match="line 7 ") as refused:
+        json_item(line.encode(), 7)
+    assert words in str(refused.value)
+
+
+@given(st.binary(max_size=30))
+def test_bytes_are_shown_in_one_line(data: bytes) -> None:
+    shown = show_bytes(data)
+    assert shown.isprintable()
+    json.dumps(json_bytes(data))
+
+
+def test_text_keeps_its_letters_and_escapes_the_rest() -> None:
+    assert show_bytes("grün".encode()) == "grün"
+    assert show_bytes(b"a\tb\n") == r"a\tb\n"
+    assert show_bytes(b"\xffa") == r"\xffa"
+    assert show_bytes(None) == "null"
+    assert json_bytes(b"\xff") == {"base64": "/w=="}
+
+
+def test_fields_stand_before_the_value() -> None:
+    record = ConsumerRecord("t", 3, 17, 0, 0, b"k", None, None, 0, 0, [("h", b"1"), ("g", None)])
+    assert _text_line(("offset", "headers", "timestamp"), "=")(record) == (
+        "17\th=1,g=null\t1970-01-01T00:00:00.000Z\tk=null\n"
+    )
+
+
+def test_a_time_that_is_not_known_is_no_time() -> None:
+    assert show_time(-1) is None
+    assert show_time(1_700_000_000_123) == "2023-11-14T22:13:20.123Z"
+
+
+def test_a_table_aligns_numbers_to_the_right(capsys: pytest.CaptureFixture[str]) -> None:
+    show_table(["NAME", "LAG"], [["a", 5], ["long name", None], ["b", 123]])
+    assert capsys.readouterr().out.splitlines() == [
+        "NAME       LAG",
+        "a            5",
+        "long name    -",
+        "b          123",
+    ]
+
+
+def test_assignments_win_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "x.properties"
+    file.write_text("acks = all\n# comment\nlinger.ms:5\n")
+    assert given_properties(file, ["linger.ms=7"]) == {"acks": "all", "linger.ms": "7"}
+
+
+def test_an_assignment_is_a_name_and_a_value(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--set takes NAME=VALUE, not 'acks'"):
+        given_properties(None, ["acks"])
+    assert named_values("--header", ["a=b=c", "e="]) == {"a": "b=c", "e": ""}
+    (tmp_path / "latin1").write_bytes(b"acks=\xe4")
+    with pytest.raises(ConfigError, match="is not UTF-8"):
+        given_properties(tmp_path / "latin1", [])
+
+
+def test_topics_with_partitions() -> None:
+    assert partition_numbers(("a", "b:2,0"), "--topic") == {"a": None, "b": [0, 2]}
+    with pytest.raises(ConfigError, match=r"TOPIC:PARTITION,PARTITION, not 'b:x'"):
+        partition_numbers(("b:x",), "--topic")
+
+
+def test_a_commands_options_win_over_its_properties() -> None:
+    cluster = Cluster({"bootstrap.servers": "a:1", "transactional.id": "file", "batch.size": "7"}, False)
+    config = cluster.settings(ProducerConfig, transactional_id="option")
+    assert (config.transactional_id, config.max_batch_size) == ("option", 7)
+    assert cluster.settings(ProducerConfig, transactional_id=None).transactional_id == "file"
+    assert cluster.admin_settings().bootstrap_servers == ("a:1",)

@@ -138,7 +138,7 @@ def test_records_not_handed_out_are_not_committed(broker: RunningBroker, topic: 
         assert consumer.getone(timeout_ms=200) is None
         consumer.resume(name)
         assert next(consumer).offset == 51
-        batch = consumer.getmany(timeout_ms=2000)
+        batch = consumer.getmany(timeout_ms=60_000)
         assert batch[name][0].offset == 52
     assert read == [b"%d" % n for n in range(7)]
 

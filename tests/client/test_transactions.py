@@ -188,7 +188,7 @@ async def test_d5_input_offsets_and_outputs_commit_or_abort_together(
         while done < 40:
             async with Consumer(source, **reader) as consumer, Producer(**writer) as producer:
                 while done < 40:
-                    batch = await consumer.getmany(timeout_ms=5000, max_records=7)
+                    batch = await consumer.getmany(timeout_ms=60_000, max_records=7)
                     records = [record for records in batch.values() for record in records]
                     await producer.begin_transaction()
                     for record in records:

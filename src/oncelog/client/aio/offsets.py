@@ -180,7 +180,7 @@ async def _ask_leader(
         )
 
     try:
-        answer, _ = await network.call(node, LIST_OFFSETS, build)
+        answer, _ = await network.call(node, LIST_OFFSETS, build, channel=1)
     except KafkaError as error:
         return dict.fromkeys(wanted, error)
     results: dict[TopicPartition, FoundOffset | KafkaError] = {}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance.groups import commit, committed
 from tests.conformance.nodes import Node, OncelogNode, new_node, partition_folder
 from tests.conformance.transactions import Transactional, find_coordinator, new_pid
 from tests.conformance.wire import (
@@ -29,6 +30,7 @@ from tests.conformance.wire import (
 OUT_OF_ORDER, INVALID_EPOCH = 45, 47
 SMALL = {"segment_bytes": 1048576}
 """The smallest segments that Apache Kafka 4 allows."""
+GROUP = "offsets-in-a-transaction"
 PAD = bytes(300_000)
 ROUNDS = 9
 
@@ -91,6 +93,9 @@ def write_everything(life: Life) -> None:
     open_ = Transactional(connection, "open").init()
     connection.create_topic("open")
     open_.send("open", b"first")
+    find_coordinator(connection, GROUP, 0)
+    assert commit(connection, GROUP, {("open", 0): 3}) == [0]
+    open_.send_offsets(GROUP, {("open", 0): 7})
     life.producers["open"] = open_
 
 
@@ -258,9 +263,13 @@ def test_an_open_transaction_goes_on_after_the_crash(crashed: Life) -> None:
     assert connection.list_offset("open", isolation=READ_COMMITTED).offset == 0
     stale = batch(b"again", pid=producer.pid, epoch=producer.epoch, sequence=0, attributes=TRANSACTIONAL)
     assert connection.produce("open", stale, transactional_id="open").base_offset == 0
+    find_coordinator(connection, GROUP, 0)
+    assert committed(connection, GROUP, "open") == 3
+    assert committed(connection, GROUP, "open", stable=True) == -88
     producer.send("open", b"second")
     producer.commit()
     assert connection.read_committed("open") == [b"first", b"second"]
+    eventually(lambda: committed(connection, GROUP, "open", stable=True) == 7)
 
 
 def test_pids_given_before_the_crash_are_not_given_again(crashed: Life) -> None:
@@ -287,6 +296,8 @@ def test_check_14_after_a_clean_stop_the_last_batch_is_still_known(crashed: Life
     assert life.send("clean", 3) == (0, 3)
     assert life.send("clean", 4) == (0, 4)
     assert life.connection.committed_records("segments") == life.committed
+    find_coordinator(life.connection, GROUP, 0)
+    assert committed(life.connection, GROUP, "open", stable=True) == 7
     new = Transactional(life.connection, "fenced").init()
     assert (new.pid, new.epoch) == (fenced.pid, fenced.epoch + 1)
     fenced.connection = life.connection

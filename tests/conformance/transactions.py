@@ -10,6 +10,7 @@ from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
 )
+from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
@@ -27,13 +28,22 @@ NOT_ENOUGH_REPLICAS = 19
 
 
 def find_coordinator(connection: Connection, key: str, kind: int) -> None:
-    """Ask until the coordinator is there; the first question makes its topic."""
+    """Ask until the coordinator is there and serves; the first question makes its topic."""
 
-    def probe() -> bool:
+    def found() -> bool:
         answer = connection.ask(FindCoordinatorRequest(key=key, key_type=kind), 2)
-        return answer.error_code == 0
+        return bool(answer.error_code == 0)
 
-    eventually(probe)
+    def serves() -> bool:
+        if kind == 0:
+            code = connection.ask(DescribeGroupsRequest(groups=[key]), 0).groups[0].error_code
+        else:
+            request = DescribeTransactionsRequest(transactional_ids=[key])
+            code = connection.ask(request, 0).transaction_states[0].error_code
+        return code not in LOADING
+
+    eventually(found)
+    eventually(serves)
 
 
 def init(

@@ -159,7 +159,7 @@ def _print_tables(outcome: Outcome) -> None:
     console = Console(width=None if sys.stdout.isatty() else 140)
     table = Table(title="What the topics hold")
     for number, name in enumerate(TOPIC_COLUMNS):
-        table.add_column(name, justify="right" if number else "left")
+        table.add_column(name, justify="right" if number else "left", no_wrap=number == 0)
     for row in topic_rows(outcome):
         table.add_row(*(f"{value:,}" if isinstance(value, int) else value for value in row))
     console.print(table)

@@ -190,7 +190,7 @@ class Demo:
             for name, count in PARTITIONS.items()
         ]
         try:
-            with Admin(bootstrap_servers=self._outcome.servers) as admin:
+            with Admin(bootstrap_servers=self._outcome.servers, default_api_timeout_ms=20_000) as admin:
                 admin.create_topics(topics)
         except KafkaError as error:
             servers = self._outcome.servers

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+
+T = TypeVar("T")
 
 
 class Seen(NamedTuple):
@@ -57,6 +59,28 @@ def produce_transaction(bootstrap_servers: str, topic: str, values: Iterable[byt
         producer.commit_transaction(30)
     else:
         producer.abort_transaction(30)
+
+
+def eventually(read: Callable[[], T], expected: T, *, timeout_s: float = 30) -> None:
+    """``read()`` becomes ``expected``. EndTxn is answered before its markers are written: a commit shows a moment later."""
+    deadline = time.monotonic() + timeout_s
+    while (found := read()) != expected:
+        assert time.monotonic() < deadline, f"{found} is not {expected}"
+
+
+def wait_until_settled(bootstrap_servers: str, topic: str) -> None:
+    """Return when no transaction is open on the topic: the last stable offset is the end of the log."""
+
+    def ends(isolation: str) -> list[int]:
+        settings = {"bootstrap.servers": bootstrap_servers, "group.id": "ends", "isolation.level": isolation}
+        consumer = Consumer(settings)
+        try:
+            partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
+            return [consumer.get_watermark_offsets(TopicPartition(topic, n), 30)[1] for n in sorted(partitions)]
+        finally:
+            consumer.close()
+
+    eventually(lambda: ends("read_committed") == ends("read_uncommitted"), True, timeout_s=60)
 
 
 def committed(bootstrap_servers: str, topic: str, *, isolation: str = "read_committed") -> list[Seen]:

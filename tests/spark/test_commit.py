@@ -1,0 +1,112 @@
+"""The sink's commit against real brokers, without Spark: every step crashed, raced and repeated in milliseconds.
+
+``test_sink_crashes.py`` kills real drivers at the same steps.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import pytest
+
+from oncelog.client.core.config import ClientConfig
+from oncelog.errors import KafkaError
+from oncelog.records.batch import Record, encode_batch
+from oncelog.spark.kafka_cluster import KafkaCluster
+from oncelog.spark.sink_protocol import BatchWrite, Outcome, PartitionBatch, SinkRefused, Step, commit_batch
+from tests.spark.kafka_records import committed, create_topic, eventually, values
+
+
+class RunningBroker(Protocol):
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+
+class Crash(BaseException):
+    """The process is gone; its connection stays open, as a zombie's would."""
+
+
+class Sink:
+    """One query's commits, each by a client of its own."""
+
+    def __init__(self, broker: RunningBroker, name: str) -> None:
+        self.address = create_topic(broker.bootstrap_servers, name, 3) and broker.bootstrap_servers
+        self.name = name
+        self.warnings: list[str] = []
+
+    def write_of(self, batch_id: int, rows: int = 30) -> BatchWrite:
+        batches = [
+            PartitionBatch(self.name, n % 3, 1, bytes(encode_batch([Record(0, 1, None, b"%d/%02d" % (batch_id, n))])))
+            for n in range(rows)
+        ]
+        return BatchWrite(self.name, batch_id, True, self.name, rows, rows, batches)
+
+    def cluster(self) -> KafkaCluster:
+        return KafkaCluster(ClientConfig.from_properties({"bootstrap.servers": self.address}))
+
+    def commit(self, batch_id: int, *, crash: Step | None = None, rows: int = 30) -> Outcome:
+        def observe(step: Step, reached: int | None) -> None:
+            if step is crash:
+                raise Crash
+
+        with self.cluster().transaction(f"{self.name}-id", 60_000) as engine:
+            return commit_batch(self.write_of(batch_id, rows), engine, observe, self.warnings.append)
+
+    def visible(self) -> list[bytes]:
+        return sorted(values(committed(self.address, self.name)))
+
+
+def batch(batch_id: int, rows: int = 30) -> list[bytes]:
+    return [b"%d/%02d" % (batch_id, n) for n in range(rows)]
+
+
+@pytest.fixture
+def sink(broker: RunningBroker, unique_name: str) -> Sink:
+    return Sink(broker, unique_name)
+
+
+@pytest.mark.parametrize("step", list(Step))
+def test_crash_at_any_step_then_replay_shows_each_record_once(sink: Sink, step: Step) -> None:
+    sink.commit(0)
+    with pytest.raises(Crash):
+        sink.commit(1, crash=step)
+    eventually(sink.visible, batch(0) + (batch(1) if step is Step.COMMITTED else []))
+    assert sink.commit(1) is (Outcome.SKIPPED if step is Step.COMMITTED else Outcome.WRITTEN)
+    assert sink.commit(2) is Outcome.WRITTEN
+    eventually(sink.visible, batch(0) + batch(1) + batch(2))
+
+
+def test_zombie_overtaken_before_it_reads_the_marker_skips(sink: Sink) -> None:
+    def overtake(reached: Step, batch_id: int | None) -> None:
+        if reached is Step.FENCED:
+            assert sink.commit(0) is Outcome.WRITTEN
+
+    with sink.cluster().transaction(f"{sink.name}-id", 60_000) as zombie:
+        assert commit_batch(sink.write_of(0), zombie, overtake, sink.warnings.append) is Outcome.SKIPPED
+    eventually(sink.visible, batch(0))
+
+
+@pytest.mark.parametrize("step", [Step.MARKER_READ, Step.HALF_PRODUCED, Step.PRODUCED, Step.MARKER_ADDED])
+def test_zombie_overtaken_later_is_fenced_and_writes_nothing(sink: Sink, step: Step) -> None:
+    def overtake(reached: Step, batch_id: int | None) -> None:
+        if reached is step:
+            assert sink.commit(0) is Outcome.WRITTEN
+
+    with sink.cluster().transaction(f"{sink.name}-id", 60_000) as zombie, pytest.raises(KafkaError):
+        commit_batch(sink.write_of(0), zombie, overtake, sink.warnings.append)
+    eventually(sink.visible, batch(0))
+
+
+def test_empty_batch_leaves_a_marker_and_a_gap_without_one_is_refused(sink: Sink) -> None:
+    with pytest.raises(SinkRefused, match="holds no marker"):
+        sink.commit(3)
+    assert sink.commit(0, rows=0) is Outcome.WRITTEN
+    assert sink.commit(1) is Outcome.WRITTEN
+    eventually(sink.visible, batch(1))
+
+
+def test_replay_of_another_size_is_skipped_with_a_warning(sink: Sink) -> None:
+    sink.commit(0)
+    assert sink.commit(0, rows=10) is Outcome.SKIPPED
+    assert "written with 30 rows, and has 10 now" in sink.warnings[0]
+    eventually(sink.visible, batch(0))

@@ -33,6 +33,8 @@ FLIGHTS, ENRICHED, DELAYS = "flights", "flights-enriched", "delays-by-hour"
 PARTITIONS = {FLIGHTS: 6, ENRICHED: 6, DELAYS: 3}
 LEAST_FLIGHTS = 10_000
 ABORT_EVERY = 50
+MOST_RESTARTS = 3
+"""How often a driver that gave up by itself is started again, before the demo gives up too."""
 _DAY_MS = 86_400_000
 _MARK = ".oncelog-demo"
 _PATIENCE_S = 600.0
@@ -77,6 +79,7 @@ class Outcome:
     phases: dict[str, float] = field(default_factory=dict)
     crashes: list[Crash] = field(default_factory=list)
     proofs: list[TopicProof] = field(default_factory=list)
+    restarts: list[str] = field(default_factory=list)
     skips: list[CommitStep] = field(default_factory=list)
     batches: dict[str, int] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
@@ -352,10 +355,23 @@ class Demo:
                 raise DemoFailed(
                     f"{what} did not come within {_PATIENCE_S:.0f} s; see {self._settings.folder / 'logs'}"
                 )
-            self._running_driver.check()
+            self._look_after_driver()
             if not self._last_event("ended"):
                 self._running_replay.check()
             time.sleep(0.05)
+
+    def _look_after_driver(self) -> None:
+        """Start it again when it gave up by itself, as on a machine too busy to start its workers; not for ever."""
+        driver = self._running_driver
+        if driver.ended is None:
+            return
+        if len(self._outcome.restarts) >= MOST_RESTARTS:
+            driver.check()
+        reason = driver.last_words().rpartition("\n")[2]
+        self._outcome.restarts.append(reason)
+        self._display.say(f"the Spark driver gave up ({reason}) and is started again")
+        driver.kill()
+        self._start_driver()
 
     def _last_event(self, name: str) -> bool:
         return bool(self._events) and self._events[-1].event == name

@@ -61,6 +61,7 @@ def facts(outcome: Outcome) -> list[tuple[str, str]]:
     return [
         ("crashes survived", f"{len(outcome.crashes)} ({survived})" if counts else "0 (--calm)"),
         ("batches skipped on replay", str(len(outcome.skips))),
+        ("drivers that gave up", "; ".join(outcome.restarts) or "none"),
         ("micro-batches", f"{ENRICHED} {outcome.batches[ENRICHED]}, {DELAYS} {outcome.batches[DELAYS]}"),
         ("transactions", f"{committed} committed, {aborted} aborted"),
         ("time", ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.phases.items())),
@@ -82,6 +83,7 @@ def as_json_object(outcome: Outcome) -> dict[str, Any]:
         "bootstrap_servers": outcome.servers,
         "topics": [dict(zip(names, row, strict=True)) for row in topic_rows(outcome)],
         "crashes": [crash._asdict() for crash in outcome.crashes],
+        "driver_restarts": outcome.restarts,
         "batches_skipped_on_replay": len(outcome.skips),
         "batches": outcome.batches,
         "transactions": {"committed": committed, "aborted": aborted},

@@ -62,7 +62,7 @@ def produce_transaction(bootstrap_servers: str, topic: str, values: Iterable[byt
 
 
 def eventually(read: Callable[[], T], expected: T, *, timeout_s: float = 30) -> None:
-    """``read()`` becomes ``expected``. EndTxn is answered before its markers are written: a commit shows a moment later."""
+    """``read()`` becomes ``expected``: EndTxn is answered before its markers are written, so a commit shows late."""
     deadline = time.monotonic() + timeout_s
     while (found := read()) != expected:
         assert time.monotonic() < deadline, f"{found} is not {expected}"

@@ -67,9 +67,7 @@ class Partition:
         """The disk failed below this partition; it answers KAFKA_STORAGE_ERROR until a restart recovers it."""
         return self.log.failed is not None
 
-    def append_client(
-        self, batch: Buffer, now_ms: int, guard: VerificationGuard | None = None, *, transaction_version: int = 0
-    ) -> AppendResult:
+    def append_client(self, batch: Buffer, now_ms: int, guard: VerificationGuard | None = None) -> AppendResult:
         """A batch from a producer, checked in Kafka's order (``UnifiedLog.appendAsLeader``)."""
         return self._appended(
             self.log.append_client(
@@ -77,7 +75,6 @@ class Partition:
                 leader_epoch=self.leader_epoch,
                 now_ms=now_ms,
                 guard=guard,
-                transaction_version=transaction_version,
             )
         )
 

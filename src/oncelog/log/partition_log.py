@@ -181,12 +181,10 @@ class PartitionLog:
         leader_epoch: int,
         now_ms: int,
         guard: VerificationGuard | None = None,
-        transaction_version: int = 0,
     ) -> AppendResult:
         """One batch from a producer, checked as Kafka checks it, in Kafka's order.
 
         :param guard: from :meth:`begin_verification`, once the coordinator has verified (KIP-890).
-        :param transaction_version: 2 where the producer's transactions bump the epoch (Produce 12).
         """
         if self.failed is not None:
             return self._storage_error(self.failed)
@@ -209,7 +207,7 @@ class PartitionLog:
         if header.size_bytes > config.segment_bytes:
             return self._larger_than_a_segment(header.size_bytes)
         if header.producer_id >= 0:
-            outcome = self._state.check_client(header, guard, transaction_version, self.log_end_offset)
+            outcome = self._state.check_client(header, guard, self.log_end_offset)
             if outcome is not None:
                 if isinstance(outcome, Refusal):
                     return self._refused(outcome.error, outcome.message)

@@ -133,7 +133,6 @@ class Attempt(NamedTuple):
     verification: VerificationEntry | None
     guard: VerificationGuard | None
     verify: bool
-    transaction_version: int
 
 
 class MarkerAttempt(NamedTuple):
@@ -189,7 +188,7 @@ def _older_epoch(a: Attempt) -> bool:
 def _not_first_of_lost_state(a: Attempt) -> bool:
     if a.verification is None or not a.header.base_sequence or (a.entry is not None and a.entry.batches):
         return False
-    return a.verification.supports_epoch_bump or a.transaction_version >= 2
+    return a.verification.supports_epoch_bump
 
 
 def _overtakes_verification(a: Attempt) -> bool:
@@ -309,7 +308,7 @@ class ProducerStateManager:
     # --- checks: they change nothing -----------------------------------------------------------------------------
 
     def check_client(
-        self, header: BatchHeader, guard: VerificationGuard | None, transaction_version: int, log_end_offset: int
+        self, header: BatchHeader, guard: VerificationGuard | None, log_end_offset: int
     ) -> BatchMetadata | Refusal | None:
         """Whether a producer's batch may be appended: None, the kept batch that it repeats, or why not."""
         entry = self.entries.get(header.producer_id)
@@ -317,26 +316,25 @@ class ProducerStateManager:
             duplicate = entry.duplicate_of(header)
             if duplicate is not None:
                 return duplicate
-        return self._check(CLIENT_RULES, header, guard, transaction_version, log_end_offset)
+        return self._check(CLIENT_RULES, header, guard, log_end_offset)
 
     def check_coordinator(
         self, header: BatchHeader, guard: VerificationGuard | None, log_end_offset: int
     ) -> Refusal | None:
         """Whether a coordinator's transactional batch may be appended: None or why not."""
-        return self._check(COORDINATOR_RULES, header, guard, 0, log_end_offset)
+        return self._check(COORDINATOR_RULES, header, guard, log_end_offset)
 
     def _check(
         self,
         rules: tuple[Rule, ...],
         header: BatchHeader,
         guard: VerificationGuard | None,
-        transaction_version: int,
         log_end_offset: int,
     ) -> Refusal | None:
         producer_id = header.producer_id
         entry = self.entries.get(producer_id)
         verification = self._verifications.get(producer_id)
-        attempt = Attempt(header, entry, verification, guard, self.verify_transactions, transaction_version)
+        attempt = Attempt(header, entry, verification, guard, self.verify_transactions)
         for rule in rules:
             if rule.broken(attempt):
                 return Refusal(rule.error, self._explain(rule.name, attempt, log_end_offset))

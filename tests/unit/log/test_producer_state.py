@@ -36,10 +36,9 @@ def answer(
     state: ProducerStateManager,
     data: BatchHeader,
     guard: VerificationGuard | None = None,
-    transaction_version: int = 0,
 ) -> Error | str:
     """What a producer is answered: an error, ``"duplicate"`` or NONE."""
-    outcome = state.check_client(data, guard, transaction_version, state.map_end_offset)
+    outcome = state.check_client(data, guard, state.map_end_offset)
     if isinstance(outcome, Refusal):
         return outcome.error
     return Error.NONE if outcome is None else "duplicate"
@@ -126,7 +125,7 @@ def test_a_duplicate_tells_the_offsets_of_the_first_time() -> None:
     state.skip_to(100)
     take(state, header(0, count=10))
     take(state, header(10))
-    outcome = state.check_client(header(0, count=10), None, 0, state.map_end_offset)
+    outcome = state.check_client(header(0, count=10), None, state.map_end_offset)
     assert isinstance(outcome, BatchMetadata)
     assert (outcome.first_offset, outcome.last_offset) == (100, 109)
 
@@ -255,12 +254,11 @@ def test_a_newer_epoch_starts_the_waiting_sequences_anew() -> None:
     assert answer(state, header(5, txn=True, epoch=4), guard) is Error.NONE
 
 
-@pytest.mark.parametrize(("supports_bump", "version"), [(True, 0), (False, 2)])
-def test_version_2_does_not_begin_in_the_middle_where_no_sequence_is_known(supports_bump: bool, version: int) -> None:
+def test_version_2_does_not_begin_in_the_middle_where_no_sequence_is_known() -> None:
     state = manager(verify=True)
-    guard = state.begin_verification(PID, 3, 5, supports_bump, NOW_MS)
-    assert answer(state, header(5, txn=True), guard, version) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert answer(state, header(0, txn=True), guard, version) is Error.NONE
+    guard = state.begin_verification(PID, 3, 5, True, NOW_MS)
+    assert answer(state, header(5, txn=True), guard) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert answer(state, header(0, txn=True), guard) is Error.NONE
 
 
 def test_switched_off_verification_asks_for_nothing() -> None:
@@ -375,3 +373,12 @@ def test_expired_producers_are_not_loaded_from_a_snapshot() -> None:
     state = ProducerStateManager(PARTITION, 1000)
     state.load([ProducerStateEntry(7, 3, last_timestamp=NOW_MS)], 1, NOW_MS + 1000)
     assert not state.entries
+
+
+def test_an_entry_of_an_older_protocol_lets_a_newer_one_start_at_any_sequence() -> None:
+    """Apache Kafka keeps of the verification whether its first request bumped epochs, whoever appends in the end."""
+    for first_request, expected in ((False, Error.NONE), (True, Error.OUT_OF_ORDER_SEQUENCE_NUMBER)):
+        state = manager(verify=True)
+        state.begin_verification(7, 0, 0, first_request, 0)
+        guard = state.begin_verification(7, 2, 1, True, 0)
+        assert answer(state, header(1, pid=7, epoch=2, txn=True), guard) == expected

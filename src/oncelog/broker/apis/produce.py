@@ -14,7 +14,7 @@ from oncelog.broker.context import RequestContext
 from oncelog.broker.partition import Partition
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
-from oncelog.log.partition_log import AppendResult
+from oncelog.log.partition_log import AppendResult, VerificationGuard
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import (
@@ -203,15 +203,10 @@ def _verification_error(error: Error, version: int) -> Error:
 
 
 def _append(
-    broker: Broker, context: RequestContext, request: ProduceRequest, write: _Write, guard: object | None
+    broker: Broker, context: RequestContext, request: ProduceRequest, write: _Write, guard: VerificationGuard | None
 ) -> Deferred[PartitionProduceResponse]:
     partition = write.partition
-    result = partition.append_client(
-        write.records,
-        context.now_ms,
-        guard,  # type: ignore[arg-type]
-        transaction_version=2 if context.api_version >= FIRST_WITH_TRANSACTION_V2 else 0,
-    )
+    result = partition.append_client(write.records, context.now_ms, guard)
     answer = _result_response(write, result)
     if result.error is not Error.NONE or request.acks == 0:
         return Deferred.of(answer)

@@ -9,7 +9,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
-GENERATORS = ("oncelog.protocol.generator", "tools.draw_states", "tools.draw_group_states", "tools.document_settings")
+GENERATORS = (
+    "oncelog.protocol.generator",
+    "tools.draw_states",
+    "tools.draw_group_states",
+    "tools.document_settings",
+    "tools.document_commands",
+)
 
 
 def main() -> int:

@@ -5,20 +5,27 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Producer
 
-from tests.cli.conftest import Served
+from oncelog.testing.apache_kafka import ApacheKafka
+from tests.cli.conftest import Served, call
 
 
 @pytest.fixture
 def topic(served: Served, unique_name: str) -> str:
-    """aborted, plain, committed, then an open transaction with a committed one and a plain record behind its start."""
+    """A topic that :func:`_fill` has written."""
     served.run("topics", "create", unique_name).done()
+    _fill(served.bootstrap_servers, unique_name)
+    return unique_name
+
+
+def _fill(servers: str, unique_name: str) -> None:
+    """aborted, plain, committed, then an open transaction with a committed one and a plain record behind its start."""
 
     def producer(name: str) -> Producer:
-        made = Producer({"bootstrap.servers": served.bootstrap_servers, "transactional.id": f"{unique_name}-{name}"})
+        made = Producer({"bootstrap.servers": servers, "transactional.id": f"{unique_name}-{name}"})
         made.init_transactions()
         return made
 
-    plain = Producer({"bootstrap.servers": served.bootstrap_servers})
+    plain = Producer({"bootstrap.servers": servers})
 
     def write(with_producer: Producer, value: str) -> None:
         with_producer.produce(unique_name, value.encode())
@@ -41,7 +48,6 @@ def topic(served: Served, unique_name: str) -> str:
     write(first, "aborted behind")
     first.abort_transaction()
     write(plain, "plain behind")
-    return unique_name
 
 
 FATES = [
@@ -69,6 +75,26 @@ def test_show_transactions_tells_the_fate_of_every_stored_record(served: Served,
     first, second = text.splitlines()
     assert first.split("\t")[:2] == [f"{topic}-0:8", "aborted"]
     assert second.split("\t")[:2] == [f"{topic}-0:9", "abort marker"]
+
+
+def test_apache_kafka_is_read_the_same_way(apache_kafka: ApacheKafka, unique_name: str) -> None:
+    to_it = ("--bootstrap-server", apache_kafka.bootstrap_servers)
+    call("topics", "create", unique_name, "--partitions", 1, *to_it).done()
+    _fill(apache_kafka.bootstrap_servers, unique_name)
+    shown = call("consume", "--topic", unique_name, "--show-transactions", "--to-end", "--json", *to_it).done()
+    assert [(line["fate"], line.get("value")) for line in shown.json_lines] == FATES
+    visible = call("consume", "--topic", unique_name, "--from-beginning", "--to-end", *to_it).done().out
+    assert visible.splitlines() == ["plain", "committed"]
+    history = call("transactions", "history", f"{unique_name}-2", "--json", *to_it).done().json
+    assert [row["state"] for row in history] == ["Empty", "Ongoing"]
+    producers = call("transactions", "describe-producers", "--topic", unique_name, "--json", *to_it).done().json
+    assert [row["open_from_offset"] for row in producers if row["open_from_offset"] is not None] == [5]
+    assert call("transactions", "find-hanging", "--topic", unique_name, "--json", *to_it).done().json == []
+    call("transactions", "fence", f"{unique_name}-2", *to_it).done()
+    assert (
+        call("transactions", "describe", f"{unique_name}-2", "--json", *to_it).done().json[0]["state"]
+        == "CompleteAbort"
+    )
 
 
 def test_list_and_describe_show_state_and_partitions(served: Served, topic: str) -> None:

@@ -1,0 +1,162 @@
+"""Every example of the README and of ``docs/`` does what it says.
+
+``console`` blocks run command by command against a broker, and print what they show (``...`` stands for anything).
+Python blocks run; pipeline files are loaded; commands elsewhere must at least be commands with these options. Programs
+for Spark are only compiled here: ``tests/spark`` runs their like.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import pytest
+
+import oncelog
+from oncelog.cli.main import command
+from tests.cli.conftest import call
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ADDRESS = re.compile(r"(127\.0\.0\.1|localhost):9092")
+FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"(?:^    .*\n|^\n(?=    ))+", re.MULTILINE)
+
+
+class Example(NamedTuple):
+    """A block of a page: its language, its text, and the line it starts at."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def _examples() -> Iterator[Example]:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for match in FENCED.finditer(text):
+            yield Example(page, text[: match.start()].count("\n") + 1, match[1], match[2])
+        bare = FENCED.sub(lambda match: "\n" * match[0].count("\n"), text)
+        for match in INDENTED.finditer(bare):
+            block = inspect.cleandoc(match[0])
+            language = (
+                "python" if re.match(r"import |from ", block) else "fragment" if block.startswith("df.") else "sh"
+            )
+            yield Example(page, bare[: match.start()].count("\n") + 1, language, block + "\n")
+
+
+EXAMPLES = list(_examples())
+NAMES = {example: example.name for example in EXAMPLES}
+
+
+def _of(*languages: str) -> list[Any]:
+    return [pytest.param(example, id=example.name) for example in EXAMPLES if example.language in languages]
+
+
+def test_every_block_is_of_a_language_that_is_checked() -> None:
+    known = {"console", "python", "toml", "sh", "fragment", "text", "mermaid"}
+    assert not [example.name for example in EXAMPLES if example.language not in known]
+    assert {"console", "python", "toml", "sh"} <= {example.language for example in EXAMPLES}
+
+
+@pytest.mark.parametrize("page", sorted({example.page for example in EXAMPLES if example.language == "console"}))
+def test_commands_print_what_the_page_shows(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    with oncelog.Broker(settings={"group.initial.rebalance.delay.ms": 0}) as broker:
+        monkeypatch.setenv("ONCELOG_BOOTSTRAP_SERVER", broker.bootstrap_servers)
+        for example in EXAMPLES:
+            if example.page == page and example.language == "console":
+                for line, shown in _commands(example.text):
+                    printed = "".join(f"{part.rstrip()}\n" for part in _printed(line).splitlines())
+                    assert _matches(shown, printed), f"{example.name}: $ {line}\n{printed}"
+
+
+PIPED = re.compile(r"(?:(?P<before>[^|]*)\| )?oncelog (?P<words>[^|<>]*)")
+
+
+def _printed(line: str) -> str:
+    """What a command line prints; one that ends in our command saves a process."""
+    piped = PIPED.fullmatch(line)
+    if piped is None:
+        ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+        return ended.stdout + ended.stderr
+    before = piped["before"]
+    given = subprocess.run(["bash", "-c", before], capture_output=True, check=True).stdout if before else b""
+    outcome = call(*shlex.split(piped["words"]), stdin=given)
+    return outcome.out + outcome.err
+
+
+def _commands(text: str) -> Iterator[tuple[str, str]]:
+    """Commands with what they print."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        line, _, shown = part.partition("\n")
+        yield line, shown
+
+
+def _matches(shown: str, printed: str) -> bool:
+    lines = "".join(f"{line.rstrip()}\n" for line in shown.splitlines())
+    pattern = re.escape(lines).replace(re.escape("..."), ".*?")
+    # columns are as wide as what stands in them
+    return re.fullmatch(re.sub(r"(\\ )+", r"\\s+", pattern), printed, re.DOTALL) is not None
+
+
+@pytest.mark.parametrize("example", _of("python"))
+def test_python_examples_run(example: Example, oncelog_broker: oncelog.Broker, tmp_path: Path) -> None:
+    source = ADDRESS.sub(oncelog_broker.bootstrap_servers, example.text)
+    code = compile(source, example.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    if example.page.stem == "spark" or re.search(r"spark|pipeline", source, re.IGNORECASE):
+        return
+    if "def test_" in source:
+        file = tmp_path / "test_example.py"
+        file.write_text(source)
+        subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file], cwd=tmp_path, check=True)
+        return
+    result = eval(code, {"run_my_code": lambda servers: None})
+    if inspect.iscoroutine(result):
+        asyncio.run(result)
+
+
+@pytest.mark.parametrize("example", _of("toml"))
+def test_pipeline_files_can_be_loaded(example: Example, tmp_path: Path) -> None:
+    from oncelog.spark.pipeline_file import load_pipelines
+
+    (tmp_path / "pipeline.toml").write_text(example.text)
+    (tmp_path / "airlines.csv").write_text("carrier,name\nAA,American\n")
+    assert load_pipelines(tmp_path / "pipeline.toml")
+
+
+COMMAND = re.compile(r"(?:^|\| )(?:\.venv/bin/)?oncelog ([^|#>\n]*)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("example", _of("sh"))
+def test_commands_of_other_blocks_exist_with_their_options(example: Example) -> None:
+    for match in COMMAND.finditer(example.text):
+        words = match[1].split()
+        if "COMMAND" not in words:
+            _parse(command, "oncelog", words)
+
+
+def _parse(group: click.Command, name: str, words: list[str], parent: click.Context | None = None) -> None:
+    """Fail where click would refuse the words; nothing is run."""
+    with group.make_context(name, list(words), parent=parent) as context:
+        if isinstance(group, click.Group):
+            rest = [*context._protected_args, *context.args]
+            inner, found, left = group.resolve_command(context, rest)
+            assert found is not None, words
+            _parse(found, str(inner), left, context)

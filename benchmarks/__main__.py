@@ -9,6 +9,7 @@ server share the machine: compare within a run, not across machines. Progress go
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -85,6 +86,7 @@ def main() -> None:
     options = parser.parse_args()
     chosen = options.only or [*MEASURES, *ALONE]
     run = Run(QUICK if options.quick else FULL, options.rounds or (1 if options.quick else 3))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("benchmarks: ended by a signal"))  # so that servers are stopped
     try:
         interleaved(run, [name for name in MEASURES if name in chosen])
         if "flush" in chosen:

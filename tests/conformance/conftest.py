@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
 import pytest
 
@@ -60,27 +60,3 @@ def quick_node(request: pytest.FixtureRequest) -> Iterator[Node]:
     node.start()
     yield node
     node.close()
-
-
-@pytest.fixture(scope="module", params=["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.crash])])
-def restarted(request: pytest.FixtureRequest) -> Iterator[Node]:
-    """Each broker in turn, for tests that end it and start it again; it runs when a test begins."""
-    node = new_node(request.param)
-    node.start()
-    yield node
-    node.close()
-
-
-@pytest.fixture
-def nodes() -> Iterator[Callable[[str, Mapping[str, str]], Node]]:
-    """Makes running nodes that end with the test."""
-    made: list[Node] = []
-
-    def make(kind: str, properties: Mapping[str, str]) -> Node:
-        made.append(new_node(kind, properties))
-        made[-1].start()
-        return made[-1]
-
-    yield make
-    for node in made:
-        node.close()

@@ -50,7 +50,7 @@ class ClassicMembers:
     ) -> Deferred[JoinGroupResponse]:
         """Answered at once with the member's epoch as generation; nobody leads."""
         new = not request.member_id
-        member_id = request.member_id or self._env.random_uuid()
+        member_id = request.member_id or self._env.random_id()
         protocols: dict[str, bytes] = {}
         for protocol in request.protocols:
             protocols.setdefault(protocol.name, protocol.metadata)

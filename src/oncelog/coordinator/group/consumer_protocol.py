@@ -110,7 +110,7 @@ class ConsumerProtocol:
                 Error.GROUP_MAX_SIZE_REACHED,
                 f"The consumer group has reached its maximum capacity of {max_size} members.",
             )
-        member_id = request.member_id or self._env.random_uuid()
+        member_id = request.member_id or self._env.random_id()
         reported = _reported(request)
         verdict, member = consumer_rules.judge(group, member_id, instance_id, request.member_epoch, reported)
         if isinstance(verdict.value, Error):

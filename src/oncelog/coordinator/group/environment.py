@@ -6,6 +6,7 @@ consumer protocol and the offsets. Nothing here knows a protocol's rules.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -134,12 +135,22 @@ class Environment:
         """Whether groups change their protocol while they have members: disabled, upgrade, downgrade, bidirectional."""
         return (self.config.text("group.consumer.migration.policy") or "").lower()
 
-    def random_uuid(self) -> str:
-        """A version 4 UUID in text, as Kafka appends to the member ids it makes."""
+    def random_id(self) -> str:
+        """A version 4 UUID in 22 characters, as Kafka's own ``Uuid`` writes it; it does not start with a dash."""
+        while True:
+            text = base64.urlsafe_b64encode(self._random_uuid()).decode().rstrip("=")
+            if not text.startswith("-"):
+                return text
+
+    def _random_uuid(self) -> bytes:
         token = bytearray(self.random.token(16))
         token[6] = token[6] & 0x0F | 0x40
         token[8] = token[8] & 0x3F | 0x80
-        text = token.hex()
+        return bytes(token)
+
+    def random_uuid(self) -> str:
+        """A version 4 UUID as Java writes it, which Kafka appends to the ids of classic members."""
+        text = self._random_uuid().hex()
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 

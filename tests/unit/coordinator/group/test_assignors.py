@@ -142,6 +142,7 @@ def assert_complete(
 
 
 @pytest.mark.parametrize("assignor", sorted(ASSIGNORS))
+@settings(max_examples=60)
 @given(group=groups())
 def test_every_partition_is_assigned_to_one_subscriber(
     assignor: str, group: tuple[dict[str, MemberSpec], dict[bytes, int]]
@@ -152,6 +153,7 @@ def test_every_partition_is_assigned_to_one_subscriber(
     assert ASSIGNORS[assignor](dict(reversed(members.items())), topics) == target
 
 
+@settings(max_examples=60)
 @given(group=groups())
 def test_range_is_what_a_naive_division_gives(group: tuple[dict[str, MemberSpec], dict[bytes, int]]) -> None:
     members, topics = group
@@ -166,6 +168,7 @@ def test_range_is_what_a_naive_division_gives(group: tuple[dict[str, MemberSpec]
     assert plain(range_assignor(members, topics)) == expected
 
 
+@settings(max_examples=60)
 @given(group=groups(same=True))
 def test_uniform_with_equal_subscriptions_is_even_and_moves_as_little_as_possible(
     group: tuple[dict[str, MemberSpec], dict[bytes, int]],
@@ -184,6 +187,7 @@ def test_uniform_with_equal_subscriptions_is_even_and_moves_as_little_as_possibl
     assert kept == sum(min(own, quota + (rank < extra)) for rank, own in enumerate(owned))
 
 
+@settings(max_examples=60)
 @given(group=groups())
 def test_uniform_leaves_no_move_that_would_even_out_two_members(
     group: tuple[dict[str, MemberSpec], dict[bytes, int]],
@@ -197,8 +201,8 @@ def test_uniform_leaves_no_move_that_would_even_out_two_members(
                     assert load(target[giver]) - load(target[taker]) <= 1
 
 
-@given(group=groups())
 @settings(max_examples=50)
+@given(group=groups())
 def test_uniform_does_not_move_anything_when_nothing_changed(
     group: tuple[dict[str, MemberSpec], dict[bytes, int]],
 ) -> None:

@@ -51,14 +51,14 @@ def test_the_table_of_heartbeats_is_total_and_kafkas() -> None:
     j, c, p, o, n = Claim.JOIN, Claim.CURRENT, Claim.PREVIOUS, Claim.OLDER, Claim.NEWER
     stay = {c: Verdict.STAY, p: Verdict.STAY, o: fenced, n: fenced}
     other = dict.fromkeys((c, p, o, n), Verdict.FENCED_INSTANCE)
-    assert consumer_rules.HEARTBEAT_RULES == {
+    assert {
         Standing.UNKNOWN: {j: Verdict.ADD, c: unknown, p: unknown, o: unknown, n: unknown},
         Standing.MEMBER: {j: Verdict.STAY, **stay},
         Standing.STATIC: {j: Verdict.UNRELEASED, **stay},
         Standing.RETURNING: {j: Verdict.REPLACE, **stay},
         Standing.HELD: {j: Verdict.UNRELEASED, **other},
         Standing.RELEASED: {j: Verdict.REPLACE, **other},
-    }
+    } == consumer_rules.HEARTBEAT_RULES
 
 
 def test_every_member_state_has_a_rule() -> None:
@@ -85,9 +85,7 @@ def test_every_member_state_has_a_rule() -> None:
         ({"member_epoch": -3}, 1, "MemberEpoch is invalid."),
     ],
 )
-def test_a_heartbeat_that_contradicts_itself_is_refused(
-    change: dict[str, object], version: int, message: str
-) -> None:
+def test_a_heartbeat_that_contradicts_itself_is_refused(change: dict[str, object], version: int, message: str) -> None:
     good = ConsumerGroupHeartbeatRequest("g", "m", 0, None, None, 1000, ["t"], None, None, [])
     refusal = consumer_rules.invalid_heartbeat(good.replace(**change), version, ("uniform", "range"))
     assert refusal == (Error.INVALID_REQUEST, message)
@@ -112,7 +110,7 @@ def test_the_first_member_gets_everything_at_epoch_2(g: GroupClient) -> None:
 
 def test_in_version_0_the_coordinator_names_the_member(g: GroupClient) -> None:
     answer = g.beat("", 0, version=0).value
-    assert len(answer.member_id) == 36
+    assert len(answer.member_id) == 22
     assert g.beat(answer.member_id, answer.member_epoch).value.error_code == Error.NONE
 
 
@@ -446,7 +444,7 @@ def test_a_described_group_tells_what_members_have_and_are_to_have(g: GroupClien
         st.tuples(st.sampled_from(["beat", "leave", "grow", "restart", "time"]), st.sampled_from("abc")), max_size=40
     )
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_whatever_happens_no_partition_has_two_owners_and_in_the_end_all_is_assigned(
     steps: list[tuple[str, str]],
 ) -> None:

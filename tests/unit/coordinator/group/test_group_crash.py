@@ -69,9 +69,7 @@ class Life:
         answer.then(lambda error: self._confirm(error, partition, offset))
 
     def pend(self, stamp: ProducerStamp, partition: int) -> None:
-        self.g.commit_in_transaction(
-            30, stamp, partition=partition, member_id=self.ids[1], generation=self.generation
-        )
+        self.g.commit_in_transaction(30, stamp, partition=partition, member_id=self.ids[1], generation=self.generation)
 
     def end(self, stamp: ProducerStamp, commit: bool, partition: int) -> None:
         self.host.end_transaction("g", stamp, commit=commit)
@@ -142,7 +140,7 @@ OPERATIONS = ("stable", "leave", "commit", "pend", "end", "abort", "beat", "join
 
 
 @given(st.lists(st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 2)), max_size=30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_what_is_loaded_is_what_was(operations: list[tuple[str, int]]) -> None:
     host = MemoryGroupHost({"t": 3}, {"group.consumer.assignment.interval.ms": "0"})
     classic, consumer = GroupClient(host, "classic"), GroupClient(host, "consumer")

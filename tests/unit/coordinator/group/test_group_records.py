@@ -22,18 +22,14 @@ A = bytes.fromhex("dfabe06116ce4a99b794187511cb8324")
 B = bytes.fromhex("3893f75084f94d5da1063fd26255e8bf")
 LEADER = "cl0-71bdbff4-30ef-4160-922f-83136301be96"
 SUBSCRIPTION = bytes.fromhex("0003000000020001610001620000000000000000ffffffff0000")
-ASSIGNMENT = bytes.fromhex(
-    "0000000000020001620000000200000000000000010001610000000300000000000000010000000200000000"
-)
+ASSIGNMENT = bytes.fromhex("0000000000020001620000000200000000000000010001610000000300000000000000010000000200000000")
 HOST = "/127.0.0.1"
 MEMBER = "0YQKOFSPRMqGQ5pIG6LfCg"
 OTHER = "BkOJ4Kl/QkapGu7RzkrikQ"
 
 
 def classic() -> ClassicGroup:
-    group = ClassicGroup(
-        "classic1", ClassicState.COMPLETING_REBALANCE, state_timestamp_ms=0x1A1FDC357EA, generation=1
-    )
+    group = ClassicGroup("classic1", ClassicState.COMPLETING_REBALANCE, state_timestamp_ms=0x1A1FDC357EA, generation=1)
     protocols = {"range": SUBSCRIPTION, "roundrobin": SUBSCRIPTION}
     group.add(ClassicMember(LEADER, None, "cl0", HOST, 300_000, 45_000, "consumer", protocols))
     group.protocol_name = "range"

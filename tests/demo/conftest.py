@@ -47,11 +47,21 @@ def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkClu
         spec = find_spec("pyspark")
         assert spec is not None
         assert spec.origin is not None
-        jars = Path(spec.origin).parent / "jars"
-        command = [find_java(), "-Xmx512m", *OPENS, "-cp", f"{jars}/*", f"org.apache.spark.deploy.{name}", *arguments]
+        home = Path(spec.origin).parent
+        command = [
+            find_java(),
+            "-Xmx512m",
+            *OPENS,
+            "-cp",
+            f"{home}/jars/*",
+            f"org.apache.spark.deploy.{name}",
+            *arguments,
+        ]
         environment = {
             "PATH": str(Path(sys.executable).parent) + ":/usr/bin:/bin",
+            "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_SCALA_VERSION": "2.13",
             "PYSPARK_PYTHON": sys.executable,
         }
         log = folder / f"{len(processes)}-{name.rpartition('.')[2]}.log"

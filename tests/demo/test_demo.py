@@ -76,7 +76,10 @@ def test_demo_runs_on_apache_kafka_unchanged(tmp_path: Path, apache_kafka: Apach
     assert_crashes_counted(result, driver=3, producer=1)
 
 
-def test_demo_runs_on_a_spark_cluster_unchanged(tmp_path: Path, spark_cluster: SparkCluster) -> None:
+def test_demo_runs_on_a_spark_cluster_unchanged(
+    tmp_path: Path, spark_cluster: SparkCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     result = demo(tmp_path / "demo", "--master", spark_cluster.master, "--calm")
     assert_exact(result)
     assert result["crashes"] == []

@@ -18,11 +18,11 @@ INTRODUCTION = """\
 Made by `python tools/document_commands.py` from the commands; do not edit. A guide:
 [command line](../how-to/command-line.md).
 
-Results go to standard output; progress bars, counts and errors to standard error, bars only on a terminal. Exit
-status: 0 done, 1 refused or failed, 2 wrong usage, 130 interrupted. An error is one sentence; `--debug`, before or
-after the command, shows the traceback. Client commands take the broker's address from `--bootstrap-server`, else from the
-property `bootstrap.servers` of `--set` or `--config`, else from the environment variable `ONCELOG_BOOTSTRAP_SERVER`,
-else it is 127.0.0.1:9092.
+Results go to standard output; progress bars, counts and errors to standard error, bars only on a terminal.
+Exit status: 0 done, 1 refused or failed, 2 wrong usage, 130 interrupted. An error is one sentence; `--debug`,
+before or after the command, shows the traceback. Client commands take the broker's address from
+`--bootstrap-server`, else from the property `bootstrap.servers` of `--set` or `--config`, else from the
+environment variable `ONCELOG_BOOTSTRAP_SERVER`, else it is 127.0.0.1:9092.
 """
 WIDTH = 110
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import secrets
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -34,7 +33,7 @@ class SystemRandom:
     """Unpredictable bytes from the operating system; implements ``ports.Random``."""
 
     def token(self, size: int) -> bytes:
-        return secrets.token_bytes(size)
+        return os.urandom(size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from benchmarks import report
 from benchmarks.load import BenchmarkError
-from benchmarks.measures import FULL, MEASURES, QUICK, Figures, Size, produce_only, recovery
+from benchmarks.measures import FULL, MEASURES, QUICK, Figures, Size, produce_only, recovery, throughput
 from benchmarks.servers import Kafka, Oncelog, Server, Tansu, running
 
 ALONE = {
@@ -53,6 +53,9 @@ def interleaved(run: Run, names: list[str]) -> None:
         return
     with ExitStack() as stack:
         servers = [stack.enter_context(running(server)) for server in (Oncelog(), Kafka(), Tansu())]
+        for server in servers:
+            print(f"warm-up: {server.name}", file=sys.stderr, flush=True)
+            throughput(server, QUICK)  # a JVM compiles while it works
         for round_number in range(run.rounds):
             for name in names:
                 for server in servers:

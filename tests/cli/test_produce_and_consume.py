@@ -118,6 +118,15 @@ def test_idempotence_with_one_ack_is_refused_before_anything_is_sent(
     assert _read(served, topic) == []
 
 
+def test_a_record_that_is_refused_fails_the_command_and_is_counted(served: Served, topic: str) -> None:
+    sizes = ("--set", "max.request.size=200", "--set", "batch.size=100")
+    refused = served.run("produce", "--topic", topic, *sizes, stdin=f"fine\n{'x' * 500}\n")
+    assert "1 of 2 records were not acknowledged" in refused.sentence()
+    assert "max.request.size" in refused.sentence()
+    assert refused.out == f"1 records acknowledged in {topic}\n"
+    assert [value for _, value, _ in _read(served, topic)] == [b"fine"]
+
+
 def test_consume_shows_only_committed_records_unless_told_otherwise(served: Served, topic: str) -> None:
     producer = Producer({"bootstrap.servers": served.bootstrap_servers, "transactional.id": f"{topic}-1"})
     producer.init_transactions()

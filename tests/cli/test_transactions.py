@@ -97,10 +97,8 @@ def test_apache_kafka_is_read_the_same_way(apache_kafka: ApacheKafka, unique_nam
     ]
     assert call("transactions", "find-hanging", "--topic", unique_name, "--json", *to_it).done().json == []
     call("transactions", "fence", f"{unique_name}-2", *to_it).done()
-    assert (
-        call("transactions", "describe", f"{unique_name}-2", "--json", *to_it).done().json[0]["state"]
-        == "CompleteAbort"
-    )
+    (described,) = call("transactions", "describe", f"{unique_name}-2", "--json", *to_it).done().json
+    assert (described["state"], described["partitions"]) == ("Empty", [])
 
 
 def test_list_and_describe_show_state_and_partitions(served: Served, topic: str) -> None:
@@ -139,6 +137,15 @@ def test_a_transaction_that_its_coordinator_knows_is_not_hanging(served: Served,
     assert "does not hang" in refused.sentence()
     refused = served.run("transactions", "abort", "--topic", topic, "--partition", 0, "--start-offset", 7)
     assert "open ones begin at [5]" in refused.sentence()
+
+
+def test_abort_ends_a_transaction_in_its_partition_when_forced(served: Served, topic: str) -> None:
+    arguments = ("transactions", "abort", "--topic", topic, "--partition", 0, "--start-offset", 5, "--force", "--json")
+    assert served.run(*arguments).done().json == {"aborted": {"topic": topic, "partition": 0, "start_offset": 5}}
+    shown = served.run("consume", "--topic", topic, "--show-transactions", "--to-end", "--json").done().json_lines
+    assert [line["fate"] for line in shown if line.get("value") == "open"] == ["aborted"]
+    rows = served.run("transactions", "describe-producers", "--topic", topic, "--json").done().json
+    assert all(row["open_from_offset"] is None for row in rows)
 
 
 def test_fence_aborts_what_a_producer_left_open(served: Served, topic: str) -> None:

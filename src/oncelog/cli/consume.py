@@ -100,7 +100,6 @@ def command(
         reader = LogReader(config=cluster.admin_settings())
         asyncio.run(_show_fates(reader, what, _fate_line_json if as_json else _fate_line))
         return
-    _stop_by_signal()
     line = _json_line if as_json else _text_line(fields, key_separator)
     _consume(cluster, what, group, isolation, line)
 
@@ -125,16 +124,17 @@ def _check_options(
         raise ConfigError("--show-transactions shows what read_committed hides: drop --isolation")
 
 
-class Stopped(Exception):
-    """Ctrl-C or SIGTERM: the end of a consumer that was to run until then."""
+class Stop:
+    """Asked by Ctrl-C or SIGTERM, the end of a consumer that ran until then; a second signal interrupts at once."""
 
+    def __init__(self) -> None:
+        self.asked = False
+        self._before = {number: signal.signal(number, self._ask) for number in (signal.SIGINT, signal.SIGTERM)}
 
-def _stop_by_signal() -> None:
-    def stop(number: int, frame: Any) -> None:
-        raise Stopped
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
+    def _ask(self, number: int, frame: Any) -> None:
+        self.asked = True
+        for known, handler in self._before.items():
+            signal.signal(known, handler)
 
 
 # --- with a consumer
@@ -157,17 +157,14 @@ def _consume(
         names = _partitions(what, {topic: len(admin.partitions(topic)) for topic in what.topics})
     shown = 0
     with Consumer(config=config) as consumer:
-        try:
-            if config.group_id is not None:
-                consumer.subscribe(what.topics)
-                ends = None
-            else:
-                ends = _begin(consumer, names, what)
-            for record in _records(consumer, what, ends):
-                sys.stdout.write(line(record))
-                shown += 1
-        except Stopped:
-            pass
+        ends = None
+        if config.group_id is not None:
+            consumer.subscribe(what.topics)
+        else:
+            ends = _begin(consumer, names, what)
+        for record in _records(consumer, what, ends, Stop()):
+            sys.stdout.write(line(record))
+            shown += 1
         sys.stdout.flush()
     remark(f"{shown} records")
 
@@ -185,11 +182,13 @@ def _begin(consumer: Consumer, names: list[TopicPartition], what: What) -> dict[
     return consumer.end_offsets(names) if what.to_end else None
 
 
-def _records(consumer: Consumer, what: What, ends: Mapping[TopicPartition, int] | None) -> Iterable[ConsumerRecord]:
-    """Records as they come, until one of the reasons to stop; output is flushed whenever nothing more is at hand."""
+def _records(
+    consumer: Consumer, what: What, ends: Mapping[TopicPartition, int] | None, stop: Stop
+) -> Iterable[ConsumerRecord]:
+    """Records as they come, until one of the reasons to stop; output is flushed after each answer."""
     left = what.max_messages
     quiet_since = time.monotonic()
-    while left is None or left > 0:
+    while not stop.asked and (left is None or left > 0):
         if ends is not None and all(consumer.position(name) >= end for name, end in ends.items()):
             return
         wait_ms = POLL_MS if what.timeout is None else min(POLL_MS, int(what.timeout * 1000))

@@ -41,7 +41,7 @@ class PipelineCommand:
             env=dict(os.environ) | dict(environment or {}),
             capture_output=True,
             text=True,
-            timeout=280,
+            timeout=560,
             check=False,
         )
 

@@ -12,7 +12,7 @@ from oncelog import Broker
 from tests.pipeline.conftest import PipelineCommand
 from tests.spark.kafka_records import committed, create_topic, produce
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1200)
 
 
 class RunningBroker(Protocol):

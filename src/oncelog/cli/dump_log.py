@@ -104,7 +104,7 @@ def _expanded(paths: tuple[Path, ...]) -> list[Path]:
 
 def _has_known_name(path: Path) -> bool:
     try:
-        dump_file(OsDisk(str(path.parent)), path.name)
+        dump_file(OsDisk(str(path.parent), read_only=True), path.name)
     except CorruptLogError:
         return False
     return True
@@ -112,7 +112,8 @@ def _has_known_name(path: Path) -> bool:
 
 def _entries(path: Path, records: bool, max_batches: int | None) -> Iterator[Entry]:
     batches = 0
-    for entry in dump_file(OsDisk(str(path.absolute().parent)), path.name, records=records):
+    disk = OsDisk(str(path.absolute().parent), read_only=True)
+    for entry in dump_file(disk, path.name, records=records):
         yield entry
         batches += isinstance(entry, BatchEntry)
         if max_batches is not None and batches >= max_batches:

@@ -165,11 +165,15 @@ class OsFile:
 
 
 class OsDisk:
-    """``ports.Disk`` over the folder ``root``, which must exist."""
+    """``ports.Disk`` over the folder ``root``, which must exist.
 
-    def __init__(self, root: str, max_descriptors: int = DEFAULT_MAX_DESCRIPTORS) -> None:
+    :param read_only: files are opened for reading, so that a folder may be looked at that cannot be written.
+    """
+
+    def __init__(self, root: str, max_descriptors: int = DEFAULT_MAX_DESCRIPTORS, *, read_only: bool = False) -> None:
         self.root = os.path.abspath(root)
         self.max_descriptors = max_descriptors
+        self._access = os.O_RDONLY if read_only else os.O_RDWR
         self._lock = threading.RLock()
         self._opened: weakref.WeakValueDictionary[int, OsFile] = weakref.WeakValueDictionary()
         self._files: weakref.WeakSet[OsFile] = weakref.WeakSet()
@@ -179,7 +183,7 @@ class OsDisk:
         return f"{self.root}/{path}" if path else self.root
 
     def _open_descriptor(self, file: OsFile, create: bool) -> None:
-        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        flags = self._access | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         with self._lock:
             if file._fd >= 0:
                 return

@@ -145,10 +145,11 @@ def _difference(expected: Sequence[bytes], found: Sequence[bytes]) -> str:
     """The first difference of two sequences, and whether records are missing, double, or not expected at all."""
     same = next((at for at, pair in enumerate(zip(expected, found, strict=False)) if pair[0] != pair[1]), None)
     at = min(len(expected), len(found)) if same is None else same
+    missing, new, double = set(expected) - set(found), set(found) - set(expected), len(found) - len(set(found))
     return (
         f"{len(expected)} records expected, {len(found)} found, different from {at} on: expected "
-        f"{_short(expected[at : at + 1])}, found {_short(found[at : at + 1])}; "
-        f"missing {len(set(expected) - set(found))}, double {len(found) - len(set(found))}, not expected {len(set(found) - set(expected))}"
+        f"{_short(expected[at : at + 1])}, found {_short(found[at : at + 1])}; {len(missing)} missing, {double} double, "
+        f"{len(new)} not expected"
     )
 
 

@@ -409,7 +409,9 @@ class CopyActor(Actor):
         while True:
             self.check_ended()
             try:
-                self._consumer.seek_to_committed()
+                for place, offset in self._consumer.seek_to_committed().items():
+                    if offset is None:
+                        self._consumer.seek(place, 0)
                 return
             except KafkaError as error:
                 self.counts[f"rewound again: {type(error).__name__}"] += 1

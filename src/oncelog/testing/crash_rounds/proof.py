@@ -148,8 +148,8 @@ def _difference(expected: Sequence[bytes], found: Sequence[bytes]) -> str:
     missing, new, double = set(expected) - set(found), set(found) - set(expected), len(found) - len(set(found))
     return (
         f"{len(expected)} records expected, {len(found)} found, different from {at} on: expected "
-        f"{_short(expected[at : at + 1])}, found {_short(found[at : at + 1])}; {len(missing)} missing, {double} double, "
-        f"{len(new)} not expected"
+        f"{_short(expected[at : at + 1])}, found {_short(found[at : at + 1])}; {len(missing)} missing, "
+        f"{double} double, {len(new)} not expected"
     )
 
 

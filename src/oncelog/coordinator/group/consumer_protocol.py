@@ -53,6 +53,10 @@ class ConsumerProtocol:
         self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
     ) -> Deferred[ConsumerGroupHeartbeatResponse]:
         """Join or stay: take what the member says, bump epochs, compute the target, move the member on."""
+        settled = self._settled(request, caller)
+        if settled is not None:
+            self.start_session(request.group_id, settled, now_ms)
+            return self._answered(self._env.write([], now_ms), self._answer(request, settled, settled))
         draft = self._open(request.group_id, request.member_epoch == JOIN_EPOCH)
         if isinstance(draft, Refusal):
             return _refused(*draft)
@@ -77,8 +81,24 @@ class ConsumerProtocol:
             self._converted(real, group, now_ms)
         self.start_session(request.group_id, after, now_ms)
         self._watch_revocation(request.group_id, before, after, now_ms)
-        answer = self._answer(request, before, after)
+        return self._answered(written, self._answer(request, before, after))
+
+    @staticmethod
+    def _answered(
+        written: Deferred[Error], answer: ConsumerGroupHeartbeatResponse
+    ) -> Deferred[ConsumerGroupHeartbeatResponse]:
         return written.map(lambda error: answer if error is Error.NONE else _error_answer(client_error(error), None))
+
+    def _settled(self, request: ConsumerGroupHeartbeatRequest, caller: Caller) -> ConsumerMember | None:
+        """The member, if it says nothing new and nothing waits to be done about it: nearly every heartbeat."""
+        group = self._env.groups.get(request.group_id)
+        if not isinstance(group, ConsumerGroup) or group.metadata_stale or group.epoch > group.assignment_epoch:
+            return None
+        member = group.members.get(request.member_id)
+        if member is None or request.member_epoch != member.epoch or request.member_epoch == JOIN_EPOCH:
+            return None
+        same = member.reconciled_to(group.assignment_epoch) and _updated(member, request, caller) == member
+        return member if same else None
 
     def _open(self, group_id: str, joining: bool) -> Draft | Refusal:
         """A draft of the group; joining makes it, and turns a classic one into it."""
@@ -181,7 +201,7 @@ class ConsumerProtocol:
         else:
             written = self.fence(group, [member], now_ms)
         answer = ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
-        return written.map(lambda error: answer if error is Error.NONE else _error_answer(client_error(error), None))
+        return self._answered(written, answer)
 
     def fence(self, group: ConsumerGroup, members: Collection[ConsumerMember], now_ms: int) -> Deferred[Error]:
         """Remove members and start a new epoch; where only members of the classic protocol stay, go back to it."""

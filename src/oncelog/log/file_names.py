@@ -18,6 +18,8 @@ INDEX_SUFFIXES = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFF
 SEGMENT_SUFFIXES = (LOG_SUFFIX, *INDEX_SUFFIXES)
 
 DELETED_SUFFIX = ".deleted"
+DAMAGED_SUFFIX = ".damaged"
+"""What recovery cut off below the recovery point; nothing reads it."""
 CLEANED_SUFFIX = ".cleaned"
 SWAP_SUFFIX = ".swap"
 

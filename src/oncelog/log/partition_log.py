@@ -11,6 +11,7 @@ Source: Kafka's ``UnifiedLog`` and ``LocalLog`` (KIP-98, KIP-101, KIP-107, KIP-3
 
 from __future__ import annotations
 
+import logging
 import zlib
 from collections.abc import Iterator, Sequence
 from struct import Struct
@@ -50,6 +51,8 @@ __all__ = [
     "VerificationGuard",
 ]
 
+logger = logging.getLogger(__name__)
+
 _HEAD = Struct(">qii")
 _HEAD_SIZE_BYTES = _HEAD.size
 
@@ -79,6 +82,7 @@ class PartitionLog:
         self.high_watermark = loaded.log_start_offset
         self.flushed_offset = loaded.recovery_point
         self.failed: str | None = None
+        self._refused_at = -1
         self._now_ms = now_ms
         self._unsynced_files: dict[str, File] = {file.path: file for file in loaded.unsynced}
         self._folder_unsynced = True
@@ -364,6 +368,9 @@ class PartitionLog:
     def _append_failed(self, error: StorageError) -> AppendResult:
         if isinstance(error, TornWriteError):
             self.fail(str(error))
+        if self._refused_at != self.log_end_offset:  # said once, not for each try of each client
+            self._refused_at = self.log_end_offset
+            logger.error("%s refuses what it is sent until the disk takes it: %s", self.topic_partition, error)
         return self._storage_error(str(error))
 
     def fail(self, reason: str) -> None:

@@ -17,6 +17,7 @@ from oncelog.log.batch_reader import read_batches
 from oncelog.log.checkpoints import LEADER_EPOCH_CHECKPOINT, decode_leader_epochs
 from oncelog.log.file_names import (
     CLEANED_SUFFIX,
+    DAMAGED_SUFFIX,
     INDEX_SUFFIXES,
     LOG_SUFFIX,
     OFFSET_INDEX_SUFFIX,
@@ -37,6 +38,8 @@ from oncelog.records.batch import BatchHeader, CorruptBatch
 from oncelog.records.control import parse_control
 
 logger = logging.getLogger(__name__)
+
+_COPY_BYTES = 1 << 20
 
 
 class LoadedLog(NamedTuple):
@@ -215,8 +218,12 @@ class _Loader:
         except CorruptBatch as error:
             logger.warning("producer state of %s ends early: %s", self.folder, error)
 
-    def recover(self, segment: Segment) -> int:
-        """Read a segment whole, rebuild what follows from it, cut it off at the first bad batch; answers bytes cut."""
+    def recover(self, segment: Segment, synced_to: int) -> int:
+        """Read a segment whole, rebuild what follows from it, cut it off at the first bad batch; answers bytes cut.
+
+        :param synced_to: below this offset everything was on stable storage once: what is cut there was acknowledged,
+            and is kept in a file beside the segment.
+        """
         self.load_state(segment.base_offset)
         segment.start_indexes()
         interval = self.config.index_interval_bytes
@@ -238,12 +245,32 @@ class _Loader:
             logger.warning("%s ends at offset %d, position %d: %s", segment, expected, end, error)
         cut = segment.size_bytes - end
         if cut:
+            if expected < synced_to:
+                self.keep_aside(segment, end)
             segment.file.truncate(end)
             segment.size_bytes = end
         segment.start_tail(expected)
         self.unsynced += segment.write_indexes(final=True)
         self.snapshots.take(self.state)
         return cut
+
+    def keep_aside(self, segment: Segment, position: int) -> None:
+        """Copy what lies behind ``position`` to a file that neither we nor Kafka read: a disk lost it, not a crash."""
+        kept = f"{segment.path(LOG_SUFFIX)}.{position}{DAMAGED_SUFFIX}"
+        copy = self.disk.open(kept, create=True)
+        copy.truncate(0)
+        for start in range(position, segment.size_bytes, _COPY_BYTES):
+            copy.append([segment.file.read_at(start, min(_COPY_BYTES, segment.size_bytes - start))])
+        copy.sync()
+        copy.close()
+        self.disk.sync_folder(self.folder)
+        logger.error(
+            "%s was damaged at position %d after it had been synced; the log ends there and the bytes behind it are "
+            "kept in %s: restore the partition from a copy of it, or read them with dump-log",
+            segment,
+            position,
+            kept,
+        )
 
     def remove_segments(self, segments: Sequence[Segment]) -> None:
         for segment in segments:
@@ -263,11 +290,15 @@ class _Loader:
         pending = [(segment, end) for segment, end in self.with_ends() if end > recovery_point]
         for number, (segment, end) in enumerate(pending, 1):
             logger.info("recovering %s", segment)
-            damaged = self.recover(segment) > 0
+            damaged = self.recover(segment, recovery_point) > 0
             next_offset = segment.next_offset()
             if damaged or (next_offset < end < MAX_OFFSET and not self.config.compacted):
                 logger.warning("%s goes on at %d: segments after it are removed", self.folder, next_offset)
-                self.remove_segments([later for later, _ in pending[number:]])
+                later = [segment for segment, _ in pending[number:]]
+                for lost in later:
+                    if lost.base_offset < recovery_point and lost.size_bytes:
+                        self.keep_aside(lost, 0)
+                self.remove_segments(later)
                 self.snapshots.keep_between(0, next_offset)
                 return
 
@@ -295,7 +326,7 @@ def load(
     for segment, end in loader.with_ends():
         if segment.base_offset in damaged and (clean_shutdown or end <= recovery_point):
             logger.warning("the indexes of %s are missing or damaged and are made anew", segment)
-            loader.recover(segment)
+            loader.recover(segment, end)
     if not clean_shutdown:
         loader.recover_past(recovery_point)
     return _settle(loader, clean_shutdown, recovery_point)

@@ -321,3 +321,33 @@ def test_a_segment_that_lost_its_whole_last_batch_ends_the_log(disk: FaultyDisk,
     log = open_log(disk, config=TopicConfig(cleanup_policy=(policy,)))
     assert log.log_end_offset == end
     assert append(log, batch()).base_offset == end
+
+
+def damaged_files(disk: FaultyDisk) -> list[str]:
+    return [name for name in disk.list(FOLDER) if name.endswith(".damaged")]
+
+
+def test_what_was_synced_and_is_damaged_later_is_kept_aside(disk: FaultyDisk) -> None:
+    three_segments(disk).close()
+    whole = disk.read(path(12, "log"))
+    last = disk.read(path(24, "log"))
+    damaged = bytearray(whole)
+    damaged[20] ^= 1  # the CRC of the first batch of the second segment
+    overwrite(disk, path(12, "log"), bytes(damaged))
+    log = open_log(disk, clean=False, recovery_point=24, config=SMALL)
+    assert log.log_end_offset == 36, "below the recovery point nothing is read"
+    log.close(clean=False)
+    disk.remove(path(12, "index"))
+    log = open_log(disk, clean=False, recovery_point=24, config=SMALL)
+    assert disk.read(f"{FOLDER}/{damaged_files(disk)[0]}") == bytes(damaged)
+    assert last in (disk.read(f"{FOLDER}/{name}") for name in [*damaged_files(disk), path(24, "log").split("/")[-1]])
+
+
+def test_an_unsynced_torn_end_is_not_kept(disk: FaultyDisk) -> None:
+    log = open_log(disk)
+    fill(log, 4)
+    log.close(clean=False)
+    data = disk.read(path(0, "log"))
+    overwrite(disk, path(0, "log"), data[:-3])
+    open_log(disk, clean=False)
+    assert damaged_files(disk) == []

@@ -32,6 +32,10 @@ class ServeProcess:
     def bootstrap_servers(self) -> str:
         return self._listen
 
+    @property
+    def pid(self) -> int:
+        return self._running().pid
+
     def start(self) -> float:
         """Start and wait until it serves; answers the seconds that took."""
         begin = time.perf_counter()

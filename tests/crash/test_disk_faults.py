@@ -1,0 +1,223 @@
+"""A full disk and failing syncs, met by real clients: what can not be kept is refused, and a restart heals.
+
+The full disk is a limit on the size of the process's files (``RLIMIT_FSIZE``): the operating system itself refuses the
+write, half-way if need be. A failing sync is injected below the broker.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from oncelog import Broker
+from oncelog.errors import StorageError
+from oncelog.server.disk import OsFile
+from oncelog.testing.crash_rounds.actors import client_settings
+from oncelog.testing.crash_rounds.node import ServeProcess
+from tests.conformance.wire import Connection, batch
+
+pytestmark = pytest.mark.crash
+
+KAFKA_STORAGE_ERROR = 56
+LIMIT = 300_000
+SETTINGS = {
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "0",
+}
+
+
+def create_topics(servers: str, *names: str) -> None:
+    admin = AdminClient(client_settings(servers))
+    for created in admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
+        created.result(30)
+
+
+def idempotent(servers: str) -> Producer:
+    return Producer(client_settings(servers) | {"enable.idempotence": True})
+
+
+def transactional(servers: str, name: str) -> Producer:
+    producer = Producer(client_settings(servers) | {"transactional.id": name, "transaction.timeout.ms": 120_000})
+    producer.init_transactions(30)
+    return producer
+
+
+def committed_values(servers: str, topic: str) -> list[bytes | None]:
+    """Everything below the last stable offset, which has to be the end of the log."""
+    settings = client_settings(servers) | {"group.id": "reader", "enable.partition.eof": True}
+    place = TopicPartition(topic, 0, 0)
+    uncommitted = Consumer(settings | {"isolation.level": "read_uncommitted"})
+    _, end = uncommitted.get_watermark_offsets(place, 30)
+    uncommitted.close()
+    consumer = Consumer(settings | {"isolation.level": "read_committed"})
+    consumer.assign([place])
+    values: list[bytes | None] = []
+    position = 0
+    while position < end:
+        message = consumer.poll(30)
+        assert message is not None, f"{topic} can be read to {position} of {end}: a transaction hangs"
+        offset = message.offset()
+        assert offset is not None
+        if message.error():
+            position = offset
+        else:
+            values.append(message.value())
+            position = offset + 1
+    consumer.close()
+    return values
+
+
+def is_done(call: Callable[[float], object], timeout_s: float) -> bool:
+    """Whether a transactional call got through; False where its error says to repeat it."""
+    try:
+        call(timeout_s)
+    except KafkaException as error:
+        if error.args[0].retriable():
+            return False
+        raise
+    return True
+
+
+def repeated(call: Callable[[float], object]) -> None:
+    assert any(is_done(call, 10) for _ in range(10)), "the call never succeeded"
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[ServeProcess]:
+    process = ServeProcess(tmp_path, SETTINGS)
+    process.start()
+    yield process
+    process.close()
+
+
+def fill_disk(node: ServeProcess) -> None:
+    resource.prlimit(node.pid, resource.RLIMIT_FSIZE, (LIMIT, LIMIT))
+
+
+def test_a_full_disk_refuses_records_and_a_restart_with_room_takes_them_once(node: ServeProcess) -> None:
+    servers = node.bootstrap_servers
+    create_topics(servers, "full", "other")
+    values = [b"%d " % number + bytes(1000) for number in range(600)]
+    writer = idempotent(servers)
+    for value in values[:50]:
+        writer.produce("full", value)
+    assert writer.flush(30) == 0
+    fill_disk(node)
+    refused: list[object] = []
+    for value in values[50:]:
+        writer.produce("full", value, on_delivery=lambda error, _: refused.append(error) if error else None)
+    assert writer.flush(3) > 0
+    with_sizes = Connection(servers)
+    answer = with_sizes.produce("full", batch(bytes(LIMIT)))
+    assert answer.error == KAFKA_STORAGE_ERROR
+    assert with_sizes.produce("other", batch(b"goes on")).error == 0
+    with_sizes.close()
+    assert committed_values(servers, "other") == [b"goes on"]
+    assert "cannot append to full-0/00000000000000000000.log: File too large" in node.log_tail(100_000)
+    node.kill()
+    node.start()
+    assert writer.flush(60) == 0
+    assert refused == []
+    assert committed_values(servers, "full") == values
+
+
+def test_a_commit_that_finds_no_room_is_decided_after_the_restart(node: ServeProcess) -> None:
+    servers = node.bootstrap_servers
+    create_topics(servers, "results")
+    writer = transactional(servers, "t" * 10_000)
+    fill_disk(node)
+    values: list[bytes] = []
+    decided = True
+    while decided:
+        assert len(values) < 100, "the log of transactions should have been full by now"
+        writer.begin_transaction()
+        values.append(b"%d" % len(values))
+        writer.produce("results", values[-1])
+        decided = is_done(writer.commit_transaction, 3)
+    node.kill()
+    node.start()
+    repeated(writer.commit_transaction)
+    assert committed_values(servers, "results") == values
+    writer.begin_transaction()
+    writer.produce("results", b"aborted")
+    writer.flush(30)
+    repeated(writer.abort_transaction)
+    assert committed_values(servers, "results") == values
+
+
+class FailingSyncs:
+    """Syncs of files below ``failing`` fail."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.failing: str | None = None
+        works = OsFile.sync
+
+        def sync(file: OsFile) -> None:
+            if self.failing is not None and file.path.startswith(self.failing):
+                raise StorageError(f"cannot sync {file.path}: Input/output error")
+            works(file)
+
+        patch.setattr(OsFile, "sync", sync)
+
+
+@pytest.fixture
+def syncs(monkeypatch: pytest.MonkeyPatch) -> FailingSyncs:
+    return FailingSyncs(monkeypatch)
+
+
+def test_a_failing_sync_stops_its_partition_alone_until_a_restart(
+    tmp_path: Path, syncs: FailingSyncs, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Broker(tmp_path, settings=SETTINGS) as broker:
+        servers = broker.bootstrap_servers
+        create_topics(servers, "bad", "good")
+        writer = idempotent(servers)
+        writer.produce("bad", b"acknowledged")
+        assert writer.flush(30) == 0
+        syncs.failing = "bad-0/"
+        writer.produce("bad", b"not synced")
+        assert writer.flush(2) == 1
+        assert "bad-0 is offline until a restart: cannot sync bad-0/" in caplog.text
+        connection = Connection(servers)
+        assert connection.produce("bad", batch(b"x")).error == KAFKA_STORAGE_ERROR
+        assert connection.produce("good", batch(b"x")).error == 0
+        syncs.failing = None
+        assert connection.produce("bad", batch(b"x")).error == KAFKA_STORAGE_ERROR
+        connection.close()
+        broker.restart()
+        assert writer.flush(30) == 0
+        writer.produce("bad", b"after the restart")
+        assert writer.flush(30) == 0
+        assert committed_values(servers, "bad") == [b"acknowledged", b"not synced", b"after the restart"]
+        assert committed_values(servers, "good") == [b"x"]
+
+
+@pytest.mark.parametrize("failing", ["bad-0/", "__transaction_state-0/"])
+def test_a_transaction_whose_end_can_not_be_synced_is_whole_after_a_restart(
+    tmp_path: Path, syncs: FailingSyncs, failing: str
+) -> None:
+    with Broker(tmp_path, settings=SETTINGS) as broker:
+        servers = broker.bootstrap_servers
+        create_topics(servers, "bad", "good")
+        writer = transactional(servers, "writer")
+        for number, commit in enumerate([True, False]):
+            writer.begin_transaction()
+            for topic in ("bad", "good"):
+                writer.produce(topic, b"%d" % number)
+            assert writer.flush(30) == 0
+            end = writer.commit_transaction if commit else writer.abort_transaction
+            syncs.failing = failing
+            finished = is_done(end, 2)
+            syncs.failing = None
+            broker.restart()
+            if not finished:
+                repeated(end)
+        for topic in ("bad", "good"):
+            assert committed_values(servers, topic) == [b"0"]

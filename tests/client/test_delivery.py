@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from oncelog.client.aio import Producer
-from oncelog.client.errors import KafkaError, KafkaTimeoutError
+from oncelog.client.errors import KafkaError, KafkaTimeoutError, RecordTooLargeError
 from tests.client.proxy import PRODUCE, Fault, KafkaProxy
 from tests.client.reading import make_topic, on_loop, read_back, values
 from tests.conftest import RunningBroker
@@ -159,3 +159,13 @@ async def test_a4_buffer_memory_is_a_hard_bound(broker: RunningBroker, unique_na
 async def _send_until_refused(producer: Producer, topic: str, futures: list[object]) -> None:
     while len(futures) < 1000:
         futures.append(await producer.send(topic, b"x" * 1000))
+
+
+@on_loop
+async def test_record_beyond_max_request_size_is_refused_also_where_a_batch_has_room(
+    broker: RunningBroker, unique_name: str
+) -> None:
+    async with Producer(bootstrap_servers=broker.bootstrap_servers, max_request_size=200, linger_ms=1000) as producer:
+        await producer.send(unique_name, b"small")
+        with pytest.raises(RecordTooLargeError, match=r"max\.request\.size=200"):
+            await producer.send(unique_name, b"x" * 500)

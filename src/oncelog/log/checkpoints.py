@@ -161,9 +161,15 @@ def read_meta_properties(disk: Disk) -> MetaProperties | None:
         }
         node_id = int(values.get("node.id", values.get("broker.id", "")))
     except ValueError:
-        raise CorruptLogError(f"{META_PROPERTIES} has no node.id that is a number") from None
+        raise CorruptLogError(
+            f"{META_PROPERTIES} in the data folder is damaged: it has no node.id that is a number; "
+            f"restore it from a copy, or name another data folder"
+        ) from None
     if "cluster.id" not in values:
-        raise CorruptLogError(f"{META_PROPERTIES} has no cluster.id")
+        raise CorruptLogError(
+            f"{META_PROPERTIES} in the data folder is damaged: it has no cluster.id; "
+            f"restore it from a copy, or name another data folder"
+        )
     return MetaProperties(values["cluster.id"], node_id, values.get("directory.id", ""))
 
 

@@ -286,7 +286,7 @@ class Producer:
         stamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
         if partition is None and (key is None or self._ignore_keys):
             batch = self._open.get(topic)
-            if batch is not None and size <= self._accumulator.room_in(batch):
+            if batch is not None and size <= self._accumulator.room_in(batch) and size <= self.config.max_request_size:
                 self._accumulator.add(batch, stamp, key, value, headers)
                 batch.handles.append(handle)
                 return True

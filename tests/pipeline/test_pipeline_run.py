@@ -158,7 +158,7 @@ def test_only_the_named_pipeline_runs_until_told_to_stop(pipeline: PipelineComma
         (b'{"carrier": "AA"}', "select carrier, dely from source", "cannot be resolved. Did you mean"),
         (b'{"carrier": "AA"}', "selekt carrier from source", "Syntax error at or near 'selekt'"),
         (b"no json", "select carrier from source", "Malformed records are detected in record parsing"),
-        (b'{"carrier": "AA"}', "select raise_error('too late') as value from source", "too late"),
+        (b'{"carrier": "AA"}', "select cast(raise_error('too late') as string) as value from source", "too late"),
     ],
     ids=["unknown column", "syntax", "malformed value", "failing query"],
 )

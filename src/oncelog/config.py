@@ -275,7 +275,7 @@ class BrokerConfig:
 
     oncelog_flush_policy: str = setting(
         "oncelog.flush.policy",
-        "commit",
+        "interval",
         "What an acknowledgement promises: none (written), interval (synced every log.flush.interval.ms), "
         "commit (on stable storage).",
         choices=("none", "interval", "commit"),

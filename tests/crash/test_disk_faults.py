@@ -27,6 +27,7 @@ pytestmark = pytest.mark.crash
 KAFKA_STORAGE_ERROR = 56
 LIMIT = 300_000
 SETTINGS = {
+    "oncelog.flush.policy": "commit",
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
     "group.initial.rebalance.delay.ms": "0",

@@ -22,8 +22,8 @@ from oncelog.server.server import Server
 class Broker:
     """An event log that speaks Kafka's protocol, for as long as the ``with`` block, or from ``start`` to ``stop``.
 
-    :param data: folder that keeps everything, durable by default (``oncelog.flush.policy=commit``); None keeps it in
-        memory and forgets it at the end.
+    :param data: folder that keeps everything; None keeps it in memory and forgets it at the end. What was acknowledged
+        survives kill -9; with ``oncelog.flush.policy=commit`` a power failure too, by default all but the last second.
     :param listen: address, port 0 takes a free one.
     :param settings: properties of Apache Kafka's broker by their names, for instance
         ``{"num.partitions": 6, "auto.create.topics.enable": False}``.

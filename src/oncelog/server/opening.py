@@ -119,7 +119,7 @@ def _start(config: BrokerConfig, disk: Disk, store_path: str, bound: Address) ->
     random = SystemRandom()
     now_ms = Server.now_ms()
     metadata, config = open_metadata(
-        store_path, disk, config, random, now_ms, sync=config.oncelog_flush_policy == "commit"
+        store_path, disk, config, random, now_ms, sync=config.oncelog_flush_policy != "none"
     )
     advertised = Address.parse(config.advertised_listeners[0]) if config.advertised_listeners else bound
     loop = asyncio.get_running_loop()

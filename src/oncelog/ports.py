@@ -18,8 +18,11 @@ class File(Protocol):
     @property
     def path(self) -> str: ...
 
-    def fileno(self) -> int:
-        """The descriptor for ``sendfile``, or -1 where the bytes are in memory."""
+    def send_to(self, target: int, position: int, size: int) -> int:
+        """At most ``size`` bytes from ``position`` to the socket ``target``, uncopied; answers how many were taken.
+
+        -1 where the bytes are in memory: they have to be read and sent. :raises OSError: as ``os.sendfile``.
+        """
         ...
 
     def size(self) -> int: ...

@@ -247,11 +247,10 @@ class Connection(asyncio.BufferedProtocol):
 
     def _send_file(self, part: FileSlice, target: socket.socket) -> bool:
         """True when this part has left, or was turned into bytes to be sent next."""
-        descriptor = part.file.fileno()
-        if descriptor < 0:
+        sent = part.file.send_to(target.fileno(), part.position, part.size_bytes)
+        if sent < 0:
             self._out[0] = part.file.read_at(part.position, part.size_bytes)
             return True
-        sent = os.sendfile(target.fileno(), descriptor, part.position, part.size_bytes)
         if sent == part.size_bytes:
             self._out.popleft()
             return True

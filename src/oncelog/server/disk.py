@@ -2,9 +2,8 @@
 
 Called by the broker's cores through the port. One thread (the event loop) appends, renames and removes; ``File.sync``
 may run in any other, and so may everything on files that only that thread has (compaction). Descriptors are opened
-when they are first needed and at most
-``max_descriptors`` stay open, the oldest clean one is closed first: whoever sends from a descriptor asks ``fileno()``
-anew before each ``sendfile``. Every failure is a ``StorageError`` that names the file and the cause.
+when they are first needed and at most ``max_descriptors`` stay open, the oldest one without unsynced data goes
+first. Every failure is a ``StorageError`` that names the file and the cause.
 """
 
 from __future__ import annotations
@@ -28,82 +27,87 @@ def _refuse(what: str, path: str, error: OSError) -> NoReturn:
     raise StorageError(f"cannot {what} {path}: {error.strerror or error}") from error
 
 
-class OsFile:
-    """A file of an :class:`OsDisk`; made by ``OsDisk.open``."""
+class _Descriptor:
+    """A descriptor that is closed when nobody holds it any more, so never under a call that uses it."""
 
-    __slots__ = ("__weakref__", "_disk", "_fd", "_pins", "_size", "_unsynced", "path")
+    __slots__ = ("number",)
 
-    def __init__(self, disk: OsDisk, path: str, fd: int = -1) -> None:
-        self.path = path
-        self._disk = disk
-        self._fd = fd
-        self._size = -1
-        with disk._lock:
-            disk._files.add(self)
-        self._unsynced = False
-        self._pins = 0
+    def __init__(self, number: int) -> None:
+        self.number = number
 
     def __del__(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        os.close(self.number)
 
-    def fileno(self) -> int:
-        """The descriptor, opened where it is not; good until the caller returns to the event loop."""
-        if self._fd < 0:
-            self._disk._open_descriptor(self, create=False)
-        return self._fd
+
+class OsFile:
+    """A file of an :class:`OsDisk`; made by ``OsDisk.open``.
+
+    Each call holds the descriptor that it uses: another thread that gives it back meanwhile only lets go of it.
+    """
+
+    __slots__ = ("__weakref__", "_descriptor", "_disk", "_size", "_unsynced", "path")
+
+    def __init__(self, disk: OsDisk, path: str) -> None:
+        self.path = path
+        self._disk = disk
+        self._descriptor: _Descriptor | None = None
+        self._size = -1
+        self._unsynced = False
+        with disk._lock:
+            disk._files.add(self)
+
+    def _hold(self) -> _Descriptor:
+        """The descriptor, opened where it is not."""
+        held = self._descriptor
+        return held if held is not None else self._disk._open_descriptor(self, create=False)
+
+    def send_to(self, target: int, position: int, size: int) -> int:
+        held = self._hold()
+        return os.sendfile(target, held.number, position, size)
 
     def size(self) -> int:
         if self._size < 0:
+            held = self._hold()
             try:
-                self._size = os.fstat(self.fileno()).st_size
+                self._size = os.fstat(held.number).st_size
             except OSError as error:
                 _refuse("read the size of", self.path, error)
         return self._size
 
     def read_at(self, position: int, size: int) -> bytes:
-        with self._disk._lock:
-            self._pins += 1
+        held = self._hold()
         try:
-            data = os.pread(self.fileno(), size, position)
+            data = os.pread(held.number, size, position)
             if len(data) == size or not data:
                 return data
             parts, got = [data], len(data)
             while got < size:
-                data = os.pread(self._fd, size - got, position + got)
+                data = os.pread(held.number, size - got, position + got)
                 if not data:
                     break
                 parts.append(data)
                 got += len(data)
         except OSError as error:
             _refuse("read", self.path, error)
-        finally:
-            with self._disk._lock:
-                self._pins -= 1
         return b"".join(parts)
 
     def append(self, buffers: Sequence[Buffer]) -> None:
         end = self.size()
         total = sum(map(len, buffers))
-        try:
-            written = os.pwritev(self.fileno(), buffers, end) if len(buffers) <= _IOV_MAX else 0
-            if written != total:
-                self._write_rest(b"".join(buffers), written, end)
-        except OSError as error:
-            self._cut_off(end, error)
-        self._size = end + total
+        held = self._hold()
         self._unsynced = True
+        try:
+            written = os.pwritev(held.number, buffers, end) if len(buffers) <= _IOV_MAX else 0
+            if written != total:
+                _write_all(held, b"".join(buffers), written, end)
+        except OSError as error:
+            self._cut_off(held, end, error)
+        self._size = end + total
 
-    def _write_rest(self, data: bytes, written: int, end: int) -> None:
-        view = memoryview(data)
-        while written < len(view):
-            written += os.pwrite(self._fd, view[written:], end + written)
-
-    def _cut_off(self, end: int, cause: OSError) -> NoReturn:
+    def _cut_off(self, held: _Descriptor, end: int, cause: OSError) -> NoReturn:
         """Undo a write that failed half-way, and raise."""
         try:
-            os.ftruncate(self._fd, end)
+            os.ftruncate(held.number, end)
         except OSError as error:
             self._size = -1
             raise TornWriteError(
@@ -113,55 +117,51 @@ class OsFile:
         _refuse("append to", self.path, cause)
 
     def write_at(self, position: int, data: Buffer) -> None:
-        view = memoryview(data)
+        held = self._hold()
+        self._unsynced = True
         try:
-            fd, written = self.fileno(), 0
-            while written < len(view):
-                written += os.pwrite(fd, view[written:], position + written)
+            _write_all(held, data, 0, position)
         except OSError as error:
             self._size = -1
             _refuse("write", self.path, error)
-        self._size = max(self.size(), position + len(view))
-        self._unsynced = True
+        self._size = max(self.size(), position + len(data))
 
     def truncate(self, size: int) -> None:
+        held = self._hold()
+        self._unsynced = True
         try:
-            os.ftruncate(self.fileno(), size)
+            os.ftruncate(held.number, size)
         except OSError as error:
             self._size = -1
             _refuse("truncate", self.path, error)
         self._size = size
-        self._unsynced = True
 
     def sync(self) -> None:
-        with self._disk._lock:
-            self._pins += 1
-            self._unsynced = False
         try:
-            try:
-                fd = self.fileno()
-            except StorageError as error:
-                if isinstance(error.__cause__, FileNotFoundError):
-                    return  # removed meanwhile: there is nothing left to be safe
-                raise
-            os.fdatasync(fd)
+            held = self._hold()
+        except StorageError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return  # removed meanwhile: there is nothing left to be safe
+            raise
+        self._unsynced = False
+        try:
+            os.fdatasync(held.number)
         except OSError as error:
             self._unsynced = True
             _refuse("sync", self.path, error)
-        finally:
-            with self._disk._lock:
-                self._pins -= 1
 
     def close(self) -> None:
         with self._disk._lock:
             self._disk._opened.pop(id(self), None)
-            fd, self._fd = self._fd, -1
+            self._descriptor = None
         self._size = -1
-        if fd >= 0:
-            try:
-                os.close(fd)
-            except OSError as error:
-                _refuse("close", self.path, error)
+
+
+def _write_all(held: _Descriptor, data: Buffer, written: int, position: int) -> None:
+    """``data`` from its byte ``written`` on; its first byte belongs at ``position``."""
+    view = memoryview(data)
+    while written < len(view):
+        written += os.pwrite(held.number, view[written:], position + written)
 
 
 class OsDisk:
@@ -182,24 +182,26 @@ class OsDisk:
     def _full(self, path: str) -> str:
         return f"{self.root}/{path}" if path else self.root
 
-    def _open_descriptor(self, file: OsFile, create: bool) -> None:
+    def _open_descriptor(self, file: OsFile, create: bool) -> _Descriptor:
         flags = self._access | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         with self._lock:
-            if file._fd >= 0:
-                return
+            if file._descriptor is not None:
+                return file._descriptor
             if len(self._opened) >= self.max_descriptors:
-                self._close_oldest()
+                self._let_go_of_oldest()
             try:
-                file._fd = os.open(self._full(file.path), flags, 0o644)
+                held = file._descriptor = _Descriptor(os.open(self._full(file.path), flags, 0o644))
             except OSError as error:
                 _refuse("open", file.path, error)
             self._opened[id(file)] = file
+            return held
 
-    def _close_oldest(self) -> None:
-        """Give back the descriptor that was opened first, of a file that nobody is writing or syncing."""
-        for file in list(self._opened.values()):
-            if not file._unsynced and not file._pins:
-                file.close()
+    def _let_go_of_oldest(self) -> None:
+        """The descriptor that was opened first, of a file with nothing to sync: a failure to keep it must be told."""
+        for key, file in list(self._opened.items()):
+            if not file._unsynced:
+                del self._opened[key]
+                file._descriptor = None
                 return
 
     def open(self, path: str, *, create: bool = False) -> OsFile:
@@ -255,11 +257,11 @@ class OsDisk:
             _refuse("write", path, error)
 
     def rename(self, old: str, new: str) -> None:
-        try:
-            os.replace(self._full(old), self._full(new))
-        except OSError as error:
-            _refuse(f"rename {old} to", new, error)
-        with self._lock:
+        with self._lock:  # whoever opens a descriptor meanwhile finds the file under its old or its new name
+            try:
+                os.replace(self._full(old), self._full(new))
+            except OSError as error:
+                _refuse(f"rename {old} to", new, error)
             for file in self._files:
                 if file.path == old or file.path.startswith(f"{old}/"):
                     file.path = new + file.path[len(old) :]

@@ -21,7 +21,7 @@ class MemoryFile:
         self.path = path
         self._data = data
 
-    def fileno(self) -> int:
+    def send_to(self, target: int, position: int, size: int) -> int:
         return -1
 
     def size(self) -> int:

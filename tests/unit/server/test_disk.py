@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -168,9 +170,41 @@ def test_the_oldest_clean_descriptor_is_closed_first(tmp_path: Path) -> None:
         disk.write_atomic(f"f{number}", b"%d" % number)
         files.append(disk.open(f"f{number}"))
         files[-1].size()
-    assert [file._fd >= 0 for file in (written, *files)] == [True, False, False, False, True, True]
+    assert [file._descriptor is not None for file in (written, *files)] == [True, False, False, False, True, True]
     assert [file.read_at(0, 1) for file in files] == [b"0", b"1", b"2", b"3", b"4"]
-    assert written._fd >= 0, "its bytes are not safe yet: an error at their sync must not be lost"
+    assert written._descriptor is not None, "its bytes are not safe yet: an error at their sync must not be lost"
+
+
+def test_threads_that_share_few_descriptors_never_meet_another_file(tmp_path: Path) -> None:
+    """A descriptor that one thread gives back under another's call would be closed, or be another file's by then."""
+    disk = OsDisk(str(tmp_path), max_descriptors=4)
+    files = [disk.open(f"f{index}", create=True) for index in range(8)]
+    for index, file in enumerate(files):
+        file.append([bytes([index]) * 50])
+
+    def append() -> None:
+        for turn in range(4000):
+            files[turn % 8].append([bytes([turn % 8]) * 50])
+
+    def sync() -> None:
+        for turn in range(1500):
+            files[turn * 5 % 8].sync()
+
+    def read() -> None:
+        for turn in range(4000):
+            index = turn * 3 % 8
+            assert disk.open(f"f{index}").read_at(0, 50) == bytes([index]) * 50
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            for future in [threads.submit(work) for work in (append, sync, read, read)]:
+                future.result()
+    finally:
+        sys.setswitchinterval(interval)
+    for index in range(8):
+        assert disk.read(f"f{index}") == bytes([index]) * (50 + 500 * 50)
 
 
 def test_an_open_file_is_found_again_under_its_new_name(tmp_path: Path) -> None:

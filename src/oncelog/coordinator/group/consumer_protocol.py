@@ -8,7 +8,7 @@ Source: Kafka's ``GroupMetadataManager`` (4.3.1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from oncelog.coordinator.group import consumer_rules, migration, records
@@ -263,23 +263,17 @@ class ConsumerProtocol:
             timeout_ms = member.classic.session_timeout_ms
         self.fence_at("session", group_id, member.member_id, now_ms + timeout_ms)
 
-    def fence_at(
-        self,
-        kind: str,
-        group_id: str,
-        member_id: str,
-        at_ms: int,
-        unless: Callable[[ConsumerMember], bool] = lambda member: False,
-    ) -> None:
-        """Remove a member at a time, unless the timer is started anew or cancelled before, or ``unless`` says no."""
+    def fence_at(self, kind: str, group_id: str, member_id: str, at_ms: int) -> None:
+        """Remove a member at a time, unless the timer is started anew or cancelled before."""
 
         def over(now_ms: int) -> None:
             group = self._env.groups.get(group_id)
             member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
-            if not isinstance(group, ConsumerGroup) or member is None or unless(member):
+            if not isinstance(group, ConsumerGroup) or member is None:
                 return
-            if (written := self.fence(group, [member], now_ms)).done and written.value is not Error.NONE:
-                self.fence_at(kind, group_id, member_id, now_ms + RETRY_FENCING_MS, unless)
+            written = self.fence(group, [member], now_ms)
+            if written.done and written.value is not Error.NONE:
+                self.fence_at(kind, group_id, member_id, now_ms + RETRY_FENCING_MS)
 
         self._env.timers.schedule((kind, group_id, member_id), at_ms, over)
 
@@ -291,14 +285,7 @@ class ConsumerProtocol:
             self._start_revocation(group_id, after, now_ms)
 
     def _start_revocation(self, group_id: str, member: ConsumerMember, now_ms: int) -> None:
-        epoch = member.epoch
-        self.fence_at(
-            "rebalance",
-            group_id,
-            member.member_id,
-            now_ms + member.rebalance_timeout_ms,
-            lambda later: later.epoch != epoch,
-        )
+        self.fence_at("rebalance", group_id, member.member_id, now_ms + member.rebalance_timeout_ms)
 
     def cancel_timers(self, group_id: str, member_id: str) -> None:
         for kind in ("session", "rebalance", "join", "sync"):

@@ -462,6 +462,9 @@ def test_an_administrator_removes_a_static_member_by_its_instance(g: GroupClient
     assert g.leave(("", "i")).value.members[0].error_code == Error.NONE
     assert set(group_of(g).members) == {lead}
     assert g.heartbeat(static, 1, "i") == Error.UNKNOWN_MEMBER_ID
+    again = g.join(instance_id="i")
+    g.join(lead)
+    assert again.value.generation_id == 2
 
 
 def test_a_group_whose_members_are_all_static_and_absent_waits_for_one(g: GroupClient) -> None:

@@ -213,6 +213,16 @@ def test_the_previous_epoch_is_good_from_a_member_whose_answer_was_lost(g: Group
     assert g.beat("a", 2, owned={"t": [0, 1, 2]}).value.error_code == Error.FENCED_MEMBER_EPOCH
 
 
+def test_a_member_that_cannot_be_removed_is_tried_again(g: GroupClient) -> None:
+    two_members(g)
+    g.host.append_error = Error.NOT_ENOUGH_REPLICAS
+    g.host.pass_time(46_000)
+    assert set(group_of(g).members) == {"a", "b"}
+    g.host.append_error = Error.NONE
+    g.host.pass_time(1000)
+    assert group_of(g).empty
+
+
 def test_assignments_are_not_made_more_often_than_the_interval() -> None:
     g = GroupClient(MemoryGroupHost({"t": 4}, {"group.consumer.assignment.interval.ms": "1000"}))
     g.beat("a", 0)
@@ -235,10 +245,24 @@ def test_a_member_that_leaves_frees_its_partitions_at_once(g: GroupClient) -> No
     assert (got.member_epoch, g.assigned(got)) == (4, {"t": [0, 1, 2, 3]})
 
 
+def test_a_member_that_joins_again_is_not_held_to_what_it_left(g: GroupClient) -> None:
+    """Its former life had 30 s to give partitions up."""
+    g.beat("a", 0, rebalance_timeout_ms=30_000)
+    g.beat("b", 0)
+    g.beat("a", 2, owned={"t": [0, 1, 2, 3]})
+    g.beat("a", -1)
+    epoch = g.beat("a", 0).value.member_epoch
+    g.beat("b", 3)
+    g.host.pass_time(30_000)
+    assert "a" in group_of(g).members
+    assert g.beat("a", epoch).value.error_code == Error.NONE
+
+
 def test_the_last_member_leaves_an_empty_group_which_goes_when_it_has_no_offsets(g: GroupClient) -> None:
     g.beat("a", 0)
     g.beat("a", -1)
     assert (group_of(g).state, group_of(g).epoch) == (ConsumerState.EMPTY, 3)
+    assert ("session", "g", "a") not in g.host.shard("g").env.timers
     g.host.pass_time(600_000)
     assert "g" not in g.host.shard("g").groups
 

@@ -328,6 +328,14 @@ def test_pending_offsets_keep_the_offset_and_the_group(g: GroupClient) -> None:
     assert "g" not in g.host.shard("g").groups
 
 
+def test_a_pending_offset_keeps_a_group_whose_other_offsets_expired(g: GroupClient) -> None:
+    g.commit(1)
+    g.commit_in_transaction(2, A, partition=1)
+    g.host.pass_time(2 * WEEK_MS)
+    assert g.offset() == -1
+    assert "g" in g.host.shard("g").groups
+
+
 def test_a_group_with_nothing_but_a_pending_offset_stays(g: GroupClient) -> None:
     g.commit_in_transaction(2, A)
     g.host.pass_time(2 * WEEK_MS)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -177,23 +179,31 @@ def test_the_oldest_clean_descriptor_is_closed_first(tmp_path: Path) -> None:
 
 def test_threads_that_share_few_descriptors_never_meet_another_file(tmp_path: Path) -> None:
     """A descriptor that one thread gives back under another's call would be closed, or be another file's by then."""
-    disk = OsDisk(str(tmp_path), max_descriptors=4)
-    files = [disk.open(f"f{index}", create=True) for index in range(8)]
+    disk = OsDisk(str(tmp_path), max_descriptors=6)
+    files = [disk.open(f"f{index}", create=True) for index in range(12)]
     for index, file in enumerate(files):
         file.append([bytes([index]) * 50])
+    appended = threading.Event()
 
     def append() -> None:
-        for turn in range(4000):
-            files[turn % 8].append([bytes([turn % 8]) * 50])
+        try:
+            for turn in range(60_000):
+                files[turn % 12].append([bytes([turn % 12]) * 50])
+        finally:
+            appended.set()
 
     def sync() -> None:
-        for turn in range(1500):
-            files[turn * 5 % 8].sync()
+        for turn in count():
+            files[turn * 5 % 12].sync()
+            if appended.is_set():
+                return
 
     def read() -> None:
-        for turn in range(4000):
-            index = turn * 3 % 8
+        for turn in count():
+            index = turn * 7 % 12
             assert disk.open(f"f{index}").read_at(0, 50) == bytes([index]) * 50
+            if appended.is_set():
+                return
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -203,8 +213,8 @@ def test_threads_that_share_few_descriptors_never_meet_another_file(tmp_path: Pa
                 future.result()
     finally:
         sys.setswitchinterval(interval)
-    for index in range(8):
-        assert disk.read(f"f{index}") == bytes([index]) * (50 + 500 * 50)
+    for index in range(12):
+        assert disk.read(f"f{index}") == bytes([index]) * (50 + 5000 * 50)
 
 
 def test_an_open_file_is_found_again_under_its_new_name(tmp_path: Path) -> None:

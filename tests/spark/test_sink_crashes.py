@@ -208,7 +208,7 @@ def test_transaction_that_times_out_before_its_end_is_written_by_the_replay(
     job.complete()
 
 
-SERVE = [sys.executable, "-m", "oncelog.cli.main", "serve"]
+SERVE = [sys.executable, "-m", "oncelog", "serve"]
 FAST_TIMEOUT = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "500"}
 
 
@@ -237,17 +237,7 @@ class OncelogProcess:
     def start(self) -> OncelogProcess:
         chosen = [part for name, value in self._settings.items() for part in ("--set", f"{name}={value}")]
         self._process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "oncelog.cli.main",
-                "serve",
-                "--listen",
-                self._address,
-                "--data",
-                str(self._folder),
-                *chosen,
-            ],
+            [*SERVE, "--listen", self._address, "--data", str(self._folder), *chosen],
             stdout=subprocess.PIPE,
             text=True,
         )

@@ -130,7 +130,7 @@ def test_batch_read_begins_at_a_timestamp(spark: SparkSession, broker: RunningBr
         ({"subscribe": "no-such-topic-here"}, "Topic 'no-such-topic-here' does not exist"),
         (
             {"subscribe": "x", "startingOffset": "latest"},
-            "Unknown option 'startingOffset'.*did you mean startingOffsets",
+            "Unknown option 'startingoffset' of format oncelog; did you mean startingOffsets",
         ),
     ],
 )
@@ -213,7 +213,8 @@ def test_topic_made_anew_stops_the_query_unless_loss_is_allowed(
     produce(address, unique_name, [b"%d:old" % n for n in range(5)])
     options = {"kafka.bootstrap.servers": address, "subscribe": unique_name, "startingOffsets": "earliest"}
     drain(spark.readStream.format("oncelog").options(**options).load(), tmp_path)
-    AdminClient({"bootstrap.servers": address}).delete_topics([unique_name])[unique_name].result(30)
+    admin = AdminClient({"bootstrap.servers": address})
+    admin.delete_topics([unique_name])[unique_name].result(30)
     create_topic(address, unique_name)
     produce(address, unique_name, [b"1:new"])
     with pytest.raises(PySparkException, match="Records were lost before they were read"):

@@ -157,9 +157,10 @@ class _Given:
             elif lowered in self._spelling:
                 self._values[lowered] = value
             else:
-                raise ConfigError(
-                    f"Unknown option {name!r} of format oncelog{nearest(name, list(self._spelling.values()))}"
-                )
+                # Spark hands names over in lower case
+                close = nearest(lowered, list(self._spelling)).rstrip("?").removeprefix("; did you mean ")
+                hint = f"; did you mean {self._spelling[close]}?" if close else ""
+                raise ConfigError(f"Unknown option {name!r} of format oncelog{hint}")
 
     def __contains__(self, name: str) -> bool:
         return name.lower() in self._values

@@ -721,6 +721,8 @@ def classic_members_join_a_consumer_group(side: Side) -> None:
 @script
 def groups_are_listed(side: Side) -> None:
     side.joined()
+    side.ask(DescribeGroupsRequest([side.group, "absent"], True), 5)
+    side.ask(ConsumerGroupDescribeRequest([side.group], True), 1)
     for version in range(6):
         answer = side.connection.ask(ListGroupsRequest(), version)
         side.told.append(side.plain([g for g in answer.groups if g.group_id == side.group]))

@@ -107,7 +107,12 @@ class Broker:
         self.timers.schedule(now_ms + pause_ms, due)
 
     def stop(self, now_ms: int) -> None:
-        """Answer whoever waits, sync and close everything, and leave the mark of a clean shutdown."""
+        """Commit what was appended, answer whoever waits, close everything, leave the mark of a clean shutdown.
+
+        A producer that is told of all its batches repeats none of them: the next start knows only its last one.
+        """
+        while self._syncs_before_commit and (job := self.take_flush()) is not None:
+            self.flushed(job, job.sync())
         self.fetches.expire_all()
         self._coordinators.stop()
         for partition in self._partitions.values():

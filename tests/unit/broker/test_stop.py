@@ -1,0 +1,33 @@
+"""A clean stop of the broker's core, with records that are appended and not yet synced."""
+
+from __future__ import annotations
+
+from oncelog.broker.broker import Broker
+from oncelog.broker.node import Node
+from oncelog.config import BrokerConfig, parse
+from oncelog.errors import Error
+from oncelog.metadata.opening import open_metadata
+from oncelog.server.memory_disk import MemoryDisk
+from oncelog.types import TopicPartition
+from tests.unit.broker.apis_admin.conftest import NOW_MS, AtOnce, CountingRandom
+from tests.unit.log.batches import batch
+
+
+def test_a_clean_stop_acknowledges_what_was_appended() -> None:
+    """Otherwise producers would repeat batches of which the next start knows only the last."""
+    config = parse(BrokerConfig, {"oncelog.flush.policy": "commit"})
+    random, disk = CountingRandom(), MemoryDisk()
+    metadata, config = open_metadata(":memory:", disk, config, random, NOW_MS)
+    node = Node(1, "broker.example", 9092, None)
+    broker = Broker(config=config, node=node, metadata=metadata, disk=disk, random=random, background=AtOnce())
+    broker.start(NOW_MS)
+    broker.create_topic("topic", 1, {}, NOW_MS)
+    partition = broker.partition(TopicPartition("topic", 0))
+    assert partition is not None
+    answers: list[Error] = []
+    for sequence in (0, 3):
+        result = partition.append_client(batch(3, pid=1, seq=sequence), NOW_MS)
+        partition.when_committed(result.last_offset + 1).then(answers.append)
+    assert answers == []
+    broker.stop(NOW_MS)
+    assert answers == [Error.NONE, Error.NONE]

@@ -130,7 +130,11 @@ class LogManager:
     def open(self, topic_partition: TopicPartition, topic_id: bytes, config: TopicConfig, now_ms: int) -> PartitionLog:
         """The log of a partition, recovered where the last run did not end cleanly; made where it is new."""
         folder = str(topic_partition)
-        self._set_another_topic_aside(topic_partition, topic_id)
+        known = self._known_topic_id(folder)
+        if known is not None and known != topic_id:
+            # Left by a deleted topic of the same name: it must not become the new topic's.
+            self._set_aside(topic_partition)
+            known = None
         is_new = not self.disk.exists(folder)
         log = PartitionLog.open(
             self.disk,
@@ -144,18 +148,18 @@ class LogManager:
             producer_id_expiration_ms=self._config.producer_id_expiration_ms,
             verify_transactions=self._config.transaction_partition_verification_enable,
         )
-        if is_new or not self.disk.exists(f"{folder}/{checkpoints.PARTITION_METADATA}"):
+        if known is None:
             checkpoints.write_partition_metadata(self.disk, folder, topic_id, sync=False)
         self._logs[topic_partition] = log
         return log
 
-    def _set_another_topic_aside(self, topic_partition: TopicPartition, topic_id: bytes) -> None:
-        """A folder left by a deleted topic of the same name must not become the new topic's."""
-        folder = str(topic_partition)
-        if self.disk.exists(folder):
-            known = checkpoints.read_partition_metadata(self.disk, folder)
-            if known is not None and known != topic_id:
-                self._set_aside(topic_partition)
+    def _known_topic_id(self, folder: str) -> bytes | None:
+        """Which topic a folder was made for, if it says so: the file is not synced, a power loss may spoil it."""
+        try:
+            return checkpoints.read_partition_metadata(self.disk, folder)
+        except CorruptLogError as error:
+            logger.warning("%s; it is written anew", error)
+            return None
 
     def _set_aside(self, topic_partition: TopicPartition) -> None:
         folder = stray_folder(topic_partition, self._random.token(16).hex())

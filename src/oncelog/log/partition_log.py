@@ -384,7 +384,8 @@ class PartitionLog:
     ) -> VerificationGuard | None:
         """What the first append of a transaction must carry once its coordinator has verified it (KIP-890).
 
-        None: not needed, a transaction of this producer and epoch is open here, or verification is switched off.
+        None: not needed, a transaction of this producer and epoch is open here, or verification is switched off and
+        the producer adds its partitions itself.
         """
         return self._state.begin_verification(producer_id, epoch, first_sequence, supports_epoch_bump, self._now_ms)
 

@@ -379,8 +379,12 @@ class ProducerStateManager:
     def begin_verification(
         self, producer_id: int, producer_epoch: int, first_sequence: int, supports_epoch_bump: bool, now_ms: int
     ) -> VerificationGuard | None:
-        """The guard that the append must carry, None where a transaction of this epoch is open already."""
-        if not self.verify_transactions or self.has_open_transaction(producer_id, producer_epoch):
+        """The guard that the append must carry, None where a transaction of this epoch is open already.
+
+        Switched off, it still is for a producer that leaves it to the append to add the partition: nothing else would.
+        """
+        needed = self.verify_transactions or supports_epoch_bump
+        if not needed or self.has_open_transaction(producer_id, producer_epoch):
             return None
         entry = self._verifications.get(producer_id)
         if entry is None:

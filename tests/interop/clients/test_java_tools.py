@@ -19,10 +19,13 @@ from oncelog import Admin, Broker
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.testing.apache_kafka import run_tool
 from tests.client.reading import values
+from tests.conformance.wire import Connection, batch, now_ms
 from tests.interop.clients.java_programs import start_program
 
 pytestmark = pytest.mark.kafka
 
+TRANSACTIONAL = 0x10
+HOUR = 3_600_000
 GROUP_TOOL = "consumer.group.ConsumerGroupCommand"
 
 
@@ -57,7 +60,9 @@ class Tools:
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory, kafka_jars: Path) -> Iterator[Tools]:
     folder = tmp_path_factory.mktemp("tools")
-    with Broker(folder / "data", settings={"group.initial.rebalance.delay.ms": 0}) as broker:
+    # Without verification a transaction that its coordinator does not know can be left in a partition.
+    settings = {"group.initial.rebalance.delay.ms": 0, "transaction.partition.verification.enable": False}
+    with Broker(folder / "data", settings=settings) as broker:
         process = start_program("ToolShell.java", jars=kafka_jars, folder=folder, stdin=subprocess.PIPE)
         try:
             yield Tools(broker, process)
@@ -135,6 +140,24 @@ def test_open_transaction_is_listed_described_and_aborted(tools: Tools, unique_n
     assert dict(zip(aborted[0], aborted[1], strict=True))["CurrentTransactionStartOffset"] == "None"
     tools.run("TransactionsCommand", "forceTerminateTransaction", "--transactionalId", topic)
     assert values(tools.servers, topic) == []
+
+
+def test_hanging_transaction_is_found_and_aborted(tools: Tools, unique_name: str) -> None:
+    topic = tools.make_topic(unique_name)
+    producer_id = 424_242
+    forgotten = batch(
+        b"hangs", pid=producer_id, epoch=3, sequence=0, attributes=TRANSACTIONAL, timestamp=now_ms() - HOUR
+    )
+    with Connection(tools.servers) as connection:
+        assert connection.produce(topic, forgotten, transactional_id=topic).error == 0
+    tools.run("ConsoleProducer", "--topic", topic, stdin="behind it\n")
+    found = rows(tools.run("TransactionsCommand", "find-hanging", "--broker-id", "1"))
+    (hanging,) = (dict(zip(found[0], row, strict=True)) for row in found[1:] if row[0] == topic)
+    expected = {"Partition": "0", "ProducerId": str(producer_id), "ProducerEpoch": "3", "StartOffset": "0"}
+    assert hanging | expected == hanging
+    tools.run("TransactionsCommand", "abort", "--topic", topic, "--partition", "0", "--start-offset", "0")
+    assert values(tools.servers, topic) == [b"behind it"]
+    assert topic not in tools.run("TransactionsCommand", "find-hanging", "--broker-id", "1")
 
 
 def test_offsets_of_partitions_are_told(tools: Tools, unique_name: str) -> None:

@@ -261,10 +261,12 @@ def test_version_2_does_not_begin_in_the_middle_where_no_sequence_is_known() -> 
     assert answer(state, header(0, txn=True), guard) is Error.NONE
 
 
-def test_switched_off_verification_asks_for_nothing() -> None:
+def test_switched_off_verification_asks_for_nothing_but_to_add_the_partition() -> None:
+    """As Kafka 4.3: a producer of transaction version 2 adds no partitions itself, so its first append still does."""
     state = manager()
-    assert state.begin_verification(PID, 3, 0, True, NOW_MS) is None
+    assert state.begin_verification(PID, 3, 0, False, NOW_MS) is None
     assert answer(state, header(0, txn=True)) is Error.NONE
+    assert state.begin_verification(PID + 1, 3, 0, True, NOW_MS) is not None
 
 
 @pytest.mark.parametrize(

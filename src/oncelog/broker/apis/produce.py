@@ -112,7 +112,8 @@ def _write_partition(
     write = _locate(broker, context, topic, data)
     if isinstance(write, PartitionProduceResponse):
         return Deferred.of(write)
-    if not write.header.is_transactional or not broker.config.transaction_partition_verification_enable:
+    wanted = broker.config.transaction_partition_verification_enable
+    if not write.header.is_transactional or not (wanted or context.api_version >= FIRST_WITH_TRANSACTION_V2):
         return _append(broker, context, request, write, guard=None)
     return _verify_and_append(broker, context, request, write)
 

@@ -1,4 +1,4 @@
-"""Lets Spark find ``format("oncelog")`` by itself: PySpark looks in every package named ``pyspark_*`` for this class."""
+"""Lets Spark find ``format("oncelog")``: PySpark looks in every package named ``pyspark_*`` for this class."""
 
 from oncelog.spark.source import OncelogDataSource as DefaultSource
 

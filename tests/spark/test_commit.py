@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Protocol
 
 import pytest
@@ -76,13 +77,16 @@ def test_crash_at_any_step_then_replay_shows_each_record_once(sink: Sink, step: 
     eventually(sink.visible, batch(0) + batch(1) + batch(2))
 
 
-def test_zombie_overtaken_before_it_reads_the_marker_skips(sink: Sink) -> None:
+def test_zombie_overtaken_before_it_reads_the_marker_writes_nothing(sink: Sink) -> None:
     def overtake(reached: Step, batch_id: int | None) -> None:
         if reached is Step.FENCED:
             assert sink.commit(0) is Outcome.WRITTEN
 
-    with sink.cluster().transaction(f"{sink.name}-id", 60_000) as zombie:
-        assert commit_batch(sink.write_of(0), zombie, overtake, sink.warnings.append) is Outcome.SKIPPED
+    outcome = None
+    # It skips where it sees its successor's marker; Apache Kafka may not show that yet, and then fences it.
+    with sink.cluster().transaction(f"{sink.name}-id", 60_000) as zombie, contextlib.suppress(KafkaError):
+        outcome = commit_batch(sink.write_of(0), zombie, overtake, sink.warnings.append)
+    assert outcome in (Outcome.SKIPPED, None)
     eventually(sink.visible, batch(0))
 
 

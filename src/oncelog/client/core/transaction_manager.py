@@ -278,7 +278,10 @@ class TransactionManager:
 
         A batch behind one that is not acknowledged yet was only early. One that should have fitted means that the
         broker has lost state: an idempotent producer starts a new epoch, a transactional one must abort (KIP-360).
+        In a transaction that has to be aborted, the batch behind the one that failed never fits: nothing waits for it.
         """
+        if self.transactional and self.state in (State.ABORTABLE_ERROR, State.ABORTING):
+            return Action.ABORTABLE
         sequence = self.book.of(batch.partition)
         if error is Error.UNKNOWN_PRODUCER_ID:
             if log_start_offset == -1 or batch.sequence_reset:

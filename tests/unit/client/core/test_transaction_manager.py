@@ -197,6 +197,21 @@ def test_after_a_failed_record_only_an_abort_is_possible() -> None:
     core.txn.begin()
 
 
+def test_abort_does_not_wait_for_a_batch_behind_the_one_that_failed() -> None:
+    core = v2()
+    core.txn.begin()
+    core.send(b"fails")
+    core.send(b"behind it")
+    first, second = core.produced(), core.produced()
+    refuse(first, Error.INVALID_RECORD)
+    result = core.txn.abort()
+    refuse(second, Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    end = core.wire.take(END_TXN)
+    assert end.message.committed is False
+    end.answer(EndTxnResponse(producer_id=7, producer_epoch=1))
+    assert result.value is None
+
+
 def test_v1_gets_a_new_epoch_after_a_failed_transaction() -> None:
     core = v1()
     core.txn.begin()

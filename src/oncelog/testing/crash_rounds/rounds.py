@@ -34,7 +34,7 @@ from oncelog.testing.crash_rounds.node import ServeProcess
 from oncelog.testing.crash_rounds.proof import TOPICS, Proof
 
 ROUNDS_A_FOLDER = 25
-PAUSE_S = 120
+PAUSE_S = 180
 """What is under way has to be finished in this time after the restart; clients give a batch up after 120 s."""
 
 SETTINGS = {

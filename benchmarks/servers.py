@@ -137,7 +137,7 @@ class OwnProcess:
 class Oncelog(OwnProcess):
     """``oncelog serve`` with a data folder."""
 
-    def __init__(self, policy: str = "commit", *, memory: bool = False) -> None:
+    def __init__(self, policy: str = "interval", *, memory: bool = False) -> None:
         super().__init__()
         self.name = f"oncelog ({'memory' if memory else policy})"
         self.keeps_data = not memory

@@ -32,7 +32,7 @@ from oncelog.protocol.messages import request_type
 from oncelog.protocol.produce_fast import parse_produce_request
 from oncelog.protocol.wire import Message
 from oncelog.timers import Timers
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, ProducerStamp, TopicPartition
+from oncelog.types import INTERNAL_TOPICS, ProducerStamp, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.coordinator.group.coordinator import GroupCoordinator
@@ -318,7 +318,7 @@ class Broker:
 
     def auto_create_topic(self, name: str, now_ms: int) -> TopicInfo | Error:
         """A topic that a client named for the first time; the refusal where settings or its name forbid it."""
-        if name == CONSUMER_OFFSETS_TOPIC or self._coordinators.is_internal(name):
+        if name in INTERNAL_TOPICS:
             self.ensure_internal_topic(name, now_ms)
             return self.metadata.topic(name) or Error.UNKNOWN_TOPIC_OR_PARTITION
         try:

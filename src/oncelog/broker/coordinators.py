@@ -19,7 +19,6 @@ from oncelog.records.control import parse_control
 from oncelog.records.record import Record
 from oncelog.types import (
     CONSUMER_OFFSETS_TOPIC,
-    INTERNAL_TOPICS,
     NO_PRODUCER,
     NO_SEQUENCE,
     TRANSACTION_STATE_TOPIC,
@@ -103,9 +102,6 @@ class Coordinators:
             "compression.type": "producer",
             "segment.bytes": str(config.offsets_topic_segment_bytes),
         }
-
-    def is_internal(self, name: str) -> bool:
-        return name in INTERNAL_TOPICS
 
     def metadata_changed(self, now_ms: int) -> None:
         if self._has_groups:

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 API = ApiKey.FETCH
 VERSIONS = (4, 18)
 FIRST_WITH_TOPIC_IDS = 13
-CONSUMER = -1
 
 
 class _Answer(NamedTuple):

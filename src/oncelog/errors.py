@@ -248,9 +248,5 @@ class StorageError(OncelogError):
     """The disk refused an operation (full, failing, not permitted); the text names file and cause."""
 
 
-class TornWriteError(StorageError):
-    """A write failed half-way and could not be undone: what the file ends with is not known until it is recovered."""
-
-
 class InvariantError(OncelogError):
     """A promise that the code makes to itself is broken: a bug, never the user's fault."""

@@ -321,6 +321,7 @@ def test_the_end_with_the_current_epoch_where_no_transaction_is_open(
     else:
         assert (answer.error_code, answer.producer_epoch) == (0, producer.epoch + 1)
     if before == "Empty":
+        producer.completed()
         stale = producer.end_once(commit=commit, epoch=producer.epoch - 1)
         assert stale.error_code == FENCED
 

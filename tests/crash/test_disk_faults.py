@@ -99,10 +99,16 @@ def node(tmp_path: Path) -> Iterator[ServeProcess]:
 
 
 def fill_disk(node: ServeProcess) -> None:
-    resource.prlimit(node.pid, resource.RLIMIT_FSIZE, (LIMIT, LIMIT))
+    _, most = resource.prlimit(node.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(node.pid, resource.RLIMIT_FSIZE, (LIMIT, most))
 
 
-def test_a_full_disk_refuses_records_and_a_restart_with_room_takes_them_once(node: ServeProcess) -> None:
+def make_room(node: ServeProcess) -> None:
+    _, most = resource.prlimit(node.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(node.pid, resource.RLIMIT_FSIZE, (most, most))
+
+
+def test_a_full_disk_stops_the_partition_and_a_restart_with_room_takes_the_records_once(node: ServeProcess) -> None:
     servers = node.bootstrap_servers
     create_topics(servers, "full", "other")
     values = [b"%d " % number + bytes(1000) for number in range(600)]
@@ -119,9 +125,11 @@ def test_a_full_disk_refuses_records_and_a_restart_with_room_takes_them_once(nod
     answer = with_sizes.produce("full", batch(bytes(LIMIT)))
     assert answer.error == KAFKA_STORAGE_ERROR
     assert with_sizes.produce("other", batch(b"goes on")).error == 0
-    with_sizes.close()
     assert committed_values(servers, "other") == [b"goes on"]
-    assert "cannot append to full-0/00000000000000000000.log: File too large" in node.log_tail(100_000)
+    assert "full-0 is offline until a restart: cannot append to full-0/00000000000000000000.log" in node.log_tail(100_000)
+    make_room(node)
+    assert with_sizes.produce("full", batch(b"x")).error == KAFKA_STORAGE_ERROR
+    with_sizes.close()
     node.kill()
     node.start()
     assert writer.flush(60) == 0

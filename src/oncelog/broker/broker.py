@@ -297,7 +297,6 @@ class Broker:
             if reason is None:
                 partition.flushed(ticket)
             else:
-                logger.error("%s is offline until a restart: %s", partition, reason)
                 partition.flush_failed(reason)
 
     # -- transactions -------------------------------------------------------------------------------------------

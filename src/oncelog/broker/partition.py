@@ -105,7 +105,7 @@ class Partition:
             if not self._sync_before_commit:
                 self._advance(self.log.log_end_offset)
         elif self.failed:
-            self._fail_waiters()
+            self._stopped()
         return result
 
     def flushed(self, ticket: FlushTicket) -> None:
@@ -117,8 +117,7 @@ class Partition:
     def flush_failed(self, reason: str) -> None:
         """A sync failed: nothing more is promised for this partition until a restart has read the disk again."""
         self.log.fail(reason)
-        self._fail_waiters()
-        self._on_advance(self)
+        self._stopped()
 
     def when_committed(self, offset: int) -> Deferred[Error]:
         """NONE once the high watermark has reached ``offset``; KAFKA_STORAGE_ERROR if the disk fails before."""
@@ -159,5 +158,7 @@ class Partition:
             heapq.heappop(waiters)[2].resolve(Error.NONE)
         self._on_advance(self)
 
-    def _fail_waiters(self) -> None:
+    def _stopped(self) -> None:
+        """Whoever waits for this partition, writer or reader, is told now."""
         self.close_waiters(Error.KAFKA_STORAGE_ERROR)
+        self._on_advance(self)

@@ -3,8 +3,8 @@
 Called by ``broker.Partition`` and the broker's log manager; nothing else writes into a partition's folder.
 Invariants: offsets rise without a gap in what is appended here; nothing in memory changes before its bytes are
 written; ``log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset``; below ``flushed_offset`` all is
-on stable storage. After a failed sync, or a write that could not be undone, ``failed`` says why and every append is
-answered KAFKA_STORAGE_ERROR until the folder is opened anew. One file, though a long one: appending, cutting and
+on stable storage. After a failed write or sync ``failed`` says why, and every append is answered KAFKA_STORAGE_ERROR
+until the folder is opened anew. One file, though a long one: appending, cutting and
 flushing change the same few offsets together; rules, look-ups, recovery and files are in modules of their own.
 Source: Kafka's ``UnifiedLog`` and ``LocalLog`` (KIP-98, KIP-101, KIP-107, KIP-360, KIP-890).
 """
@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from struct import Struct
 
 from oncelog.config import TopicConfig
-from oncelog.errors import Error, StorageError, TornWriteError
+from oncelog.errors import Error, StorageError
 from oncelog.log import recovery, retention
 from oncelog.log.checkpoints import LEADER_EPOCH_CHECKPOINT, encode_leader_epochs
 from oncelog.log.file_names import SWAP_SUFFIX, deleted_folder
@@ -82,7 +82,6 @@ class PartitionLog:
         self.high_watermark = loaded.log_start_offset
         self.flushed_offset = loaded.recovery_point
         self.failed: str | None = None
-        self._refused_at = -1
         self._now_ms = now_ms
         self._unsynced_files: dict[str, File] = {file.path: file for file in loaded.unsynced}
         self._folder_unsynced = True
@@ -366,16 +365,15 @@ class PartitionLog:
         return self._refused(Error.KAFKA_STORAGE_ERROR, reason)
 
     def _append_failed(self, error: StorageError) -> AppendResult:
-        if isinstance(error, TornWriteError):
-            self.fail(str(error))
-        if self._refused_at != self.log_end_offset:  # said once, not for each try of each client
-            self._refused_at = self.log_end_offset
-            logger.error("%s refuses what it is sent until the disk takes it: %s", self.topic_partition, error)
+        """A disk that is full or fails: like Apache Kafka's, the partition is offline until a restart recovers it."""
+        self.fail(str(error))
         return self._storage_error(str(error))
 
     def fail(self, reason: str) -> None:
-        """The disk failed in a way that leaves what is stored unknown: refuse every append from now on."""
-        self.failed = self.failed or reason
+        """The disk refused a write or a sync: from now on everything is answered KAFKA_STORAGE_ERROR."""
+        if self.failed is None:
+            self.failed = reason
+            logger.error("%s is offline until a restart: %s", self.topic_partition, reason)
 
     # --- transactions --------------------------------------------------------------------------------------------
 
@@ -691,5 +689,5 @@ class PartitionLog:
         new = f"{parent}/{name}" if parent else name
         self.disk.rename(self.folder, new)
         self.folder = new
-        self.fail(f"{self.topic_partition} was deleted")
+        self.failed = f"{self.topic_partition} was deleted"
         return new

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import NoReturn
 
-from oncelog.errors import StorageError, TornWriteError
+from oncelog.errors import StorageError
 from oncelog.ports import Buffer
 
 DEFAULT_MAX_DESCRIPTORS = 512
@@ -110,7 +110,7 @@ class OsFile:
             os.ftruncate(held.number, end)
         except OSError as error:
             self._size = -1
-            raise TornWriteError(
+            raise StorageError(
                 f"cannot append to {self.path}: {cause.strerror or cause}; what was written could not be cut off "
                 f"again ({error.strerror or error}): restart the broker to recover the file"
             ) from cause

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from oncelog.errors import StorageError, TornWriteError
+from oncelog.errors import StorageError
 from oncelog.ports import Buffer
 from oncelog.server.memory_disk import MemoryDisk, MemoryFile
 
@@ -31,7 +31,7 @@ class FaultyFile(MemoryFile):
             disk.torn_appends -= 1
             whole = b"".join(buffers)
             self._data.extend(whole[: len(whole) // 2])
-            raise TornWriteError(f"cannot append to {self.path}: injected; what was written could not be cut off again")
+            raise StorageError(f"cannot append to {self.path}: injected; what was written could not be cut off again")
         if disk.free_bytes is not None:
             size = sum(map(len, buffers))
             if size > disk.free_bytes:

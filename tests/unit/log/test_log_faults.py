@@ -1,4 +1,4 @@
-"""A disk that refuses: nothing is applied, nothing is promised; the state stays usable or the log says it is not."""
+"""A disk that refuses: nothing is applied, nothing is promised, and the log is offline until it is opened anew."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from oncelog.testing.faulty_disk import FaultyDisk
 from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, fill, flush, headers, marker, open_log
 
 
-def test_a_full_disk_refuses_the_append_and_changes_nothing(log: PartitionLog, disk: FaultyDisk) -> None:
+def test_a_full_disk_changes_nothing_and_stops_the_log_until_it_is_opened_anew(disk: FaultyDisk) -> None:
+    log = open_log(disk)
     append(log, batch(pid=1, seq=0, txn=True))
     disk.free_bytes = 20
     before = (log.log_end_offset, log.size_bytes, repr(log.active_producers()), log.last_stable_offset)
@@ -20,8 +21,10 @@ def test_a_full_disk_refuses_the_append_and_changes_nothing(log: PartitionLog, d
     assert "No space left" in refused.message
     assert marker(log, 1).error is Error.KAFKA_STORAGE_ERROR
     assert (log.log_end_offset, log.size_bytes, repr(log.active_producers()), log.last_stable_offset) == before
-    assert log.failed is None
     disk.free_bytes = None
+    assert append(log, batch(pid=1, seq=1, txn=True)).error is Error.KAFKA_STORAGE_ERROR
+    log.close()
+    log = open_log(disk)
     assert append(log, batch(pid=1, seq=1, txn=True)).base_offset == 1
     assert marker(log, 1).base_offset == 2
 
@@ -55,14 +58,17 @@ def test_after_a_failed_sync_every_append_is_refused(log: PartitionLog, disk: Fa
 
 
 @pytest.mark.parametrize("free", range(0, 200, 8))
-def test_a_roll_that_fails_half_way_can_be_done_again(disk: FaultyDisk, free: int) -> None:
+def test_a_roll_that_fails_half_way_is_done_by_the_next_log(disk: FaultyDisk, free: int) -> None:
     config = TopicConfig(segment_bytes=1 << 20, index_interval_bytes=0)
     log = open_log(disk, config=config)
     for number in range(8):
         append(log, batch(pid=1, seq=number, size=130_000))
     disk.free_bytes = free
-    append(log, batch(pid=1, seq=8, size=130_000))
+    refused = append(log, batch(pid=1, seq=8, size=130_000))
+    assert refused.error is Error.KAFKA_STORAGE_ERROR
     disk.free_bytes = None
+    log.close()
+    log = open_log(disk, config=config)
     assert append(log, batch(pid=1, seq=8, size=130_000)).error is Error.NONE
     assert append(log, batch(pid=1, seq=9, size=130_000)).error is Error.NONE
     expected = headers(log)

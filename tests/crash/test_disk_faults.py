@@ -126,7 +126,9 @@ def test_a_full_disk_stops_the_partition_and_a_restart_with_room_takes_the_recor
     assert answer.error == KAFKA_STORAGE_ERROR
     assert with_sizes.produce("other", batch(b"goes on")).error == 0
     assert committed_values(servers, "other") == [b"goes on"]
-    assert "full-0 is offline until a restart: cannot append to full-0/00000000000000000000.log" in node.log_tail(100_000)
+    assert "full-0 is offline until a restart: cannot append to full-0/00000000000000000000.log" in node.log_tail(
+        100_000
+    )
     make_room(node)
     assert with_sizes.produce("full", batch(b"x")).error == KAFKA_STORAGE_ERROR
     with_sizes.close()

@@ -12,6 +12,11 @@ from oncelog.protocol.generated.consumer_group_heartbeat_request import (
     ConsumerGroupHeartbeatRequest,
     TopicPartitions,
 )
+from oncelog.protocol.generated.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from tests.conformance.groups import commit, committed, describe_group, fetch_offsets, stable_alone, until
 from tests.conformance.transactions import LOADING, Transactional, find_coordinator
 from tests.conformance.wire import Connection, eventually
@@ -196,3 +201,23 @@ def test_both_protocols_tell_of_each_others_groups(
     stable_alone(connection, group + "-classic")
     (other,) = connection.ask(ConsumerGroupDescribeRequest(group_ids=[group + "-classic"]), 1).groups
     assert other.error_code == GROUP_NOT_FOUND
+
+
+GROUP_RESOURCE, SET, DELETE = 32, 0, 1
+
+
+def test_what_is_set_for_a_group_holds_for_it_alone(connection: Connection, unique_name: str, group: str) -> None:
+    def change(operation: int, value: str | None) -> None:
+        configs = [AlterableConfig("consumer.heartbeat.interval.ms", operation, value)]
+        request = IncrementalAlterConfigsRequest([AlterConfigsResource(GROUP_RESOURCE, group, configs)])
+        (answer,) = connection.ask(request, 1).responses
+        assert answer.error_code == 0, answer.error_message
+
+    member, other = (NewMember(connection, name, [unique_name]) for name in (group, group + "-other"))
+    find_coordinator(connection, other.group, 0)
+    usual = member.beat().heartbeat_interval_ms
+    change(SET, "7000")
+    until(lambda: member.beat().heartbeat_interval_ms == 7000)
+    assert other.beat().heartbeat_interval_ms == usual
+    change(DELETE, None)
+    until(lambda: member.beat().heartbeat_interval_ms == usual)

@@ -14,6 +14,7 @@ from oncelog.coordinator.runtime import Appended, CoordinatorRecord, Coordinator
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog, VerificationGuard
+from oncelog.metadata.store import ResourceType
 from oncelog.records.batch import decode_records, encode_batch
 from oncelog.records.control import parse_control
 from oncelog.records.record import Record
@@ -208,6 +209,9 @@ class Coordinators:
 
     def topics(self) -> Sequence[str]:
         return [info.name for info in self._broker.metadata.topics()]
+
+    def group_settings(self, group_id: str) -> Mapping[str, str]:
+        return self._broker.metadata.dynamic_config(ResourceType.GROUP, group_id)
 
 
 def _not_appended(error: Error) -> Appended:

@@ -79,6 +79,8 @@ class MemoryGroupHost:
         self.verification = Error.NONE
         """What a transaction's verification answers."""
         self.verified: list[tuple[str, ProducerStamp, TopicPartition, bool]] = []
+        self.settings_of: dict[str, dict[str, str]] = {}
+        """What is set for single groups."""
         self._topics = dict(topics)
         self._incarnations: dict[str, int] = {}
         self._unsynced: list[tuple[int, Deferred[Error]]] = []
@@ -174,6 +176,9 @@ class MemoryGroupHost:
         return hashlib.blake2b(f"{topic}/{self._incarnations.get(topic, 0)}".encode(), digest_size=16).digest()
 
     # GroupHost
+
+    def group_settings(self, group_id: str) -> Mapping[str, str]:
+        return self.settings_of.get(group_id, {})
 
     def append_records(
         self,

@@ -122,7 +122,7 @@ class Draft:
     def assign_targets(self, now_ms: int) -> None:
         """Bring the target assignment to the group's epoch, unless the last one is too recent."""
         group, env = self.group, self._env
-        interval_ms = env.assignment_interval_ms
+        interval_ms = env.consumer_setting(group.group_id, "consumer.assignment.interval.ms")
         too_soon = group.assignment_timestamp_ms and now_ms < group.assignment_timestamp_ms + interval_ms
         if group.assignment_epoch >= group.epoch or too_soon:
             return

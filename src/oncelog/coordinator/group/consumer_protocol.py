@@ -171,7 +171,7 @@ class ConsumerProtocol:
         return ConsumerGroupHeartbeatResponse(
             member_id=after.member_id,
             member_epoch=after.epoch,
-            heartbeat_interval_ms=self._env.config.group_consumer_heartbeat_interval_ms,
+            heartbeat_interval_ms=self._env.consumer_setting(request.group_id, "consumer.heartbeat.interval.ms"),
             assignment=_assignment(after.assigned) if tell else None,
         )
 
@@ -258,9 +258,10 @@ class ConsumerProtocol:
 
     def start_session(self, group_id: str, member: ConsumerMember, now_ms: int) -> None:
         """Remove the member unless it is heard of before its session timeout."""
-        timeout_ms = self._env.config.group_consumer_session_timeout_ms
         if member.classic is not None:
             timeout_ms = member.classic.session_timeout_ms
+        else:
+            timeout_ms = self._env.consumer_setting(group_id, "consumer.session.timeout.ms")
         self.fence_at("session", group_id, member.member_id, now_ms + timeout_ms)
 
     def fence_at(self, kind: str, group_id: str, member_id: str, at_ms: int) -> None:

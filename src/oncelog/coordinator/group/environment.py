@@ -7,7 +7,7 @@ consumer protocol and the offsets. Nothing here knows a protocol's rules.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -47,6 +47,10 @@ class GroupHost(CoordinatorHost, Protocol):
 
     def topics(self) -> Sequence[str]:
         """The names of all topics, internal ones included."""
+        ...
+
+    def group_settings(self, group_id: str) -> Mapping[str, str]:
+        """What was set for one group (the GROUP resource of IncrementalAlterConfigs); checked when it was set."""
         ...
 
 
@@ -125,10 +129,10 @@ class Environment:
     timers: NamedTimers
     groups: dict[str, Group] = field(default_factory=dict)
 
-    @property
-    def assignment_interval_ms(self) -> int:
-        """Least time between two assignments of a consumer group."""
-        return int(self.config.text("group.consumer.assignment.interval.ms") or 0)
+    def consumer_setting(self, group_id: str, name: str) -> int:
+        """A number set for one consumer group, or else the broker's ``group.<name>`` (Kafka's ``GroupConfig``)."""
+        own = self.host.group_settings(group_id).get(name)
+        return int(own if own is not None else self.config.text(f"group.{name}") or 0)
 
     @property
     def migration_policy(self) -> str:

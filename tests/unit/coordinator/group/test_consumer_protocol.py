@@ -234,6 +234,18 @@ def test_assignments_are_not_made_more_often_than_the_interval() -> None:
     assert g.beat("b", 2).value.member_epoch == 3
 
 
+def test_what_is_set_for_a_group_goes_before_what_is_set_for_the_broker(g: GroupClient) -> None:
+    own = {"consumer.session.timeout.ms": "60000", "consumer.heartbeat.interval.ms": "7000"}
+    g.host.settings_of[g.group_id] = own
+    assert g.beat("a", 0).value.heartbeat_interval_ms == 7000
+    g.host.pass_time(59_999)
+    assert set(group_of(g).members) == {"a"}
+    g.host.pass_time(1)
+    assert group_of(g).empty
+    del g.host.settings_of[g.group_id]
+    assert g.beat("a", 0).value.heartbeat_interval_ms == 5000
+
+
 # Leaving
 
 

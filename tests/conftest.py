@@ -23,10 +23,25 @@ class RunningBroker(Protocol):
     def bootstrap_servers(self) -> str: ...
 
 
+HERE = Path(__file__).parent
+LONGEST = ("spark/test_sink_crashes.py", "demo", "pipeline", "spark", "crash")
+"""Begun first, so that at the end no worker is left alone with a long file."""
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if {"apache_kafka", "kafka_jars"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("kafka")
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    place = item.path.relative_to(HERE)
+    for turn, name in enumerate(LONGEST):
+        if place.is_relative_to(name):
+            return turn
+    return len(LONGEST)
 
 
 @pytest.fixture(scope="session")

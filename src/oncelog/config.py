@@ -338,6 +338,13 @@ class BrokerConfig:
         low=1,
         high=MAX_INT,
     )
+    group_consumer_assignment_interval_ms: int = setting(
+        "group.consumer.assignment.interval.ms",
+        1000,
+        "Least time between two assignments of a group of the consumer protocol.",
+        low=0,
+        high=MAX_INT,
+    )
     group_consumer_max_size: int = setting(
         "group.consumer.max.size", MAX_INT, "Members of a group of the consumer protocol.", low=1, high=MAX_INT
     )

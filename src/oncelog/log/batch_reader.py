@@ -1,4 +1,4 @@
-"""Every batch of a stretch of a ``.log`` file, one after the other, in large reads.
+"""Every batch of a stretch of a ``.log`` file, one after the other, in large reads; or what follows from all of them.
 
 Called by ``log.segment_list`` (coordinators load), ``log.recovery``, ``log.compaction`` and ``log.dump``.
 """
@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from oncelog.ports import File
 from oncelog.records.batch import HEADER_SIZE_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, CorruptBatch, read_header
 from oncelog.records.crc import crc32c
+from oncelog.records.native import BatchScanner, Scanned
 
 CRC_COVERS_FROM = 21
 _CHUNK_BYTES = 4 << 20
+_SCAN_BYTES = 1 << 20
 
 
 def read_batches(
@@ -46,3 +48,25 @@ def read_batches(
             raise CorruptBatch(f"{file.path}, position {position}: the CRC differs from that of the bytes")
         yield position, header, batch
         position += header.size_bytes
+
+
+def scan_batches(file: File, scanner: BatchScanner, end: int) -> Iterator[tuple[int, Scanned]]:
+    """Let ``scanner`` take in the batches in ``[0, end)``; what it finds piece by piece, and where the piece ends.
+
+    :raises CorruptBatch: at the first bytes that the scanner refuses or that are no whole batch; all before is told.
+    """
+    position, size = 0, _SCAN_BYTES
+    while position < end:
+        size = min(size, end - position)
+        found = scanner.scan(file.read_at(position, size), position)
+        position += found.size_bytes
+        yield position, found
+        if scanner.refusal is not None:
+            raise CorruptBatch(f"{file.path}, position {position}: {scanner.refusal}")
+        if found.size_bytes:
+            size = _SCAN_BYTES
+        elif size == end - position:
+            header = read_header(file.read_at(position, size))
+            raise CorruptBatch(f"{file.path}, position {position}: a batch of {header.size_bytes} bytes is cut off")
+        else:
+            size = read_header(file.read_at(position, HEADER_SIZE_BYTES)).size_bytes

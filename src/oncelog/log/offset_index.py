@@ -45,6 +45,11 @@ class OffsetIndex:
         self._offsets.append(last_offset - self.base_offset)
         self._positions.append(position)
 
+    def extend(self, offsets: bytes, positions: bytes) -> None:
+        """Entries in columns of native int32, offsets relative to the base offset."""
+        self._offsets.frombytes(offsets)
+        self._positions.frombytes(positions)
+
     def position_for(self, offset: int) -> int:
         """A position from which a scan finds ``offset``: that of the last entry at or below it, or 0."""
         entry = bisect_right(self._offsets, offset - self.base_offset)

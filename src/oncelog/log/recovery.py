@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from oncelog.config import TopicConfig
 from oncelog.errors import CorruptLogError
-from oncelog.log.batch_reader import read_batches
+from oncelog.log.batch_reader import read_batches, scan_batches
 from oncelog.log.checkpoints import LEADER_EPOCH_CHECKPOINT, decode_leader_epochs
 from oncelog.log.file_names import (
     CLEANED_SUFFIX,
@@ -36,6 +36,7 @@ from oncelog.log.transaction_index import AbortedTxn
 from oncelog.ports import Disk, File
 from oncelog.records.batch import BatchHeader, CorruptBatch
 from oncelog.records.control import parse_control
+from oncelog.records.native import BatchScanner, Scanned
 
 logger = logging.getLogger(__name__)
 
@@ -70,12 +71,18 @@ def apply_batch(
     marker = parse_control(batch, 0, header)
     if marker is None:
         state.skip_to(header.next_offset)
-        return
+    else:
+        _apply_marker(state, header, marker.commit, marker.coordinator_epoch, aborted)
+
+
+def _apply_marker(
+    state: ProducerStateManager, header: BatchHeader, commit: bool, coordinator_epoch: int, aborted: Segment | None
+) -> None:
     done = state.apply_marker(
         header.producer_id,
         header.producer_epoch,
-        marker.coordinator_epoch,
-        marker.commit,
+        coordinator_epoch,
+        commit,
         header.base_offset,
         header.max_timestamp,
     )
@@ -226,33 +233,46 @@ class _Loader:
         """
         self.load_state(segment.base_offset)
         segment.start_indexes()
-        interval = self.config.index_interval_bytes
-        expected, end, last_allowed = segment.base_offset, 0, segment.base_offset + MAX_RELATIVE_OFFSET
-        epoch = self.epochs.latest_epoch
+        scanner = BatchScanner(
+            segment.base_offset,
+            segment.base_offset + MAX_RELATIVE_OFFSET,
+            self.config.index_interval_bytes,
+            self.epochs.latest_epoch,
+            parse_control,
+        )
+        end = 0
         try:
-            for position, header, batch in read_batches(segment.file, 0, segment.size_bytes, check_crc=True):
-                base_offset = header.base_offset
-                last_offset = base_offset + header.last_offset_delta
-                if not expected <= base_offset <= last_offset <= last_allowed:
-                    raise CorruptBatch(f"offset {base_offset} does not follow {expected - 1}")
-                apply_batch(self.state, header, batch, segment)
-                segment.index_batch(position, header, interval)
-                if header.partition_leader_epoch > epoch:
-                    epoch = header.partition_leader_epoch
-                    self.epochs.assign(epoch, base_offset)
-                expected, end = last_offset + 1, position + len(batch)
+            for position, found in scan_batches(segment.file, scanner, segment.size_bytes):
+                end = position
+                self.take_scanned(segment, found)
+                self.state.skip_to(scanner.next_offset)
         except CorruptBatch as error:
-            logger.warning("%s ends at offset %d, position %d: %s", segment, expected, end, error)
+            logger.warning("%s ends at offset %d, position %d: %s", segment, scanner.next_offset, end, error)
+        segment.take_scanned(scanner)
+        return self.end_at(segment, end, scanner.next_offset, synced_to)
+
+    def end_at(self, segment: Segment, end: int, next_offset: int, synced_to: int) -> int:
+        """End a segment that was read at position ``end`` and write what follows from it; answers bytes cut."""
         cut = segment.size_bytes - end
         if cut:
-            if expected < synced_to:
+            if next_offset < synced_to:
                 self.keep_aside(segment, end)
             segment.file.truncate(end)
             segment.size_bytes = end
-        segment.start_tail(expected)
+        segment.start_tail(next_offset)
         self.unsynced += segment.write_indexes(final=True)
         self.snapshots.take(self.state)
         return cut
+
+    def take_scanned(self, segment: Segment, found: Scanned) -> None:
+        for fields, marker in found.producers:
+            header = BatchHeader._make(fields)
+            if marker is None:
+                self.state.apply_data(header, header.base_offset)
+            else:
+                _apply_marker(self.state, header, *marker, segment)
+        for epoch, start_offset in found.leader_epochs:
+            self.epochs.assign(epoch, start_offset)
 
     def keep_aside(self, segment: Segment, position: int) -> None:
         """Copy what lies behind ``position`` to a file that neither we nor Kafka read: a disk lost it, not a crash."""

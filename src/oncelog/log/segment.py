@@ -32,6 +32,7 @@ from oncelog.log.time_index import TimeIndex
 from oncelog.log.transaction_index import AbortedTxn, TransactionIndex
 from oncelog.ports import Buffer, Disk, File
 from oncelog.records.batch import HEADER_SIZE_BYTES, BatchHeader, CorruptBatch, read_header
+from oncelog.records.native import BatchScanner
 from oncelog.types import NO_TIMESTAMP
 
 logger = logging.getLogger(__name__)
@@ -199,6 +200,15 @@ class Segment:
         """Take one batch at ``position``, the next in the file, into the indexes."""
         last_offset = header.base_offset + header.last_offset_delta
         self._index(position, last_offset, header.max_timestamp, last_offset, header.size_bytes, interval_bytes)
+
+    def take_scanned(self, scanner: BatchScanner) -> None:
+        """Take what ``scanner`` found in the whole file into the indexes, which must have been started anew."""
+        offsets, positions, timestamps, time_offsets = scanner.index_columns()
+        self.offset_index.extend(offsets, positions)
+        self.time_index.extend(timestamps, time_offsets)
+        self.max_timestamp = scanner.max_timestamp
+        self.offset_of_max_timestamp = scanner.offset_of_max_timestamp
+        self._bytes_since_index_entry = scanner.bytes_since_index_entry
 
     def _index(
         self,

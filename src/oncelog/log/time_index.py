@@ -47,6 +47,11 @@ class TimeIndex:
             self._timestamps.append(timestamp)
             self._offsets.append(offset - self.base_offset)
 
+    def extend(self, timestamps: bytes, offsets: bytes) -> None:
+        """Later entries in columns of native int64 and int32, offsets relative to the base offset."""
+        self._timestamps.frombytes(timestamps)
+        self._offsets.frombytes(offsets)
+
     def offset_for(self, timestamp: int) -> int:
         """An offset before which no record is as late as ``timestamp``."""
         entry = bisect_right(self._timestamps, timestamp)

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The record codec compiled: the twin of ``_pure.py``, and the two ways between record areas and Arrow's buffers.
 
-Called through :mod:`oncelog.records.native` (the twin's functions) and by :mod:`oncelog.records.arrow`
+Called through :mod:`oncelog.records.native` (the twin's functions and classes) and by :mod:`oncelog.records.arrow`
 (``ColumnsDecoder``, ``RowEncoder``, ``murmur2_rows``). Works on objects with a buffer only and links to nothing but
 Python.
 
@@ -15,15 +15,18 @@ changed and hostile bytes in tests.
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
-from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, int8_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from oncelog.records import _pure
+from oncelog.records.crc import compiled_crc32c
 from oncelog.records.errors import CorruptBatch
 from oncelog.records.record import Record
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
+    object PyMemoryView_FromMemory(char* start, Py_ssize_t size, int flags)
+    const int PyBUF_READ
 
 cdef enum:
     PAST_END = 1
@@ -1025,4 +1028,271 @@ cdef class ColumnsDecoder:
             self.rows += 1
             index[0] += 1
         left[0] = end - cursor
+        return 0
+
+
+# --- scanning a log -----------------------------------------------------------------------------------------------
+
+
+cdef inline int16_t load_16(const uint8_t* p) noexcept nogil:
+    return <int16_t> (p[0] << 8 | p[1])
+
+
+cdef inline uint32_t load_32(const uint8_t* p) noexcept nogil:
+    return <uint32_t> p[0] << 24 | <uint32_t> p[1] << 16 | <uint32_t> p[2] << 8 | p[3]
+
+
+cdef inline int64_t load_64(const uint8_t* p) noexcept nogil:
+    return <int64_t> (<uint64_t> load_32(p) << 32 | load_32(p + 4))
+
+
+cdef enum:
+    HEADER_SIZE = 61
+    LOG_OVERHEAD = 12
+    CRC_COVERS_FROM = 21
+    TRANSACTIONAL_BIT = 0x10
+    CONTROL_BIT = 0x20
+    BATCHES_KEPT = 5
+    MARKER_SIZE = 78  # an end of a transaction as Kafka writes it; any other shape is read in Python
+
+if BATCHES_KEPT != _pure.BATCHES_KEPT:
+    raise ImportError("the twins disagree about the number of batches that are kept")
+
+
+cdef tuple header_fields(const uint8_t* p):
+    return (
+        load_64(p),
+        <int32_t> load_32(p + 8),
+        <int32_t> load_32(p + 12),
+        <int8_t> p[16],
+        load_32(p + 17),
+        load_16(p + 21),
+        <int32_t> load_32(p + 23),
+        load_64(p + 27),
+        load_64(p + 35),
+        load_64(p + 43),
+        load_16(p + 51),
+        <int32_t> load_32(p + 53),
+        <int32_t> load_32(p + 57),
+    )
+
+
+cdef struct Run:
+    int64_t batches  # so far, 0: none has begun
+    int16_t epoch
+    int transactional
+    const uint8_t* last[BATCHES_KEPT]  # from the second batch on, in a ring
+
+
+cdef int end_run(Run* run, list into) except -1:
+    """Tell the last batches of a run, but not its first, which was told when it came."""
+    cdef int64_t count = run.batches - 1
+    cdef int64_t i
+    for i in range(max(count - BATCHES_KEPT, 0), count):
+        into.append((header_fields(run.last[i % BATCHES_KEPT]), None))
+    run.batches = 0
+    return 0
+
+
+cdef class Runs:
+    """The runs of one piece of a log, in the order of their producers' first batches there."""
+
+    cdef dict indexes
+    cdef Output runs
+    cdef int64_t last_producer_id
+    cdef int64_t last_index
+
+    def __cinit__(self):
+        self.indexes = {}
+        self.runs = Output()
+        self.last_producer_id = -1
+        self.last_index = 0
+
+    cdef Run* of(self, int64_t producer_id) except NULL:
+        """The producer's run, which has no batches where there was none; not kept across another call."""
+        cdef Run* added
+        if producer_id != self.last_producer_id:
+            index = self.indexes.get(producer_id)
+            if index is None:
+                index = len(self.indexes)
+                added = <Run*> self.runs.reserve(sizeof(Run))
+                added.batches = 0
+                self.runs.size += sizeof(Run)
+                self.indexes[producer_id] = index
+            self.last_index = index
+            self.last_producer_id = producer_id
+        return <Run*> self.runs.start + self.last_index
+
+    cdef int end_all(self, list into) except -1:
+        cdef int64_t i
+        for i in range(len(self.indexes)):
+            end_run(<Run*> self.runs.start + i, into)
+        return 0
+
+
+cdef int add_int32(Output column, int64_t value) except -1:
+    if value > INT32_MAX:
+        raise OverflowError("signed integer is greater than maximum")
+    cdef int32_t narrow = <int32_t> value
+    memcpy(column.reserve(sizeof(int32_t)), &narrow, sizeof(int32_t))
+    column.size += sizeof(int32_t)
+    return 0
+
+
+cdef int add_int64(Output column, int64_t value) except -1:
+    memcpy(column.reserve(sizeof(int64_t)), &value, sizeof(int64_t))
+    column.size += sizeof(int64_t)
+    return 0
+
+
+cdef class BatchScanner:
+    """See ``_pure.BatchScanner``."""
+
+    cdef int64_t base_offset, last_allowed, index_interval_bytes, indexed_timestamp
+    cdef int32_t leader_epoch
+    cdef object read_marker
+    cdef Output offsets, positions, timestamps, time_offsets
+    cdef readonly int64_t next_offset, max_timestamp, offset_of_max_timestamp, bytes_since_index_entry
+    cdef readonly object refusal
+
+    def __init__(
+        self,
+        int64_t base_offset,
+        int64_t last_allowed,
+        int64_t index_interval_bytes,
+        int32_t leader_epoch,
+        read_marker,
+    ):
+        self.base_offset = base_offset
+        self.last_allowed = last_allowed
+        self.index_interval_bytes = index_interval_bytes
+        self.leader_epoch = leader_epoch
+        self.read_marker = read_marker
+        self.indexed_timestamp = -1
+        self.offsets, self.positions, self.timestamps, self.time_offsets = Output(), Output(), Output(), Output()
+        self.next_offset = base_offset
+        self.max_timestamp = -1
+        self.offset_of_max_timestamp = base_offset
+        self.bytes_since_index_entry = 0
+        self.refusal = None
+
+    def index_columns(self):
+        """See ``_pure.BatchScanner.index_columns``."""
+        return (
+            self.offsets.to_bytes(),
+            self.positions.to_bytes(),
+            self.timestamps.to_bytes(),
+            self.time_offsets.to_bytes(),
+        )
+
+    def scan(self, piece, int64_t position):
+        """See ``_pure.BatchScanner.scan``."""
+        cdef Py_buffer view
+        cdef const uint8_t* start
+        cdef const uint8_t* p
+        cdef const uint8_t* end
+        cdef int64_t size
+        cdef int32_t leader_epoch
+        cdef Runs runs = Runs()
+        cdef list producers = []
+        cdef list leader_epochs = []
+        self.refusal = None
+        PyObject_GetBuffer(piece, &view, PyBUF_SIMPLE)
+        try:
+            start = p = <const uint8_t*> view.buf
+            end = p + view.len
+            while end - p >= HEADER_SIZE:
+                size = <int64_t> <int32_t> load_32(p + 8) + LOG_OVERHEAD
+                if not self.check(p, size, end - p):
+                    break
+                if load_64(p + 43) >= 0 and not self.note_producer(runs, p, size, producers):
+                    break
+                self.take_in(p, position + (p - start), size)
+                leader_epoch = <int32_t> load_32(p + 12)
+                if leader_epoch > self.leader_epoch:
+                    self.leader_epoch = leader_epoch
+                    leader_epochs.append((leader_epoch, load_64(p)))
+                p += size
+            runs.end_all(producers)
+            return _pure.Scanned(p - start, producers, leader_epochs)
+        finally:
+            PyBuffer_Release(&view)
+
+    cdef bint check(self, const uint8_t* p, int64_t size, int64_t there) except -1:
+        """Whether the batch at ``p`` is whole and may follow; ``refusal`` is set where no more bytes would help."""
+        cdef int64_t offset = load_64(p)
+        cdef int64_t delta = <int32_t> load_32(p + 23)
+        if p[16] != 2:
+            self.refusal = _pure.not_version_2(offset, <int8_t> p[16])
+            return False
+        if size < HEADER_SIZE:
+            self.refusal = _pure.bad_length(offset, size - LOG_OVERHEAD)
+            return False
+        if size > there:
+            return False
+        covered = PyMemoryView_FromMemory(<char*> p + CRC_COVERS_FROM, size - CRC_COVERS_FROM, PyBUF_READ)
+        if <uint32_t> compiled_crc32c(covered) != load_32(p + 17):
+            self.refusal = _pure.CRC_DIFFERS
+            return False
+        # The first two comparisons keep the third's sum inside of 64 bits.
+        if offset < self.next_offset or offset > self.last_allowed or delta < 0 or delta > self.last_allowed - offset:
+            self.refusal = _pure.out_of_order(offset, self.next_offset)
+            return False
+        return True
+
+    cdef bint note_producer(self, Runs runs, const uint8_t* p, int64_t size, list producers) except -1:
+        """Take in the producer's side of a batch; False for a control batch that is not well formed."""
+        cdef int attributes = load_16(p + 21)
+        cdef int16_t epoch = load_16(p + 51)
+        cdef int transactional = attributes & TRANSACTIONAL_BIT
+        cdef Run* run
+        if attributes & CONTROL_BIT:
+            try:
+                marker = self.marker(p, size)
+            except CorruptBatch as refusal:
+                self.refusal = str(refusal)
+                return False
+            if marker is not None:
+                end_run(runs.of(load_64(p + 43)), producers)
+                producers.append((header_fields(p), marker))
+            return True
+        run = runs.of(load_64(p + 43))
+        if run.batches and run.epoch == epoch and run.transactional == transactional:
+            run.last[(run.batches - 1) % BATCHES_KEPT] = p
+            run.batches += 1
+            return True
+        end_run(run, producers)
+        run.batches, run.epoch, run.transactional = 1, epoch, transactional
+        producers.append((header_fields(p), None))
+        return True
+
+    cdef tuple marker(self, const uint8_t* p, int64_t size):
+        """Whether the transaction is committed, and the coordinator's epoch; None: another kind of control batch."""
+        cdef const uint8_t* r = p + HEADER_SIZE
+        if (
+            size == MARKER_SIZE and not p[22] & 7 and load_32(p + 57) == 1
+            # Length, deltas and lengths of key and value, as varints; versions that are not negative; no headers.
+            and r[0] == 32 and r[2] == 0 and r[3] == 0 and r[4] == 8 and r[5] < 0x80 and r[7] == 0 and r[8] < 2
+            and r[9] == 12 and r[10] < 0x80 and r[16] == 0
+        ):
+            return r[8] == 1, <int32_t> load_32(r + 12)
+        found = self.read_marker(PyBytes_FromStringAndSize(<const char*> p, size))
+        return None if found is None else (found.commit, found.coordinator_epoch)
+
+    cdef int take_in(self, const uint8_t* p, int64_t position, int64_t size) except -1:
+        cdef int64_t last_offset = load_64(p) + <int32_t> load_32(p + 23)
+        cdef int64_t max_timestamp = load_64(p + 35)
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp = max_timestamp
+            self.offset_of_max_timestamp = last_offset
+        if self.bytes_since_index_entry > self.index_interval_bytes:
+            add_int32(self.positions, position)
+            add_int32(self.offsets, last_offset - self.base_offset)
+            if self.max_timestamp > self.indexed_timestamp:
+                self.indexed_timestamp = self.max_timestamp
+                add_int64(self.timestamps, self.max_timestamp)
+                add_int32(self.time_offsets, self.offset_of_max_timestamp - self.base_offset)
+            self.bytes_since_index_entry = 0
+        self.bytes_since_index_entry += size
+        self.next_offset = last_offset + 1
         return 0

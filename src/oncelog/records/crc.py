@@ -27,10 +27,11 @@ def _function() -> Any:
     return module.crc32c
 
 
-_crc32c = _function()
+compiled_crc32c = _function()
+"""The same as :func:`crc32c` without its frame, for the compiled codec."""
 
 
 def crc32c(data: Buffer, value: int = 0) -> int:
     """Checksum of ``data``, going on from ``value``, the checksum of what came before it."""
-    checksum: int = _crc32c(data, value)
+    checksum: int = compiled_crc32c(data, value)
     return checksum

@@ -26,14 +26,18 @@ compiled: Any = _compiled()
 """The compiled module, or None; for :mod:`oncelog.records.arrow`, whose fallback is of another shape."""
 
 if TYPE_CHECKING or compiled is None:
+    BatchScanner = _pure.BatchScanner
     RecordArea = _pure.RecordArea
     decode = _pure.decode
     murmur2 = _pure.murmur2
     walk = _pure.walk
 else:
+    BatchScanner = compiled.BatchScanner
     RecordArea = compiled.RecordArea
     decode = compiled.decode
     murmur2 = compiled.murmur2
     walk = compiled.walk
 
-__all__ = ["RecordArea", "compiled", "decode", "murmur2", "walk"]
+Scanned = _pure.Scanned
+
+__all__ = ["BatchScanner", "RecordArea", "Scanned", "compiled", "decode", "murmur2", "walk"]

@@ -9,9 +9,12 @@ import struct
 import pytest
 
 from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated import API_VERSIONS
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
+from oncelog.protocol.generated.metadata_request import MetadataRequest
+from oncelog.protocol.generated.metadata_response import MetadataResponse
 from oncelog.testing.apache_kafka import ApacheKafka
 from tests.conformance.nodes import Node
 from tests.conformance.wire import Connection, ConnectionClosed, Position, batch, fetch_body, produce_body
@@ -231,6 +234,23 @@ def test_unknown_tags_are_passed_over(connection: Connection, shared_topic: str)
     with connection.another() as other:
         other.send_bytes(struct.pack(">i", len(frame)) + frame)
         assert other.receive_fetch(5).partitions[shared_topic, 0].error == 0
+
+
+@pytest.mark.parametrize("version", [1, 4, 8, 12, 13])
+def test_bytes_behind_a_request_are_passed_over(connection: Connection, shared_topic: str, version: int) -> None:
+    """librdkafka 2.16 asks for all topics so, in flexible versions: a null array, then three bytes too many."""
+    body = (
+        MetadataRequest(topics=None, allow_auto_topic_creation=False).encode(version) if version >= 4 else b"\xff" * 4
+    )
+    with connection.another() as other:
+        correlation_id = other.send(MetadataRequest.API_KEY, version, body + b"\1\0\0")
+        frame = other.receive_frame()
+        got, at = decode_response_header(frame, MetadataRequest.API_KEY, version)
+        assert got == correlation_id
+        answer = MetadataResponse.decode(frame, version, at)
+        assert shared_topic in [row.name for row in answer.topics]
+        correlation_id = other.send(0, 11, produce_body(11, {(shared_topic, 0): batch(b"x")}) + b"surplus")
+        assert other.receive_produce(correlation_id)[shared_topic, 0].error == 0
 
 
 @pytest.mark.parametrize("seed", range(6))

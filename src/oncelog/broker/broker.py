@@ -134,7 +134,8 @@ class Broker:
         """Handle one request frame (without its size); the answer goes to ``channel.reply`` now or later.
 
         What can not be understood ends the connection, nobody else's; only ApiVersions answers a version that it
-        does not know.
+        does not know. Bytes behind a request that was understood are passed over, as Apache Kafka does: librdkafka
+        2.16 sends three of them when it asks for all topics.
         """
         try:
             header, body = decode_request_header(frame)
@@ -146,7 +147,7 @@ class Broker:
             if header.api_key == ApiKey.PRODUCE:
                 request: Message = parse_produce_request(frame, body, header.api_version)
             else:
-                request = request_type(header.api_key).decode(frame, header.api_version, body)
+                request, _ = request_type(header.api_key).decode_prefix(frame, header.api_version, body)
         except MalformedMessage as error:
             channel.close(f"a request could not be read: {error}")
             return

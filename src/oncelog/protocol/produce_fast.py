@@ -1,4 +1,4 @@
-"""Produce's request and response for the common case, by hand. Called by the server for every produced batch.
+"""Produce's request in the common case, read by hand. Called by the server for every produced batch.
 
 The common case is one partition of one topic, without tagged fields. Any other request, malformed ones included,
 goes to the generated reader, so results and errors are the same.
@@ -12,7 +12,7 @@ from struct import error as StructError
 from typing import Final
 
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from oncelog.protocol.wire import ZERO_UUID, Uuid, string_length, uvarint_tail
+from oncelog.protocol.wire import ZERO_UUID, uvarint_tail
 
 _unpack_h = Struct(">h").unpack_from
 _unpack_hiih = Struct(">hiih").unpack_from
@@ -27,7 +27,7 @@ _NO_TAGS: Final = b"\0\0\0"
 
 
 def parse_produce_request(frame: memoryview, offset: int, version: int) -> ProduceRequest:
-    """What ``ProduceRequest.decode`` returns or raises; ``records`` are views into ``frame``."""
+    """What ``ProduceRequest.decode_prefix`` reads or raises; ``records`` are views into ``frame``."""
     try:
         if version >= _FLEXIBLE_FROM:
             request = _parse_flexible(frame, offset, version)
@@ -36,7 +36,7 @@ def parse_produce_request(frame: memoryview, offset: int, version: int) -> Produ
     except (StructError, IndexError, ValueError):
         request = None
     if request is None or not ProduceRequest.MIN_VERSION <= version <= ProduceRequest.MAX_VERSION:
-        return ProduceRequest.decode(frame, version, offset)
+        return ProduceRequest.decode_prefix(frame, version, offset)[0]
     return request
 
 
@@ -91,42 +91,3 @@ def _parse_fixed(frame: memoryview, pos: int) -> ProduceRequest | None:
         return None
     partition = PartitionProduceData(index, frame[pos:])
     return ProduceRequest(transactional_id, acks, timeout_ms, [TopicProduceData(name, ZERO_UUID, [partition])])
-
-
-_pack_before = Struct(">ih").pack
-_after_v3 = Struct(">iihqqi").pack
-_after_v5 = Struct(">iihqqqi").pack
-_after_v8 = Struct(">iihqqqihi").pack
-_after_v9 = Struct(">BihqqqBBxxix").pack
-
-
-def encode_single_produce_response(
-    version: int,
-    name: str,
-    topic_id: Uuid,
-    index: int,
-    error_code: int,
-    base_offset: int,
-    log_append_time_ms: int = -1,
-    log_start_offset: int = -1,
-    throttle_time_ms: int = 0,
-) -> bytes:
-    """The body of a ``ProduceResponse`` for one partition without error texts or hints at another leader.
-
-    The same bytes as from the message with these fields, in a fifth of the time; with more partitions, or texts,
-    build the message.
-    """
-    fixed = (index, error_code, base_offset, log_append_time_ms)
-    if version >= 13:
-        return b"\2" + topic_id + _after_v9(2, *fixed, log_start_offset, 1, 0, throttle_time_ms)
-    text = name.encode()
-    if version >= 9:
-        return b"".join(
-            [b"\2", string_length(len(text) + 1), text, _after_v9(2, *fixed, log_start_offset, 1, 0, throttle_time_ms)]
-        )
-    before = _pack_before(1, len(text))
-    if version == 8:  # no record errors, a null error message
-        return before + text + _after_v8(1, *fixed, log_start_offset, 0, -1, throttle_time_ms)
-    if version >= 5:
-        return before + text + _after_v5(1, *fixed, log_start_offset, throttle_time_ms)
-    return before + text + _after_v3(1, *fixed, throttle_time_ms)

@@ -8,12 +8,13 @@ it is answered. Sources: Kafka's ``ConfigAdminManager``, ``DynamicBrokerConfig``
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from oncelog.broker import loggers
 from oncelog.config import LISTENER_PREFIX, nearest
-from oncelog.errors import ConfigError, Error
+from oncelog.errors import ConfigError, Error, StorageError
 from oncelog.kafka_properties import (
     Property,
     Update,
@@ -28,6 +29,16 @@ from oncelog.metadata.topic_rules import name_refusal, overrides_refusal
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
+
+
+class NamedResource(Protocol):
+    """What a request that changes settings says first of each resource."""
+
+    resource_type: int
+    resource_name: str
+
+
+R = TypeVar("R", bound=NamedResource)
 
 
 class Refusal(NamedTuple):
@@ -105,6 +116,23 @@ def _refusal_of_node(broker: Broker, name: str, unexpected: str) -> Refusal | No
     if asked != node_id:
         return Refusal(Error.INVALID_REQUEST, f"{unexpected} {node_id}, but received {name}")
     return None
+
+
+def for_each_resource(
+    resources: Sequence[R], alter: Callable[[R], Refusal | None]
+) -> Iterator[tuple[Error, str | None]]:
+    """What a request that changes several resources answers for each: one by one, and none of those named twice."""
+    counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
+    for resource in resources:
+        refusal: Refusal | None
+        if counts[resource.resource_type, resource.resource_name] > 1:
+            refusal = Refusal(Error.INVALID_REQUEST, "Each resource must appear at most once.")
+        else:
+            try:
+                refusal = alter(resource)
+            except StorageError as error:
+                refusal = Refusal(Error.KAFKA_STORAGE_ERROR, str(error))
+        yield (refusal.error, refusal.message) if refusal else (Error.NONE, None)
 
 
 def current_values(broker: Broker, kind: ResourceType, name: str) -> Mapping[str, str]:

@@ -22,12 +22,7 @@ from oncelog.client.core.wire import (
     FETCH,
     LIST_OFFSETS,
     METADATA,
-    NO_LIMIT,
     OFFSET_COMMIT,
-    Answer,
-    Api,
-    Build,
-    Failure,
 )
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -107,21 +102,6 @@ class KafkaCluster:
                     raise
                 await asyncio.sleep(wait_s)
 
-    async def ask(self, node: int, api: Api, message: Build, *, highest: int = NO_LIMIT, channel: int = 0) -> Any:
-        """The answer and its version. Raises KafkaError where there was none."""
-        future: asyncio.Future[tuple[Any, int]] = asyncio.get_running_loop().create_future()
-
-        def answered(answer: Answer, version: int, now_ms: int) -> None:
-            if future.done():
-                return
-            if isinstance(answer, Failure):
-                future.set_exception(error_for(answer.error, answer.text))
-            else:
-                future.set_result((answer, version))
-
-        self.network.send(node, api, message, answered, highest=highest, channel=channel)
-        return await future
-
     # --- where things are -------------------------------------------------------------------------------------------
 
     def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
@@ -141,7 +121,7 @@ class KafkaCluster:
         def build(version: int) -> MetadataRequest:
             return MetadataRequest(topics=names, allow_auto_topic_creation=create if version >= 4 else True)
 
-        answer, _ = await self.ask(self.network.any_node(), METADATA, build)
+        answer, _ = await self.network.call(self.network.any_node(), METADATA, build)
         for broker in answer.brokers:
             self.network.learn(broker.node_id, broker.host, broker.port)
         counts: dict[str, int] = {}
@@ -238,7 +218,7 @@ class KafkaCluster:
             return request
 
         try:
-            answer, _ = await self.ask(node, LIST_OFFSETS, build)
+            answer, _ = await self.network.call(node, LIST_OFFSETS, build)
         except KafkaError:
             for asked_for in questions:
                 self.forget_leader(asked_for)
@@ -266,7 +246,7 @@ class KafkaCluster:
         async def attempt() -> None:
             node = await self.coordinator(group, CoordinatorType.GROUP)
             try:
-                answer, _ = await self.ask(node, OFFSET_COMMIT, build, channel=1)
+                answer, _ = await self.network.call(node, OFFSET_COMMIT, build, channel=1)
                 for topic in answer.topics:
                     for item in topic.partitions:
                         error = error_of(item.error_code)
@@ -323,7 +303,7 @@ class KafkaFetcher:
 
         node = await self._cluster.leader(self._partition)
         try:
-            answer, _ = await self._cluster.ask(node, FETCH, build, highest=_FETCH_BY_NAME)
+            answer, _ = await self._cluster.network.call(node, FETCH, build, highest=_FETCH_BY_NAME)
         except KafkaError:
             self._cluster.forget_leader(self._partition)
             raise

@@ -67,7 +67,7 @@ class KafkaTransaction:
         async def attempt() -> dict[TopicPartition, CommittedOffset]:
             node = await self._cluster.coordinator(self._id, CoordinatorType.GROUP)
             try:
-                answer, version = await self._cluster.ask(node, OFFSET_FETCH, build, channel=1)
+                answer, version = await self._cluster.network.call(node, OFFSET_FETCH, build, channel=1)
                 group = answer.groups[0] if version >= 8 else answer
                 return _offsets_of(group, self._id)
             except KafkaError:
@@ -132,7 +132,7 @@ class KafkaTransaction:
 
         try:
             highest = NO_LIMIT if self._v2 else TV1_HIGHEST_PRODUCE
-            answer, _ = await self._cluster.ask(node, PRODUCE, build, highest=highest)
+            answer, _ = await self._cluster.network.call(node, PRODUCE, build, highest=highest)
         except KafkaError as error:
             refused.append(error)
             for partition in batches:
@@ -174,7 +174,7 @@ class KafkaTransaction:
         async def attempt() -> Outcome:
             node = await self._cluster.coordinator(self._id, kind)
             try:
-                answer, version = await self._cluster.ask(node, api, build, highest=highest, channel=1)
+                answer, version = await self._cluster.network.call(node, api, build, highest=highest, channel=1)
             except KafkaError:
                 self._cluster.forget_coordinator(self._id, kind)
                 raise

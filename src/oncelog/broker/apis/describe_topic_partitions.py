@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oncelog.broker.apis.metadata import TOPIC_OPERATIONS
+from oncelog.broker.apis.metadata import TOPIC_OPERATIONS, PartitionState
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
 from oncelog.metadata.store import TopicInfo
@@ -80,19 +80,18 @@ def _described(broker: Broker, info: TopicInfo, page: range) -> DescribeTopicPar
     node_id = broker.node.node_id
     partitions = []
     for index in page:
-        partition = broker.partition(TopicPartition(info.name, index))
-        online = partition is not None and not partition.failed
+        state = PartitionState.of(broker, TopicPartition(info.name, index))
         partitions.append(
             DescribeTopicPartitionsResponsePartition(
-                error_code=Error.NONE if online else Error.LEADER_NOT_AVAILABLE,
+                error_code=state.error,
                 partition_index=index,
-                leader_id=node_id if online else -1,
-                leader_epoch=partition.leader_epoch if partition is not None else -1,
+                leader_id=state.leader_id,
+                leader_epoch=state.leader_epoch,
                 replica_nodes=[node_id],
                 isr_nodes=[node_id],
                 eligible_leader_replicas=[],
                 last_known_elr=[],
-                offline_replicas=[] if online else [node_id],
+                offline_replicas=state.offline_replicas,
             )
         )
     return DescribeTopicPartitionsResponseTopic(

@@ -6,23 +6,22 @@ Kafka's ``ConfigAdminManager.prepareIncrementalConfigs`` and ``ConfigurationCont
 
 from __future__ import annotations
 
-from collections import Counter
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from oncelog.broker.apis.alter_configs import TWICE
 from oncelog.broker.config_changes import (
     PROPERTIES,
     Refusal,
     change,
     change_loggers,
     current_values,
+    for_each_resource,
     refusal_of_keys,
     refusal_of_resource,
 )
 from oncelog.broker.context import RequestContext
 from oncelog.config import TopicConfig, properties, render
-from oncelog.errors import Error, StorageError
+from oncelog.errors import Error
 from oncelog.kafka_properties import Kind
 from oncelog.metadata.store import ResourceType
 from oncelog.protocol.api_keys import ApiKey
@@ -55,26 +54,15 @@ class Operation(IntEnum):
 def handle(
     broker: Broker, context: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
-    counts = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
-    responses = []
-    for resource in request.resources:
-        refusal: Refusal | None
-        if counts[resource.resource_type, resource.resource_name] > 1:
-            refusal = Refusal(Error.INVALID_REQUEST, TWICE)
-        else:
-            try:
-                refusal = _alter(broker, resource, validate_only=request.validate_only)
-            except StorageError as error:
-                refusal = Refusal(Error.KAFKA_STORAGE_ERROR, str(error))
-        responses.append(
-            AlterConfigsResourceResponse(
-                error_code=refusal.error if refusal else Error.NONE,
-                error_message=refusal.message if refusal else None,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-        )
-    return IncrementalAlterConfigsResponse(responses=responses)
+    refusals = for_each_resource(
+        request.resources, lambda resource: _alter(broker, resource, validate_only=request.validate_only)
+    )
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(error, message, resource.resource_type, resource.resource_name)
+            for resource, (error, message) in zip(request.resources, refusals, strict=True)
+        ]
+    )
 
 
 def _alter(broker: Broker, resource: AlterConfigsResource, *, validate_only: bool) -> Refusal | None:

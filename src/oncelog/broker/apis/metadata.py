@@ -9,7 +9,7 @@ once, where a Kafka cluster answers UNKNOWN_TOPIC_OR_PARTITION until its control
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error, StorageError
@@ -105,21 +105,37 @@ def _by_name(broker: Broker, name: str, now_ms: int, *, may_create: bool) -> Met
     return MetadataResponseTopic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS)
 
 
+class PartitionState(NamedTuple):
+    """What clients are told of a partition's one replica; a disk that failed takes it offline."""
+
+    error: Error
+    leader_id: int
+    leader_epoch: int
+    offline_replicas: list[int]
+
+    @classmethod
+    def of(cls, broker: Broker, topic_partition: TopicPartition) -> PartitionState:
+        partition, node_id = broker.partition(topic_partition), broker.node.node_id
+        epoch = partition.leader_epoch if partition is not None else -1
+        if partition is None or partition.failed:
+            return cls(Error.LEADER_NOT_AVAILABLE, -1, epoch, [node_id])
+        return cls(Error.NONE, node_id, epoch, [])
+
+
 def _described(broker: Broker, info: TopicInfo) -> MetadataResponseTopic:
     node_id = broker.node.node_id
     partitions = []
     for index in range(info.partitions):
-        partition = broker.partition(TopicPartition(info.name, index))
-        online = partition is not None and not partition.failed
+        state = PartitionState.of(broker, TopicPartition(info.name, index))
         partitions.append(
             MetadataResponsePartition(
-                error_code=Error.NONE if online else Error.LEADER_NOT_AVAILABLE,
+                error_code=state.error,
                 partition_index=index,
-                leader_id=node_id if online else -1,
-                leader_epoch=partition.leader_epoch if partition is not None else -1,
+                leader_id=state.leader_id,
+                leader_epoch=state.leader_epoch,
                 replica_nodes=[node_id],
                 isr_nodes=[node_id],
-                offline_replicas=[] if online else [node_id],
+                offline_replicas=state.offline_replicas,
             )
         )
     return MetadataResponseTopic(

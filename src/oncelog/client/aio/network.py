@@ -473,7 +473,14 @@ class Network:
             connection.send(request)
 
     async def call(
-        self, node: int, api: Api, message: Message | Build, *, timeout_ms: int | None = None, channel: int = 0
+        self,
+        node: int,
+        api: Api,
+        message: Message | Build,
+        *,
+        timeout_ms: int | None = None,
+        highest: int = NO_LIMIT,
+        channel: int = 0,
     ) -> tuple[Any, int]:
         """Ask and wait: the answer and its version.
 
@@ -489,7 +496,7 @@ class Network:
             else:
                 future.set_result((answer, version))
 
-        self.send(node, api, message, answered, timeout_ms=timeout_ms, channel=channel)
+        self.send(node, api, message, answered, timeout_ms=timeout_ms, highest=highest, channel=channel)
         return await future
 
     # --- what connections tell

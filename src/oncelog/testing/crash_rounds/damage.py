@@ -69,9 +69,10 @@ def garbage_tail(data: Path, rng: random.Random) -> str:
 
 
 def _recovery_points(data: Path) -> dict[str, int]:
+    """Nothing where the checkpoint is spoilt already: then the broker checks every log from its start."""
     path = data / CHECKPOINTS[0]
     points = {}
-    for line in path.read_text().splitlines()[2:] if path.exists() else []:
+    for line in path.read_text(errors="replace").splitlines()[2:] if path.exists() else []:
         parts = line.split()
         if len(parts) == 3 and parts[1].isdecimal() and parts[2].isdecimal():
             points[f"{parts[0]}-{parts[1]}"] = int(parts[2])

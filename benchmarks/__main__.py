@@ -19,7 +19,17 @@ from rich.console import Console
 
 from benchmarks import report
 from benchmarks.load import BenchmarkError
-from benchmarks.measures import FULL, MEASURES, QUICK, Figures, Size, produce_only, recovery, throughput
+from benchmarks.measures import (
+    FULL,
+    MEASURES,
+    QUICK,
+    Figures,
+    Size,
+    produce_only,
+    recovery,
+    recovery_of_small_batches,
+    throughput,
+)
 from benchmarks.servers import Kafka, Oncelog, Server, Tansu, running
 
 ALONE = {
@@ -75,9 +85,10 @@ def flush_policies(run: Run) -> None:
 
 def recoveries(run: Run) -> None:
     """Without a sync before each commit, as Apache Kafka runs by default."""
-    for server in (Oncelog("none"), Kafka()):
-        with running(server):
-            run.take(server, "recovery", recovery)
+    for work in (recovery, recovery_of_small_batches):
+        for server in (Oncelog("none"), Kafka()):
+            with running(server):
+                run.take(server, "recovery", work)
 
 
 def main() -> None:

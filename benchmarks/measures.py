@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from benchmarks.load import BenchmarkError, run_client
@@ -139,16 +140,45 @@ def start_up(server: Server, size: Size) -> Figures:
     return {"start to first answer: ms": seconds * 1e3, "RSS MB idle": Usage(server).rss_mb}
 
 
+def produce_one_by_one(server: Server, records: int) -> str:
+    """Records of 1 KB, each a batch of its own; answers the topic."""
+    topic = new_topic(server, 1)
+    settings = {"bootstrap.servers": server.bootstrap_servers, "enable.idempotence": True, "batch.num.messages": 1}
+    producer = Producer({**settings, "queue.buffering.max.messages": 100_000, "log_level": 3})
+    value = bytes(1000)
+    for _ in range(records):
+        while True:
+            try:
+                producer.produce(topic, value)
+                break
+            except BufferError:
+                producer.poll(0.05)
+    if producer.flush(120):
+        raise BenchmarkError(f"{server.name} did not take all records")
+    return topic
+
+
 def recovery(server: Server, size: Size) -> Figures:
     """kill -9 right after the load, then a start that has to read what was not flushed."""
     records = size.megabytes_not_flushed * 1000
     _, topic = produce(server, 1, 1000, records)
+    return _recovery(server, topic, records, f"{size.megabytes_not_flushed} MB")
+
+
+def recovery_of_small_batches(server: Server, size: Size) -> Figures:
+    """The same where each record is a batch of its own."""
+    records = size.megabytes_not_flushed * 100
+    topic = produce_one_by_one(server, records)
+    return _recovery(server, topic, records, f"{size.megabytes_not_flushed // 10} MB in batches of 1 KB")
+
+
+def _recovery(server: Server, topic: str, records: int, amount: str) -> Figures:
     server.kill()
     begin = time.monotonic()
     server.start()
     answered = time.monotonic()
     run_client("consume", server.bootstrap_servers, topic, 1, 1000, records)
-    return {f"restart after kill -9 with {size.megabytes_not_flushed} MB not flushed: s": answered - begin}
+    return {f"restart after kill -9 with {amount} not flushed: s": answered - begin}
 
 
 MEASURES: dict[str, Callable[[Server, Size], Figures]] = {

@@ -154,6 +154,7 @@ class Producer:
             random.randrange,
             self._accumulator.queue_lengths,
             config.partitioner_adaptive_partitioning_enable,
+            self._sender.passed_over,
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._open: dict[str, ProducerBatch] = {}

@@ -8,7 +8,7 @@ KIP-794), or take turns over the available partitions (round robin).
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import accumulate
 
 from oncelog.client.core.metadata import TopicPicture
@@ -49,6 +49,7 @@ class UniformSticky:
     """One partition until ``batch.size`` bytes went to it and its batch has ended, so less than twice that (KIP-794).
 
     :param queue_lengths: batches waiting for each partition of a topic, for adaptive partitioning.
+    :param passed_over: partitions not to begin a batch for, while there are others.
     """
 
     def __init__(
@@ -57,11 +58,13 @@ class UniformSticky:
         dice: Dice,
         queue_lengths: Callable[[str], Mapping[int, int]],
         adaptive: bool = True,
+        passed_over: Callable[[TopicPicture], Collection[int]] = lambda topic: (),
     ) -> None:
         self._batch_size_bytes = max(1, batch_size_bytes)
         self._dice = dice
         self._queue_lengths = queue_lengths
         self._adaptive = adaptive
+        self._passed_over = passed_over
         self._stuck: dict[str, _Stuck] = {}
 
     def current(self, topic: TopicPicture) -> int:
@@ -82,6 +85,9 @@ class UniformSticky:
 
     def _choose(self, topic: TopicPicture) -> int:
         candidates: Sequence[int] = topic.available or range(topic.partition_count)
+        unwanted = self._passed_over(topic)
+        if unwanted:
+            candidates = [partition for partition in candidates if partition not in unwanted] or candidates
         if len(candidates) == 1:
             return candidates[0]
         lengths = self._queue_lengths(topic.name) if self._adaptive else {}

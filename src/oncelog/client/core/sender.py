@@ -7,14 +7,14 @@ repeat goes before anything newer, and newer batches wait for it. Source: Kafka'
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from oncelog.client.core.accumulator import Accumulator, ProducerBatch
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.error_rules import Action, Step, action_for
 from oncelog.client.core.errors import KafkaTimeoutError, RecordTooLargeError, error_for, error_of
-from oncelog.client.core.metadata import NO_NODE, ClusterMetadata
+from oncelog.client.core.metadata import NO_NODE, ClusterMetadata, TopicPicture
 from oncelog.client.core.structs import TopicPartition
 from oncelog.client.core.transaction_manager import FIRST_ADD_BACKOFF_MS, TransactionManager
 from oncelog.client.core.transaction_requests import TV1_HIGHEST_PRODUCE
@@ -50,6 +50,8 @@ class Sender:
         self._in_flight: dict[int, int] = {}
         self._one_at_a_time = config.max_in_flight_requests_per_connection == 1
         self._muted: set[TopicPartition] = set()
+        self._waiting_since: dict[int, int] = {}
+        """Nodes that take nothing though batches for them are due, and since when."""
         self._timer: Timer | None = None
         self._flush_up_to = 0
         self._closed = False
@@ -68,6 +70,15 @@ class Sender:
         if self._timer is not None:
             self._timer.cancel()
 
+    def passed_over(self, topic: TopicPicture) -> Collection[int]:
+        """Partitions whose leader took nothing for ``partitioner.availability.timeout.ms`` (KIP-794)."""
+        timeout_ms = self._config.partitioner_availability_timeout_ms
+        if not timeout_ms or not self._waiting_since:
+            return ()
+        latest = self._wire.now_ms() - timeout_ms
+        slow = {node for node, since_ms in self._waiting_since.items() if since_ms < latest}
+        return {index for index, partition in enumerate(topic.partitions) if partition.leader in slow}
+
     # --- sending
 
     def poll(self, now_ms: int) -> None:
@@ -78,6 +89,8 @@ class Sender:
             self._transactions.poll(now_ms)
         self._expire(now_ms)
         by_node, wake_ms = self._sendable(now_ms)
+        for node in self._waiting_since.keys() - by_node.keys():
+            del self._waiting_since[node]
         for node, queues in by_node.items():
             self._send_to(node, queues, now_ms)
         if self._accumulator.incomplete:
@@ -128,9 +141,11 @@ class Sender:
         return batch.created_ms + int(self._config.linger_ms)
 
     def _send_to(self, node: int, queues: list[tuple[TopicPartition, deque[ProducerBatch]]], now_ms: int) -> None:
-        if not self._wire.ready(node):
-            return
         limit = self._config.max_in_flight_requests_per_connection
+        if not self._wire.ready(node) or self._in_flight.get(node, 0) >= limit:
+            self._waiting_since.setdefault(node, now_ms)
+            return
+        self._waiting_since.pop(node, None)
         while (busy := self._in_flight.get(node, 0)) < limit:
             if busy >= PIPELINED:
                 queues = [item for item in queues if self._full(item[1])]

@@ -80,3 +80,16 @@ def test_sticky_prefers_partitions_with_a_leader() -> None:
     for _ in range(5):
         assert sticky.current(picture) == 1
         sticky.batch_ended(picture, 200)
+
+
+def test_sticky_passes_over_what_it_is_told_to_while_there_is_another() -> None:
+    unwanted = {0, 2}
+    sticky = UniformSticky(100, random.Random(5).randrange, lambda name: {}, passed_over=lambda topic: unwanted)
+    picture = topic(1, 1, 1)
+    assert sticky.current(picture) == 1
+    unwanted.add(1)
+    seen = set()
+    for _ in range(50):
+        sticky.batch_ended(picture, 100)
+        seen.add(sticky.current(picture))
+    assert seen == {0, 1, 2}

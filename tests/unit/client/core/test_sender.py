@@ -282,3 +282,37 @@ def test_retries_are_counted() -> None:
     assert core.wire.count(PRODUCE) == 0
     assert core.outcomes[0].error is not None
     assert core.outcomes[0].error.error is Error.NOT_ENOUGH_REPLICAS
+
+
+def test_partitions_of_a_leader_that_takes_nothing_are_passed_over_after_the_timeout() -> None:
+    core = ProducerCore(partitioner_availability_timeout_ms=100).start()
+    topic = core.metadata.topics[TOPIC]
+    core.wire.not_ready.add(1)
+    core.send(b"waits")
+    core.wire.pass_time(100)
+    assert not core.sender.passed_over(topic)
+    core.wire.pass_time(1)
+    assert core.sender.passed_over(topic) == {0, 1}
+    core.wire.not_ready.clear()
+    core.poll()
+    assert not core.sender.passed_over(topic)
+
+
+def test_a_leader_with_five_requests_under_way_takes_nothing() -> None:
+    core = ProducerCore(partitioner_availability_timeout_ms=100).start()
+    for n in range(6):
+        core.send(b"%d" % n)
+    core.wire.pass_time(101)
+    assert core.sender.passed_over(core.metadata.topics[TOPIC]) == {0, 1}
+    stored(core.produced(), 0)
+    assert not core.sender.passed_over(core.metadata.topics[TOPIC])
+
+
+def test_a_leader_without_anything_to_take_is_not_passed_over() -> None:
+    core = ProducerCore(partitioner_availability_timeout_ms=100, delivery_timeout_ms=31_000).start()
+    core.wire.not_ready.add(1)
+    core.send(b"expires")
+    core.wire.pass_time(31_001)
+    assert [outcome.handles for outcome in core.outcomes] == [(b"expires",)]
+    core.poll()
+    assert not core.sender.passed_over(core.metadata.topics[TOPIC])

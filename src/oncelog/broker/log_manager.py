@@ -150,6 +150,7 @@ class LogManager:
         )
         if known is None:
             checkpoints.write_partition_metadata(self.disk, folder, topic_id, sync=False)
+            log.sync_later(f"{folder}/{checkpoints.PARTITION_METADATA}")
         self._logs[topic_partition] = log
         return log
 

@@ -85,6 +85,7 @@ class PartitionLog:
         self._now_ms = now_ms
         self._unsynced_files: dict[str, File] = {file.path: file for file in loaded.unsynced}
         self._folder_unsynced = True
+        self._name_unsynced = True
         self._unsynced_bytes = 0
         self._removals: list[tuple[int, list[str]]] = []
         self.update_config(config)
@@ -480,7 +481,9 @@ class PartitionLog:
         self._unsynced_files.clear()
         files += [segment.file for segment in self._segments.from_offset(self.flushed_offset) if segment.size_bytes]
         folders = (self.folder,) if self._folder_unsynced else ()
-        self._folder_unsynced = False
+        if self._name_unsynced:
+            folders += (self.folder.rpartition("/")[0],)
+        self._folder_unsynced = self._name_unsynced = False
         size_bytes, self._unsynced_bytes = self._unsynced_bytes, 0
         return FlushTicket(tuple(files), folders, end, size_bytes)
 
@@ -488,12 +491,18 @@ class PartitionLog:
         """All that ``ticket`` names is on stable storage."""
         self.flushed_offset = max(self.flushed_offset, min(ticket.end_offset, self.log_end_offset))
 
+    def sync_later(self, path: str) -> None:
+        """A file of the folder was written: the next flush syncs it."""
+        self._unsynced_files[path] = self.disk.open(path)
+        self._folder_unsynced = True
+
     def _write_leader_epochs(self) -> None:
         cache = self.leader_epoch_cache
         if cache.dirty:
             path = f"{self.folder}/{LEADER_EPOCH_CHECKPOINT}"
             self.disk.write_atomic(path, encode_leader_epochs(cache.entries), sync=False)
             cache.dirty = False
+            self.sync_later(path)
 
     def write_indexes(self) -> None:
         """Bring the index files up to date, for tools that read them while the log is open."""
@@ -526,7 +535,7 @@ class PartitionLog:
     def _take_snapshot(self) -> None:
         path = self._snapshots.take(self._state)
         if path is not None:
-            self._unsynced_files[path] = self.disk.open(path)
+            self.sync_later(path)
 
     def apply_retention(self, now_ms: int) -> int:
         """Drop the oldest segments that the topic's settings no longer keep; answers how many.
@@ -667,6 +676,7 @@ class PartitionLog:
                 for file in segment.write_indexes(final=True):
                     self._unsynced_files[file.path] = file
             self._take_snapshot()
+            self._write_leader_epochs()
             ticket = self.begin_flush()
             if ticket is not None:
                 for file in ticket.files:
@@ -674,7 +684,6 @@ class PartitionLog:
                 for folder in ticket.folders:
                     self.disk.sync_folder(folder)
                 self.flushed(ticket)
-            self._write_leader_epochs()
         for segment in self._segments:
             segment.close()
 

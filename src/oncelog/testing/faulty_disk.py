@@ -1,15 +1,16 @@
 """A disk in memory that fails when told to, and that loses what was not synced when it crashes.
 
 Called by tests of the log and by simulations. What survives a crash is the worst that a file system may do: bytes
-that were not synced may be lost in part, a part of the last write may be there, or zeros where data should be; names
-(creations, renames, removals) and truncations survive. Which of it happens is drawn from the
-``random.Random`` that is passed in.
+that were not synced may be lost in part, a part of the last write may be there, or zeros where data should be. Of what
+was done to the names in a folder (creations, renames, removals) since the folder was synced only the first part may
+have happened; to sync a file keeps its bytes, not its name. Which of it happens is drawn from the ``random.Random``
+that is passed in.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from oncelog.errors import StorageError
 from oncelog.ports import Buffer
@@ -50,6 +51,19 @@ class FaultyFile(MemoryFile):
         self._disk.note_synced(self._data, bytes(self._data))
 
 
+class _Folder:
+    """The names in a folder that are on stable storage, and what was done to them since, in order."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, _Folder | bytearray] = {}
+        self.pending: list[Callable[[dict[str, _Folder | bytearray]], object]] = []
+
+    def sync(self, count: int | None = None) -> None:
+        for change in self.pending[:count]:
+            change(self.entries)
+        self.pending.clear()
+
+
 class FaultyDisk(MemoryDisk):
     """``MemoryDisk`` with faults.
 
@@ -64,6 +78,7 @@ class FaultyDisk(MemoryDisk):
         self.torn_appends = 0
         # The bytes of a file with what of them is on stable storage, by identity; kept, so that none is used again.
         self._synced: dict[int, tuple[bytearray, bytes]] = {}
+        self._named: dict[str, _Folder] = {"": _Folder()}
 
     def note_synced(self, content: bytearray, synced: bytes) -> None:
         self._synced[id(content)] = (content, synced)
@@ -72,24 +87,84 @@ class FaultyDisk(MemoryDisk):
         """What of a file's bytes is on stable storage."""
         return self._synced[id(content)][1] if id(content) in self._synced else b""
 
+    # --- names -----------------------------------------------------------------------------------------------------
+
+    def _put(self, path: str, what: _Folder | bytearray) -> None:
+        parent, _, name = path.rpartition("/")
+        self._named[parent].pending.append(lambda entries: entries.update({name: what}))
+
     def open(self, path: str, *, create: bool = False) -> FaultyFile:
+        known = path in self._files
         file = super().open(path, create=create)
+        if not known:
+            self._put(path, file._data)
         return FaultyFile(path, file._data, self)
 
     def write_atomic(self, path: str, data: bytes, *, sync: bool = True) -> None:
         super().write_atomic(path, data, sync=sync)
+        self._put(path, self._files[path])
         if sync:
             self.note_synced(self._files[path], bytes(data))
+            self.sync_folder(self._parent(path))
+
+    def make_folder(self, path: str) -> None:
+        if path not in self._folders:
+            self.make_folder(self._parent(path))
+            self._named[path] = _Folder()
+            self._put(path, self._named[path])
+        super().make_folder(path)
+
+    def rename(self, old: str, new: str) -> None:
+        super().rename(old, new)
+        parent, _, old_name = old.rpartition("/")
+        new_parent, _, new_name = new.rpartition("/")
+        if parent != new_parent:
+            raise StorageError(f"cannot rename {old} to {new}: what a crash leaves of that is not known here")
+
+        def move(entries: dict[str, _Folder | bytearray]) -> None:
+            entries[new_name] = entries.pop(old_name)
+
+        self._named[parent].pending.append(move)
+        for path in [path for path in self._named if path == old or path.startswith(f"{old}/")]:
+            self._named[new + path[len(old) :]] = self._named.pop(path)
+
+    def remove(self, path: str) -> None:
+        known = self.exists(path)
+        super().remove(path)
+        if known:
+            parent, _, name = path.rpartition("/")
+            self._named[parent].pending.append(lambda entries: entries.pop(name))
+            for below in [p for p in self._named if p and (p == path or p.startswith(f"{path}/"))]:
+                del self._named[below]
+
+    def sync_folder(self, path: str) -> None:
+        if self.failing_syncs:
+            self.failing_syncs -= 1
+            raise StorageError(f"cannot sync the folder {path}: Input/output error")
+        self._named[path].sync()
+
+    # --- crashes ---------------------------------------------------------------------------------------------------
 
     def crash(self, rng: random.Random) -> FaultyDisk:
-        """The disk after a power loss, as the next start finds it."""
+        """The disk after a power loss, as the next start finds it; this one is spent."""
         after = FaultyDisk()
-        after._folders = set(self._folders)
-        for path, content in sorted(self._files.items()):
-            survived = self._survivor(self.synced_content(content), bytes(content), rng)
-            after._files[path] = bytearray(survived)
-            after.note_synced(after._files[path], survived)
+        self._take_over(after, "", self._named[""], rng)
         return after
+
+    def _take_over(self, after: FaultyDisk, path: str, folder: _Folder, rng: random.Random) -> None:
+        count = len(folder.pending)
+        folder.sync(rng.choice([0, rng.randint(0, count), count]))
+        for name, entry in sorted(folder.entries.items()):
+            below = f"{path}/{name}" if path else name
+            if isinstance(entry, _Folder):
+                after.make_folder(below)
+                self._take_over(after, below, entry, rng)
+            else:
+                survived = self._survivor(self.synced_content(entry), bytes(entry), rng)
+                file = after.open(below, create=True)
+                file.append([survived])
+                after.note_synced(file._data, survived)
+        after.sync_folder(path)
 
     @staticmethod
     def _survivor(synced: bytes, written: bytes, rng: random.Random) -> bytes:

@@ -86,6 +86,8 @@ def flush(log: PartitionLog) -> FlushTicket | None:
     if ticket is not None:
         for file in ticket.files:
             file.sync()
+        for folder in ticket.folders:
+            log.disk.sync_folder(folder)
         log.flushed(ticket)
     return ticket
 

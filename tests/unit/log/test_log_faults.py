@@ -111,8 +111,8 @@ def test_a_flush_syncs_the_segment_that_was_rolled_with_its_indexes_and_snapshot
     ticket = log.begin_flush()
     assert ticket is not None
     names = {file.path.removeprefix(f"{FOLDER}/").lstrip("0") for file in ticket.files}
-    assert names == {".log", ".index", ".timeindex", "1.log", "1.snapshot"}
-    assert ticket.folders == (FOLDER,)
+    assert names == {".log", ".index", ".timeindex", "1.log", "1.snapshot", "leader-epoch-checkpoint"}
+    assert ticket.folders == (FOLDER, "")
     log.flushed(ticket)
     append(log, batch())
     ticket = log.begin_flush()

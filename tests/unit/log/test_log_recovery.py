@@ -310,6 +310,22 @@ def test_what_was_synced_survives_a_power_loss(disk: FaultyDisk, seed: int) -> N
         assert producers[0].last_sequence == found[-1].last_sequence
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("closed", [False, True])
+def test_leader_epochs_of_what_was_synced_survive_a_power_loss(disk: FaultyDisk, seed: int, closed: bool) -> None:
+    """A consumer that asks for an epoch that nobody knows any more would have to begin anew."""
+    log = open_log(disk)
+    for epoch in range(3):
+        log.append_client(batch(), leader_epoch=epoch, now_ms=NOW_MS)
+    entries = log.leader_epoch_cache.entries
+    if closed:
+        log.close()
+    else:
+        flush(log)
+    log = open_log(disk.crash(random.Random(seed)), clean=closed, recovery_point=3)
+    assert log.leader_epoch_cache.entries == entries
+
+
 @pytest.mark.parametrize(("policy", "end"), [("delete", 7), ("compact", 36)])
 def test_a_segment_that_lost_its_whole_last_batch_ends_the_log(disk: FaultyDisk, policy: str, end: int) -> None:
     """A power loss may take the end of one segment and leave the next; only compaction makes gaps on purpose."""

@@ -480,7 +480,7 @@ class PartitionLog:
         files = list(self._unsynced_files.values())
         self._unsynced_files.clear()
         files += [segment.file for segment in self._segments.from_offset(self.flushed_offset) if segment.size_bytes]
-        folders = (self.folder,) if self._folder_unsynced else ()
+        folders: tuple[str, ...] = (self.folder,) if self._folder_unsynced else ()
         if self._name_unsynced:
             folders += (self.folder.rpartition("/")[0],)
         self._folder_unsynced = self._name_unsynced = False

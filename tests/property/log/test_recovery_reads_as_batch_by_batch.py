@@ -58,7 +58,7 @@ class Step:
         data = encode_batch(
             rows,
             base_offset=offset,
-            last_offset=offset + self.count - 1,
+            last_offset=offset if control else offset + self.count - 1,
             compression=self.codec,
             producer_id=-1 if self.kind == "plain" else self.pid,
             producer_epoch=-1 if self.kind == "plain" else self.epoch,

@@ -524,14 +524,17 @@ def test_find_coordinator_in_every_version(connection: Connection, unique_name: 
         if version >= 4:
             request = FindCoordinatorRequest(key_type=kind, coordinator_keys=[unique_name, unique_name + "-2"])
             found = connection.ask(request, version).coordinators
-            assert [(entry.key, entry.error_code) for entry in found] == [(unique_name, 0), (unique_name + "-2", 0)]
+            assert [(entry.key, entry.error_code, entry.error_message) for entry in found] == [
+                (unique_name, 0, ""),
+                (unique_name + "-2", 0, ""),
+            ]
             port = found[0].port
         else:
             request = FindCoordinatorRequest(key=unique_name)
             if version:
                 request.key_type = kind
             answer = connection.ask(request, version)
-            assert answer.error_code == 0
+            assert (answer.error_code, answer.error_message) == (0, "NONE" if version else "")
             port = answer.port
         assert f":{port}" in connection.bootstrap_servers
 

@@ -32,7 +32,8 @@ def handle(broker: Broker, context: RequestContext, request: FindCoordinatorRequ
     found = _find(broker, context, request.key_type, request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,
-        error_message=found.error_message,
+        # KafkaApis answers the text "NONE" beside no error here, and none in batches; old clients show it.
+        error_message=found.error_message or "NONE",
         node_id=found.node_id,
         host=found.host,
         port=found.port,
@@ -47,7 +48,6 @@ def _find(broker: Broker, context: RequestContext, key_type: int, key: str) -> C
         )
     broker.ensure_internal_topic(topic, context.now_ms)
     node = broker.node
-    # KafkaApis answers the message "NONE" beside no error; old clients show it.
     return Coordinator(
         key=key, node_id=node.node_id, host=node.host, port=node.port, error_code=Error.NONE, error_message=""
     )

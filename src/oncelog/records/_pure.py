@@ -474,17 +474,18 @@ class BatchScanner:
 
     def _note_producer(self, runs: dict[int, _Run], header: HeaderFields, batch: memoryview, found: Scanned) -> None:
         attributes, producer_id, epoch = header[5], header[9], header[10]
-        run = runs.get(producer_id)
+        marker = None
         if attributes & _CONTROL_BIT:
             marker = self._read_marker(bytes(batch))
             if marker is None:
                 return
-            if run is not None:
-                self._end(run, found)
-            found.producers.append((header, (marker.commit, marker.coordinator_epoch)))
-            return
+        run = runs.get(producer_id)
         if run is None:
             run = runs[producer_id] = _Run()
+        if marker is not None:
+            self._end(run, found)
+            found.producers.append((header, (marker.commit, marker.coordinator_epoch)))
+            return
         transactional = attributes & _TRANSACTIONAL_BIT
         if run.begun and run.epoch == epoch and run.transactional == transactional:
             run.last.append(header)

@@ -22,15 +22,7 @@ from tests.conformance.wire import Connection, ConnectionClosed, Position, batch
 API_VERSIONS_KEY = 18
 
 NOT_OFFERED = {
-    17: "SaslHandshake: on listeners with SASL alone",
-    36: "SaslAuthenticate: on listeners with SASL alone",
-    38: "CreateDelegationToken: needs SASL",
-    39: "RenewDelegationToken: needs SASL",
-    40: "ExpireDelegationToken: needs SASL",
-    41: "DescribeDelegationToken: needs SASL",
     51: "AlterUserScramCredentials: needs SASL",
-    55: "DescribeQuorum: no Raft quorum here",
-    57: "UpdateFeatures: features are finalized at their highest level",
     64: "UnregisterBroker: no Raft quorum here",
     76: "ShareGroupHeartbeat: no share groups",
     77: "ShareGroupDescribe: no share groups",

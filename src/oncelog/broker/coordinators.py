@@ -14,6 +14,7 @@ from oncelog.coordinator.runtime import Appended, CoordinatorRecord, Coordinator
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog, VerificationGuard
+from oncelog.metadata.features import TRANSACTION_VERSION
 from oncelog.metadata.store import ResourceType
 from oncelog.records.batch import decode_records, encode_batch
 from oncelog.records.control import parse_control
@@ -142,6 +143,10 @@ class Coordinators:
         return Appended(Error.NONE, result.base_offset, target.when_committed(result.last_offset + 1))
 
     # -- TransactionHost ----------------------------------------------------------------------------------------
+
+    @property
+    def transaction_version(self) -> int:
+        return self._broker.metadata.finalized_features.level(TRANSACTION_VERSION)
 
     def allocate_producer_id(self) -> int:
         return self._broker.metadata.allocate_producer_id()

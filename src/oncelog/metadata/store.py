@@ -1,7 +1,7 @@
 """What the embedded broker knows beside its logs: one SQLite file in the data folder.
 
-Cluster identity, topics with their ids, partition counts and overrides, dynamic configuration, client quotas, and
-the producer ids handed out so far. Called by the broker and its admin APIs, on their one thread.
+Cluster identity, topics with their ids, partition counts and overrides, dynamic configuration, client quotas, finalized
+features, and the producer ids handed out so far. Called by the broker and its admin APIs, on their one thread.
 
 Invariants
 - A change is on stable storage before the method that makes it returns (WAL, ``synchronous=FULL``), and memory changes
@@ -29,6 +29,7 @@ from oncelog.errors import ConfigError, Error, InvariantError, KafkaError, Oncel
 from oncelog.log.checkpoints import encode_uuid
 from oncelog.metadata.adoption import AdoptedTopic
 from oncelog.metadata.errors import MetadataError
+from oncelog.metadata.features import HIGHEST, FinalizedFeatures
 from oncelog.metadata.identity import new_topic_id
 from oncelog.ports import Random
 from oncelog.types import INTERNAL_TOPICS
@@ -165,6 +166,7 @@ class MetadataStore:
         self._load_meta(cluster_id)
         self._starts += 1
         execute("UPDATE meta SET value = ? WHERE key = 'starts'", (str(self._starts),))
+        self._count_change()
         execute("COMMIT")
         self._load()
 
@@ -172,7 +174,7 @@ class MetadataStore:
         for statement in _SCHEMA.split(";\n"):
             self._db.execute(statement)
         rows = {"cluster_id": cluster_id, "node_id": str(self.node_id), "next_producer_id": "0", "starts": "-1"}
-        rows["adopted"] = "no"
+        rows |= {"adopted": "no", "changes": "0", "features": json.dumps([HIGHEST.epoch, HIGHEST.levels])}
         self._db.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
 
     def _load_meta(self, cluster_id: str) -> None:
@@ -182,8 +184,11 @@ class MetadataStore:
             node_id, self._starts = int(meta["node_id"]), int(meta["starts"])
             self._next_producer_id = int(meta["next_producer_id"])
             self.adopted = meta["adopted"] == "yes"
+            self._changes = int(meta.get("changes", 0))
+            epoch, levels = json.loads(meta["features"]) if "features" in meta else (HIGHEST.epoch, HIGHEST.levels)
         except (KeyError, ValueError) as error:
             raise MetadataError(f"the metadata file {self.path} is damaged: table meta lacks {error}") from error
+        self._features = FinalizedFeatures(epoch, levels)
         if node_id != self.node_id:
             raise MetadataError(
                 f"{self.path} belongs to node {node_id} and this broker is node {self.node_id}; "
@@ -220,6 +225,16 @@ class MetadataStore:
         for entity, key, quota in execute("SELECT * FROM client_quotas"):
             self._quotas.setdefault(_entity_of(entity), {})[key] = quota
 
+    @property
+    def starts(self) -> int:
+        """How often the file was opened before this time."""
+        return self._starts
+
+    @property
+    def changes(self) -> int:
+        """How many changes are on stable storage, those of earlier starts included; each start is one."""
+        return self._changes
+
     # -- writing ------------------------------------------------------------------------------------------------
 
     @contextmanager
@@ -234,6 +249,7 @@ class MetadataStore:
         try:
             self._db.execute("BEGIN IMMEDIATE")
             yield
+            self._count_change()
             self._db.execute("COMMIT")
         except BaseException as error:
             self._undo()
@@ -242,6 +258,10 @@ class MetadataStore:
             raise
         finally:
             self._depth = 0
+
+    def _count_change(self) -> None:
+        self._changes += 1
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('changes', ?)", (str(self._changes),))
 
     def _undo(self) -> None:
         try:
@@ -429,6 +449,20 @@ class MetadataStore:
         else:
             self._execute("INSERT OR REPLACE INTO client_quotas VALUES (?, ?, ?)", text, key, value)
             self._quotas.setdefault(entity, {})[key] = value
+
+    # -- features -----------------------------------------------------------------------------------------------
+
+    @property
+    def finalized_features(self) -> FinalizedFeatures:
+        return self._features
+
+    def finalize_features(self, levels: Mapping[str, int]) -> None:
+        """Take these levels for all features; the epoch grows where one of them is new."""
+        if levels != self._features.levels:
+            finalized = FinalizedFeatures(self._changes + 1, dict(levels))
+            text = json.dumps([finalized.epoch, finalized.levels])
+            self._execute("INSERT OR REPLACE INTO meta VALUES ('features', ?)", text)
+            self._features = finalized
 
     # -- producer ids -------------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ class MemoryTransactionHost:
 
     def __init__(self, topics: dict[str, int], first_producer_id: int = 1000) -> None:
         self.timers = Timers()
+        self.transaction_version = 2
         self.topics = topics
         self.log: list[tuple[TopicPartition, LoggedRecord]] = []
         self.durable = 0
@@ -46,7 +47,8 @@ class MemoryTransactionHost:
         self, config: BrokerConfig | None = None, transaction_version: int = 2, epoch: int = 0, now_ms: int = 0
     ) -> TransactionCoordinator:
         """A coordinator that leads every partition, after replaying the log."""
-        coordinator = TransactionCoordinator(self, config or BrokerConfig(), transaction_version)
+        self.transaction_version = transaction_version
+        coordinator = TransactionCoordinator(self, config or BrokerConfig())
         for partition in range(coordinator.runtime.partitions):
             self.load(coordinator, partition, epoch, now_ms)
         return coordinator

@@ -12,6 +12,7 @@ from oncelog.config import TopicConfig
 from oncelog.errors import Error, InvariantError, KafkaError, StorageError
 from oncelog.metadata.adoption import AdoptedTopic
 from oncelog.metadata.errors import MetadataError
+from oncelog.metadata.features import HIGHEST
 from oncelog.metadata.store import MetadataStore, ResourceType
 
 
@@ -310,3 +311,48 @@ def test_a_store_in_memory_needs_no_file() -> None:
     store.create_topic("t", 1, {}, 0)
     assert store.allocate_producer_id() == 0
     assert len(store.cluster_id) == 22
+
+
+def test_finalized_features_and_their_epoch_survive_a_restart(open_store: Open) -> None:
+    store = open_store()
+    assert store.finalized_features == HIGHEST
+    store.create_topic("t", 1, {}, 0)
+    store.finalize_features({"group.version": 0, "transaction.version": 1})
+    changed = store.finalized_features
+    assert (changed.level("group.version"), changed.level("transaction.version")) == (0, 1)
+    assert changed.epoch == store.changes > 0
+    store.finalize_features({"group.version": 0, "transaction.version": 1})
+    assert store.finalized_features == changed, "nothing changed, so the epoch stays"
+    store.close()
+    again = open_store()
+    assert again.finalized_features == changed
+    again.finalize_features({"group.version": 1, "transaction.version": 1})
+    assert again.finalized_features.epoch > changed.epoch
+
+
+def test_features_of_a_batch_that_fails_are_as_before(open_store: Open) -> None:
+    store = open_store()
+    before = store.changes
+
+    def failing() -> None:
+        with store.batch():
+            store.finalize_features({"group.version": 0, "transaction.version": 0})
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failing()
+    assert store.finalized_features == HIGHEST
+    assert store.changes == before
+
+
+def test_changes_are_counted_over_restarts(open_store: Open) -> None:
+    store = open_store()
+    assert (store.starts, store.changes) == (0, 1)
+    store.create_topic("t", 1, {}, 0)
+    with store.batch():
+        store.create_topic("u", 1, {}, 0)
+        store.allocate_producer_id_block()
+    assert store.changes == 3
+    store.close()
+    again = open_store()
+    assert (again.starts, again.changes) == (1, 4)

@@ -2,7 +2,8 @@
 
 The answer always has response header v0, so that any client can read it. An unknown request version is answered in
 the body of version 0 with UNSUPPORTED_VERSION and the range served (KIP-511); the connection stays. From version 3 on
-the client names its software, and the answer carries the finalized features, ``transaction.version`` among them.
+the client names its software, and the answer carries the finalized features, ``transaction.version`` among them; a
+feature at level 0 is not listed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from oncelog.broker.apis.registry import SERVED
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
+from oncelog.metadata.features import SUPPORTED
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.api_versions_response import (
@@ -28,9 +30,6 @@ if TYPE_CHECKING:
 API = ApiKey.API_VERSIONS
 VERSIONS = (0, 4)
 
-FEATURES = {"group.version": (0, 1), "transaction.version": (0, 2)}
-"""Supported range of each feature; all are finalized at their highest version."""
-
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -39,6 +38,7 @@ def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest)
         _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
     ):
         return ApiVersionsResponse(error_code=Error.INVALID_REQUEST)
+    finalized = broker.metadata.finalized_features
     return ApiVersionsResponse(
         error_code=Error.NONE,
         api_keys=[
@@ -48,13 +48,14 @@ def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest)
         supported_features=[
             # Clients of versions 0-3 take a lowest version of 0 for a fault (KAFKA-17011).
             SupportedFeatureKey(name=name, min_version=low, max_version=high)
-            for name, (low, high) in FEATURES.items()
+            for name, (low, high) in SUPPORTED.items()
             if context.api_version >= 4 or low > 0
         ],
-        finalized_features_epoch=0,
+        finalized_features_epoch=finalized.epoch,
         finalized_features=[
-            FinalizedFeatureKey(name=name, max_version_level=high, min_version_level=high)
-            for name, (_, high) in FEATURES.items()
+            FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+            for name, level in finalized.levels.items()
+            if level > 0
         ],
     )
 

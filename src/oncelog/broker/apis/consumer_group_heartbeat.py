@@ -1,7 +1,7 @@
 """ConsumerGroupHeartbeat (key 68), versions 0-1: join, stay in and leave a group of the consumer protocol (KIP-848).
 
 In version 0 the coordinator gives a member its id, from 1 on the member brings it (KIP-1082), and it may subscribe by a
-regular expression.
+regular expression. At ``group.version`` 0 there is no such protocol: UNSUPPORTED_VERSION.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from oncelog.broker.context import RequestContext
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.metadata.features import GROUP_VERSION
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
@@ -25,5 +27,7 @@ VERSIONS = (0, 1)
 def handle(
     broker: Broker, context: RequestContext, request: ConsumerGroupHeartbeatRequest
 ) -> Deferred[ConsumerGroupHeartbeatResponse]:
+    if broker.metadata.finalized_features.level(GROUP_VERSION) == 0:
+        return Deferred.of(ConsumerGroupHeartbeatResponse(error_code=Error.UNSUPPORTED_VERSION))
     caller = Caller(context.api_version, context.client_id, context.client_host)
     return broker.groups.consumer_group_heartbeat(request, caller, context.now_ms)

@@ -83,22 +83,16 @@ class TransactionDescription(NamedTuple):
 class TransactionCoordinator:
     """All transactional ids whose partition of ``__transaction_state`` this broker leads."""
 
-    def __init__(
-        self, host: TransactionHost, config: BrokerConfig, transaction_version: int = EPOCH_BUMP_VERSION
-    ) -> None:
-        """:param transaction_version: the finalized level of the feature ``transaction.version``."""
+    def __init__(self, host: TransactionHost, config: BrokerConfig) -> None:
         self._host = host
         self._config = config
-        self._transaction_version = transaction_version
         self._sweeping = False
         self.runtime: CoordinatorRuntime[TransactionShard] = CoordinatorRuntime(
             host, TRANSACTION_STATE_TOPIC, config.transaction_state_log_num_partitions, self._new_shard
         )
 
     def _new_shard(self, partition: TopicPartition, epoch: int) -> TransactionShard:
-        return TransactionShard(
-            self._host, self.runtime.write, partition, epoch, self._transaction_version, self._start_sweeps
-        )
+        return TransactionShard(self._host, self.runtime.write, partition, epoch, self._start_sweeps)
 
     # -- sweeps --------------------------------------------------------------------------------------------------
 
@@ -138,7 +132,7 @@ class TransactionCoordinator:
             return Deferred.of(ProducerResult(Error.INVALID_REQUEST))
         if not 0 < timeout_ms <= self._config.transaction_max_timeout_ms:
             return Deferred.of(ProducerResult(Error.INVALID_TRANSACTION_TIMEOUT))
-        event = InitProducerId(transactional_id, timeout_ms, expected, self._transaction_version)
+        event = InitProducerId(transactional_id, timeout_ms, expected, self._host.transaction_version)
         return self._submit(transactional_id, event, now_ms).map(_producer_result)
 
     def add_partitions(
@@ -150,6 +144,8 @@ class TransactionCoordinator:
         transaction_version: int,
     ) -> Deferred[Error]:
         """Put partitions into the producer's transaction, which begins with the first of them.
+
+        UNSUPPORTED_VERSION for version 2 while the feature ``transaction.version`` is 0.
 
         :param transaction_version: 2 when a partition's leader adds for the client (KIP-890 part 2), else 0.
         """
@@ -174,6 +170,8 @@ class TransactionCoordinator:
         self, transactional_id: str, stamp: ProducerStamp, commit: bool, now_ms: int, transaction_version: int
     ) -> Deferred[ProducerResult]:
         """Commit or abort. Answered once the decision is committed; the markers follow.
+
+        UNSUPPORTED_VERSION for version 2 while the feature ``transaction.version`` is 0.
 
         :param transaction_version: 2 for EndTxn 5, whose answer holds the stamp of the next transaction; else 0.
         """

@@ -21,6 +21,11 @@ class TxnMarker(NamedTuple):
 
 
 class TransactionHost(CoordinatorHost, Protocol):
+    @property
+    def transaction_version(self) -> int:
+        """The finalized level of the feature ``transaction.version`` as of now; it may change while the broker runs."""
+        ...
+
     def allocate_producer_id(self) -> Deferred[int] | int:
         """A producer id that this cluster never gave away before; -1 where none can be had now."""
         ...

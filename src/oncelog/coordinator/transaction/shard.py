@@ -25,7 +25,15 @@ from typing import Final, NamedTuple, Protocol
 
 from oncelog.coordinator.runtime import CoordinatorRecord, LoggedMarker, LoggedRecord
 from oncelog.coordinator.transaction import records
-from oncelog.coordinator.transaction.events import EndTxnAndBump, Event, Expire, InitProducerId, MarkersWritten, Timeout
+from oncelog.coordinator.transaction.events import (
+    AddPartitions,
+    EndTxnAndBump,
+    Event,
+    Expire,
+    InitProducerId,
+    MarkersWritten,
+    Timeout,
+)
 from oncelog.coordinator.transaction.host import TransactionHost, TxnMarker
 from oncelog.coordinator.transaction.rules import Decision, decide
 from oncelog.coordinator.transaction.states import EXPIRABLE, PREPARED, TransactionState, Txn
@@ -83,6 +91,7 @@ class _Request:
 
 
 _SETTLED: Final = Deferred.of(Error.NONE)
+_UNSUPPORTED: Final = Decision(Error.UNSUPPORTED_VERSION)
 
 
 @dataclass(slots=True)
@@ -104,7 +113,6 @@ class TransactionShard:
         write: Write,
         partition: TopicPartition,
         coordinator_epoch: int,
-        transaction_version: int,
         on_loaded: Callable[[int], None],
     ) -> None:
         """:param on_loaded: called with the time once the log is replayed, before anything is done about it."""
@@ -113,8 +121,6 @@ class TransactionShard:
         self._write_records = write
         self._partition = partition
         self._coordinator_epoch = coordinator_epoch
-        self._transaction_version = transaction_version
-        self._value_version = records.value_version(transaction_version)
         self._entries: dict[str, Entry] = {}
         self._being_written: dict[bytes, Txn] = {}
         self._leading = True
@@ -178,7 +184,7 @@ class TransactionShard:
     def abort_timed_out(self, now_ms: int) -> None:
         """Abort transactions that are open for longer than their timeout; their producers are fenced."""
         for txn in [entry.txn for entry in self._entries.values() if entry.txn.state is TransactionState.ONGOING]:
-            self.submit(txn.transactional_id, Timeout(self._transaction_version), now_ms)
+            self.submit(txn.transactional_id, Timeout(self._host.transaction_version), now_ms)
 
     def remove_expired(self, idle_ms: int, now_ms: int) -> None:
         """Write tombstones for ids without a transaction that were idle for ``idle_ms``."""
@@ -200,6 +206,8 @@ class TransactionShard:
         decision = decide(None if entry is None else entry.txn, request.event, request.now_ms)
         if decision.needs_producer_id:
             self._with_producer_id(request)
+        elif decision.value is not None and self._beyond_feature(request.event):
+            self._answer(request, _UNSUPPORTED, Error.NONE)
         elif decision.value is not None:
             self._persist(decision.value, request.now_ms, lambda error: self._answer(request, decision, error))
         elif entry is None:
@@ -210,6 +218,15 @@ class TransactionShard:
             entry.last_write.then(lambda error: self._answer(request, decision, self._told(error)))
         else:
             self._answer(request, decision, Error.NONE)
+
+    def _beyond_feature(self, event: Event) -> bool:
+        """Whether a client writes what values of version 0, in force at transaction.version 0, cannot hold.
+
+        An answer that needs no write is given all the same. Apache Kafka, after such a refusal, answers
+        CONCURRENT_TRANSACTIONS for the id until its next start; here the id stays usable.
+        """
+        newer = isinstance(event, EndTxnAndBump) or (isinstance(event, AddPartitions) and event.transaction_version > 0)
+        return newer and records.value_version(self._host.transaction_version) == 0
 
     def _answer(self, request: _Request, decision: Decision, write_error: Error) -> None:
         if write_error is not Error.NONE:
@@ -269,7 +286,9 @@ class TransactionShard:
         an answer which needs no write of its own does not rest on a state that a crash may take back.
         """
         key = records.encode_key(value.transactional_id)
-        record = CoordinatorRecord(key, records.encode_value(value, self._value_version))
+        record = CoordinatorRecord(
+            key, records.encode_value(value, records.value_version(self._host.transaction_version))
+        )
         self._being_written[key] = value
         committed = self._write_records(self._partition, [record], now_ms)
         del self._being_written[key]

@@ -12,7 +12,7 @@ from oncelog.broker.context import Part
 from oncelog.broker.node import Node
 from oncelog.config import BrokerConfig, parse
 from oncelog.metadata.opening import open_metadata
-from oncelog.protocol.framing import encode_request
+from oncelog.protocol.framing import decode_response_header, encode_request
 from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
 from oncelog.server.memory_disk import MemoryDisk
@@ -80,8 +80,8 @@ class Admin:
         self.broker.receive(channel, 0, memoryview(sent)[4:], NOW_MS)
         assert channel.closed is None, channel.closed
         (answer,) = channel.answers
-        header = 9 if version >= kind.FLEXIBLE_FROM else 8
-        return response_type(kind.API_KEY).decode(answer, version, header)
+        _, header = decode_response_header(answer[4:], kind.API_KEY, version)
+        return response_type(kind.API_KEY).decode(answer, version, 4 + header)
 
 
 @pytest.fixture

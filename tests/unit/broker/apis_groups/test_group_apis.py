@@ -12,6 +12,7 @@ from oncelog.broker.apis.registry import SERVED, handler_for
 from oncelog.broker.context import RequestContext
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
+from oncelog.metadata import features
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
@@ -64,7 +65,9 @@ class FakeBroker:
 
     def __init__(self) -> None:
         self.host = MemoryGroupHost({"t": 2})
-        self.metadata = SimpleNamespace(topic=self.topic, topic_by_id=self.topic_by_id)
+        self.metadata = SimpleNamespace(
+            topic=self.topic, topic_by_id=self.topic_by_id, finalized_features=features.HIGHEST
+        )
 
     @property
     def groups(self) -> object:

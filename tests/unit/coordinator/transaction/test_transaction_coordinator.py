@@ -575,12 +575,76 @@ def test_reload_keeps_an_open_transaction_open(
     assert end(reloaded, stamp).value.error is Error.NONE
 
 
+def value_versions(host: MemoryTransactionHost) -> list[int]:
+    return [int.from_bytes(record.value[:2], "big") for _, record in host.log if record.value]
+
+
 def test_reload_into_transaction_version_zero_writes_old_records(host: MemoryTransactionHost) -> None:
     coordinator = host.coordinator(transaction_version=0)
-    stamp = begun(coordinator)
-    end(coordinator, stamp, version=0)
-    assert {record.value[:2] for _, record in host.log if record.value} == {b"\x00\x00"}
+    stamp = init(coordinator).value.stamp
+    assert add(coordinator, stamp, version=0).value is Error.NONE
+    assert end(coordinator, stamp, version=0).value.error is Error.NONE
+    assert value_versions(host) == [0, 0, 0, 0]
     assert state(host.after_crash().coordinator(transaction_version=2)) is S.COMPLETE_COMMIT
+
+
+def test_at_version_zero_what_only_newer_values_hold_is_refused_and_changes_nothing(
+    host: MemoryTransactionHost,
+) -> None:
+    coordinator = host.coordinator(transaction_version=0)
+    stamp = init(coordinator).value.stamp
+    assert add(coordinator, stamp, version=2).value is Error.UNSUPPORTED_VERSION
+    assert end(coordinator, stamp, commit=False, version=2).value.error is Error.UNSUPPORTED_VERSION
+    assert state(coordinator) is S.EMPTY
+    assert add(coordinator, stamp, version=0).value is Error.NONE
+    assert add(coordinator, stamp, version=2).value is Error.NONE, "it is in the transaction: nothing to write"
+    assert end(coordinator, stamp, version=2).value.error is Error.UNSUPPORTED_VERSION
+    assert state(coordinator) is S.ONGOING
+    assert end(coordinator, stamp, version=0).value.error is Error.NONE
+    assert state(coordinator) is S.COMPLETE_COMMIT
+
+
+def test_at_version_zero_other_refusals_come_first(host: MemoryTransactionHost) -> None:
+    coordinator = host.coordinator(transaction_version=0)
+    stamp = init(coordinator).value.stamp
+    other = ProducerStamp(stamp.producer_id, stamp.producer_epoch + 1)
+    assert add(coordinator, other, version=2).value is Error.PRODUCER_FENCED
+    assert end(coordinator, stamp, commit=True, version=2).value.error is Error.INVALID_TXN_STATE
+
+
+def test_a_lower_transaction_version_is_in_force_for_the_next_value(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = begun(coordinator)
+    host.transaction_version = 0
+    assert end(coordinator, stamp, version=2).value.error is Error.UNSUPPORTED_VERSION
+    assert init(coordinator).value.error is Error.CONCURRENT_TRANSACTIONS
+    assert value_versions(host) == [1, 1, 0, 0]
+    assert [marker.transaction_version for marker in host.markers] == [0], "an abort of the older protocol"
+    assert init(coordinator).value.stamp == ProducerStamp(stamp.producer_id, 2)
+
+
+def test_an_id_that_ended_its_last_transaction_by_version_two_goes_on_at_version_zero(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost
+) -> None:
+    stamp = end(coordinator, begun(coordinator)).value.stamp
+    host.transaction_version = 0
+    stamp = init(coordinator, stamp).value.stamp
+    assert add(coordinator, stamp, version=0).value is Error.NONE
+    assert end(coordinator, stamp, version=0).value.error is Error.NONE
+    assert state(host.after_crash().coordinator(transaction_version=0)) is S.COMPLETE_COMMIT
+
+
+@pytest.mark.parametrize(("version", "marked"), [(0, 0), (1, 0), (2, 2)])
+def test_a_time_out_aborts_by_the_transaction_version_of_then(
+    coordinator: TransactionCoordinator, host: MemoryTransactionHost, version: int, marked: int
+) -> None:
+    begun(coordinator)
+    host.transaction_version = version
+    host.timers.fire(NOW + 120_000)
+    assert state(coordinator) is S.COMPLETE_ABORT
+    assert [marker.transaction_version for marker in host.markers] == [marked]
+    assert value_versions(host)[2:] == [min(version, 1)] * 2
 
 
 def test_producer_id_that_comes_late_is_used_on_the_state_of_then(

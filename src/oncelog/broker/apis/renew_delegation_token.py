@@ -1,0 +1,23 @@
+"""RenewDelegationToken (key 39), versions 1-2: refused, since only who authenticated may have a token (KIP-48)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.renew_delegation_token_request import RenewDelegationTokenRequest
+from oncelog.protocol.generated.renew_delegation_token_response import RenewDelegationTokenResponse
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.RENEW_DELEGATION_TOKEN
+VERSIONS = (1, 2)
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: RenewDelegationTokenRequest
+) -> RenewDelegationTokenResponse:
+    return RenewDelegationTokenResponse(error_code=Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, expiry_timestamp_ms=-1)

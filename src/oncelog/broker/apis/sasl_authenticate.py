@@ -1,0 +1,24 @@
+"""SaslAuthenticate (key 36), versions 0-2: refused, since no listener of this broker asks for SASL (KIP-152)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
+from oncelog.protocol.generated.sasl_authenticate_response import SaslAuthenticateResponse
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.SASL_AUTHENTICATE
+VERSIONS = (0, 2)
+
+
+def handle(broker: Broker, context: RequestContext, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
+    return SaslAuthenticateResponse(
+        error_code=Error.ILLEGAL_SASL_STATE,
+        error_message="SaslAuthenticate request received after successful authentication",
+    )

@@ -1,0 +1,45 @@
+"""UpdateFeatures (key 57), versions 0-2: set the finalized level of features, all those of a request or none (KIP-584).
+
+Version 1 knows unsafe downgrades and ``ValidateOnly`` (KIP-778), version 2 answers for the request alone, not for each
+feature. As with Apache Kafka's controller, ``AllowDowngrade`` of version 0 has no effect, and of a feature that is
+named twice the last level holds. Levels are in force at once: what is asked next is answered by them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error
+from oncelog.metadata.features import FeatureUpdate, Refusal, updated
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.update_features_request import UpdateFeaturesRequest
+from oncelog.protocol.generated.update_features_response import UpdatableFeatureResult, UpdateFeaturesResponse
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.UPDATE_FEATURES
+VERSIONS = (0, 2)
+LAST_WITH_RESULTS = 1
+
+
+def handle(broker: Broker, context: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+    updates = {
+        update.feature: FeatureUpdate(update.max_version_level, update.upgrade_type)
+        for update in request.feature_updates
+    }
+    levels = updated(broker.metadata.finalized_features.levels, updates, broker.node.node_id)
+    if isinstance(levels, Refusal):
+        return UpdateFeaturesResponse(error_code=Error.INVALID_UPDATE_VERSION, error_message=levels.message)
+    if not request.validate_only:
+        broker.metadata.finalize_features(levels)
+    return UpdateFeaturesResponse(
+        error_code=Error.NONE,
+        error_message=None,
+        results=[
+            UpdatableFeatureResult(feature=update.feature, error_code=Error.NONE, error_message="NONE")
+            for update in request.feature_updates
+            if context.api_version <= LAST_WITH_RESULTS
+        ],
+    )

@@ -1,0 +1,97 @@
+"""Features of the cluster (KIP-584): which levels there are, and what an update of them may do.
+
+Called by the store, which keeps the finalized levels, and by the APIs UpdateFeatures and ApiVersions. Pure.
+Source: Kafka's ``FeatureControlManager``, its refusals word by word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+GROUP_VERSION: Final = "group.version"
+"""From 1 on there are groups of the consumer protocol (KIP-848)."""
+TRANSACTION_VERSION: Final = "transaction.version"
+"""From 1 on the values of ``__transaction_state`` are flexible, from 2 on each transaction has its epoch (KIP-890)."""
+
+SUPPORTED: Final[Mapping[str, tuple[int, int]]] = {GROUP_VERSION: (0, 1), TRANSACTION_VERSION: (0, 2)}
+"""Lowest and highest level of each feature."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinalizedFeatures:
+    """The levels in force. ``epoch`` grows with every change of them, through restarts too."""
+
+    epoch: int
+    levels: Mapping[str, int]
+
+    def level(self, feature: str) -> int:
+        """Level 0 is a feature that is not in force; clients are not told of it."""
+        return self.levels.get(feature, 0)
+
+
+HIGHEST: Final = FinalizedFeatures(0, {name: high for name, (_, high) in SUPPORTED.items()})
+"""What a new cluster begins with, as Apache Kafka's storage tool formats one."""
+
+
+class UpgradeType(IntEnum):
+    """Kafka's ``FeatureUpdate.UpgradeType``; both kinds of downgrade do the same to these features."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureUpdate:
+    """The level wanted for one feature; ``upgrade_type`` as it came, so it may be none of ``UpgradeType``."""
+
+    level: int
+    upgrade_type: int = UpgradeType.UPGRADE
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why no feature of the request is changed (INVALID_UPDATE_VERSION)."""
+
+    message: str
+
+
+def updated(levels: Mapping[str, int], updates: Mapping[str, FeatureUpdate], node_id: int) -> dict[str, int] | Refusal:
+    """All levels after the updates. One update that cannot be made refuses all; the first by name says why."""
+    after = dict(levels)
+    for feature, update in sorted(updates.items()):
+        reason = _fault(feature, update, levels.get(feature, 0), node_id)
+        if reason is not None:
+            return Refusal(
+                "The update failed for all features since the following feature had an error: "
+                f"Invalid update version {update.level} for feature {feature}. {reason}"
+            )
+        after[feature] = update.level
+    return after
+
+
+def _fault(feature: str, update: FeatureUpdate, current: int, node_id: int) -> str | None:
+    if update.upgrade_type not in list(UpgradeType):
+        return "The controller does not support the given upgrade type."
+    if update.level < 0:
+        return "A feature version cannot be less than 0."
+    supported = SUPPORTED.get(feature)
+    if supported is None and update.level == 0:
+        return f"Feature {feature} not found."
+    if supported is None:
+        return f"Local controller {node_id} does not support this feature."
+    low, high = supported
+    if not low <= update.level <= high:
+        return f"Local controller {node_id} only supports versions {low}-{high}"
+    upgrade = update.upgrade_type == UpgradeType.UPGRADE
+    if upgrade and update.level < current:
+        return (
+            "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe "
+            "downgrade."
+        )
+    if not upgrade and update.level > current:
+        return "Can't downgrade to a newer version."
+    return None

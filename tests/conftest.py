@@ -14,6 +14,7 @@ from typing import Protocol
 import pytest
 
 from oncelog.testing import apache_kafka as kafka_node
+from tests import spark_classes
 
 
 class RunningBroker(Protocol):
@@ -55,6 +56,14 @@ def apache_kafka() -> Iterator[kafka_node.ApacheKafka]:
     """A real Apache Kafka shared by the tests of this process; a test that stops one starts its own."""
     with kafka_node.ApacheKafka() as kafka:
         yield kafka
+
+
+@pytest.fixture(scope="session")
+def spark_class_archive() -> Iterator[None]:
+    """Every JVM that Spark starts from here on loads its classes from an archive; folders of such tests ask for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_SUBMIT_OPTS", spark_classes.options(spark_classes.class_archive()))
+        yield
 
 
 @pytest.fixture(scope="session")

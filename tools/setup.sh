@@ -30,6 +30,8 @@ install() {
     fi
     echo "make setup: installing oncelog with its extras into .venv (some 500 MB the first time)"
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+    # An editable package is compiled at its first import, and at every one where Python may not keep the result.
+    .venv/bin/python -m compileall -q src
 }
 
 java() {

@@ -24,6 +24,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def quick_spark(spark_class_archive: None) -> None:
+    """For all tests here."""
+
+
 @pytest.fixture(scope="session")
 def flights() -> list[Flight]:
     """All flights in scheduled order."""

@@ -19,6 +19,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def quick_spark(spark_class_archive: None) -> None:
+    """For all tests here."""
+
+
 class PipelineCommand:
     """``oncelog pipeline run`` in a folder of its own."""
 

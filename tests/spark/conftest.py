@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from oncelog.spark.session import session
 from oncelog.testing.spark_faults import PausingDataSource
-from tests.spark.crash_query import QUICK_START
+from tests.spark_classes import QUICK_START
 
 HERE = Path(__file__).parent
 
@@ -20,6 +20,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker("spark")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_spark(spark_class_archive: None) -> None:
+    """For all tests here."""
 
 
 @pytest.fixture(scope="session")

@@ -13,13 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from oncelog.spark.session import session
 from oncelog.testing.spark_faults import PausingDataSource
-
-QUICK_START = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.adaptive.enabled": "false",
-}
-"""Short runs spend their time on starting: no second compiler, no parallel collector."""
+from tests.spark_classes import QUICK_START
 
 
 def source_of(spark: SparkSession, servers: str, topic: str, rows: int) -> DataFrame:

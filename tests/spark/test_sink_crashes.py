@@ -29,6 +29,7 @@ from tests.spark.kafka_records import Seen, committed, create_topic, eventually,
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
 
+ROOT = Path(__file__).parents[2]
 ROWS = 40
 """Records of a micro-batch; the topics have two partitions, one record key in turn for each."""
 
@@ -45,7 +46,8 @@ class Driver:
         self._log = log
         with log.open("ab") as errors:
             self.process = subprocess.Popen(
-                [sys.executable, str(Path(__file__).with_name("crash_query.py")), json.dumps(task)],
+                [sys.executable, "-m", "tests.spark.crash_query", json.dumps(task)],
+                cwd=ROOT,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,

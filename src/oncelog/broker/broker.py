@@ -257,15 +257,18 @@ class Broker:
     def _open_partitions(self, info: TopicInfo, indexes: range, now_ms: int) -> None:
         for index in indexes:
             topic_partition = TopicPartition(info.name, index)
+            log = self.logs.open(topic_partition, info.topic_id, info.config, now_ms)
             self._partitions[topic_partition] = Partition(
                 topic_partition,
                 info.topic_id,
-                self.logs.open(topic_partition, info.topic_id, info.config, now_ms),
+                log,
                 self.metadata.leader_epoch(info.name, index),
                 sync_before_commit=self._syncs_before_commit,
                 on_dirty=self._mark_dirty,
                 on_advance=self._advanced,
             )
+            if log.flushed_offset < log.log_end_offset:
+                self._mark_dirty(self._partitions[topic_partition])
 
     def _advanced(self, partition: Partition) -> None:
         self.fetches.wake(partition.topic_partition)

@@ -57,10 +57,7 @@ class FlushJob(NamedTuple):
         failed: dict[TopicPartition, str] = {}
         for partition, ticket in self.tickets:
             try:
-                for file in ticket.files:
-                    file.sync()
-                for folder in ticket.folders:
-                    self.disk.sync_folder(folder)
+                ticket.sync(self.disk)
             except StorageError as error:
                 failed[partition.topic_partition] = str(error)
         return failed
@@ -151,8 +148,23 @@ class LogManager:
         if known is None:
             checkpoints.write_partition_metadata(self.disk, folder, topic_id, sync=False)
             log.sync_later(f"{folder}/{checkpoints.PARTITION_METADATA}")
+        if self._config.oncelog_flush_policy == "commit":
+            self._sync_recovered(log)
         self._logs[topic_partition] = log
         return log
+
+    def _sync_recovered(self, log: PartitionLog) -> None:
+        """What a killed process had not synced yet is about to be shown to readers and repeated to producers."""
+        ticket = log.begin_flush() if log.flushed_offset < log.log_end_offset else None
+        if ticket is None:
+            return
+        try:
+            ticket.sync(self.disk)
+        except StorageError as error:
+            log.fail(str(error))
+            logger.error("%s was recovered but cannot be synced: %s", log.topic_partition, error)
+        else:
+            log.flushed(ticket)
 
     def _known_topic_id(self, folder: str) -> bytes | None:
         """Which topic a folder was made for, if it says so: the file is not synced, a power loss may spoil it."""

@@ -471,7 +471,7 @@ class PartitionLog:
     def begin_flush(self) -> FlushTicket | None:
         """What to sync so that all that is appended by now is safe; None where it is.
 
-        Sync ``files`` in any thread and ``folders``, then call :meth:`flushed`, or :meth:`fail` where it failed.
+        Call the ticket's ``sync`` in any thread, then :meth:`flushed`, or :meth:`fail` where it failed.
         """
         end = self.log_end_offset
         if self.flushed_offset >= end and not self._unsynced_files:
@@ -679,10 +679,7 @@ class PartitionLog:
             self._write_leader_epochs()
             ticket = self.begin_flush()
             if ticket is not None:
-                for file in ticket.files:
-                    file.sync()
-                for folder in ticket.folders:
-                    self.disk.sync_folder(folder)
+                ticket.sync(self.disk)
                 self.flushed(ticket)
         for segment in self._segments:
             segment.close()

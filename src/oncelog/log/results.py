@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from oncelog.errors import Error
-from oncelog.ports import File
+from oncelog.ports import Disk, File
 
 
 class AppendResult(NamedTuple):
@@ -59,6 +59,13 @@ class FlushTicket(NamedTuple):
     folders: tuple[str, ...]
     end_offset: int
     size_bytes: int
+
+    def sync(self, disk: Disk) -> None:
+        """Return when all is on stable storage (any thread). :raises StorageError: the disk failed."""
+        for file in self.files:
+            file.sync()
+        for folder in self.folders:
+            disk.sync_folder(folder)
 
 
 class TimestampOffset(NamedTuple):

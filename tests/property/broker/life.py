@@ -90,10 +90,7 @@ class Life:
         if self._syncs < 0:
             if self._rng.random() < 0.5:
                 for _, ticket in self._rng.sample(job.tickets, self._rng.randint(0, len(job.tickets))):
-                    for file in ticket.files:
-                        file.sync()
-                    for folder in ticket.folders:
-                        self.disk.sync_folder(folder)
+                    ticket.sync(self.disk)
             raise PowerLost
         self.broker.flushed(job, job.sync())
         return True

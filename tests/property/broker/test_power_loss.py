@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from oncelog.errors import Error
 from oncelog.testing.faulty_disk import FaultyDisk
-from tests.property.broker.life import PLACES, Life, PowerLost
+from tests.property.broker.life import NOW_MS, PLACES, Life, PowerLost
+from tests.unit.log.batches import batch
 
 LIVES = 6
 
@@ -54,3 +56,22 @@ def check(life: Life, outcomes: dict[int, bool | None]) -> None:
         if outcome is None:
             outcomes[number] = number in seen
     assert seen == [number for number, outcome in outcomes.items() if outcome]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_a_killed_process_left_is_safe_before_a_repetition_of_it_is_answered(tmp_path: Path, seed: int) -> None:
+    """The process is killed between the write and its sync, the producer repeats its batch, then the power is lost."""
+    rng = random.Random(seed)
+    disk = FaultyDisk()
+    for repeated in (False, True):
+        life = Life(disk, tmp_path / "metadata.sqlite", rng, 1000)
+        life.flush_all()
+        partition = life.broker.partition(PLACES[0])
+        assert partition is not None
+        result = partition.append_client(batch(1, pid=7, epoch=0, seq=0), NOW_MS)
+        assert (result.error, result.duplicate) == (Error.NONE, repeated)
+        if repeated:
+            assert life.answer(partition.when_committed(result.last_offset + 1)) is Error.NONE
+        life.metadata.close()
+    life = Life(disk.crash(rng), tmp_path / "metadata.sqlite", rng, 1000)
+    assert life.log(PLACES[0]).log_end_offset == 1

@@ -1,4 +1,4 @@
-"""Power loss under groups: offsets and members that were answered are there, offsets of transactions with their outputs.
+"""Power loss under groups: what was answered about offsets and members holds, offsets of transactions go with outputs.
 
 Plain commits, commits by members of both group protocols, and offsets in transactions, in any order; see
 :mod:`tests.property.broker.life` for what a power loss is here.
@@ -41,6 +41,7 @@ class Member:
     member_id: str = ""
     generation: int = -1
     present: bool | None = None
+    told: bool = False
 
 
 @dataclass
@@ -113,13 +114,14 @@ class Clients:
 
     def join(self) -> None:
         protocol = self.rng.choice(["classic", "consumer"])
-        member = Member(f"{protocol}-{len(self.known.members)}", protocol)
+        member = Member(f"{protocol}-{self.known.next_offset()}", protocol)
         client = self.client(member.group)
         self.known.members.append(member)
         if protocol == "consumer":
-            member.member_id, member.generation = "m", 1
+            member.member_id = "m"
             beat = self.life.answer(client.beat("m", 0, topics=["in"]))
-            assert (beat.error_code, beat.member_epoch) == (Error.NONE, 1)
+            assert beat.error_code == Error.NONE
+            member.generation = beat.member_epoch
         else:
             member.member_id, joining = client.joined()
             self.life.pass_time(0)
@@ -128,7 +130,7 @@ class Clients:
             member.generation = joined.generation_id
             synced = self.life.answer(client.sync(member.member_id, member.generation, {member.member_id: b"all"}))
             assert synced.error_code == Error.NONE
-        member.present = True
+        member.present = member.told = True
 
     def leave(self, member: Member) -> None:
         member.present = None
@@ -170,26 +172,19 @@ class Clients:
             state.sure, state.maybe = found, []
 
     def check_members(self) -> None:
+        # Nobody uses a member again that was never told of its place in the group.
+        self.known.members = [member for member in self.known.members if member.told]
         for member in self.known.members:
             found = self.heartbeat(member)
-            assert found in {Error.NONE, *GONE} or member.present is None, f"{member}: {found.name}"
-            if member.present is not None:
-                assert (found is Error.NONE) == member.present, f"{member}: {found.name}"
-            elif found is not Error.NONE or member.protocol == "classic":
-                # A classic member whose first assignment was never stored may be there, without one.
-                self.forget(member)
-            else:
-                member.present = True
+            allowed = {None: {Error.NONE, *GONE}, True: {Error.NONE}, False: GONE}[member.present]
+            assert found in allowed, f"{member}: {found.name}"
+            member.present = found is Error.NONE
 
     def heartbeat(self, member: Member) -> Error:
         client = self.client(member.group)
         if member.protocol == "classic":
             return client.heartbeat(member.member_id, member.generation)
         return Error(self.life.answer(client.beat(member.member_id, member.generation)).error_code)
-
-    def forget(self, member: Member) -> None:
-        """Nobody uses a member again of which it was never told whether it is there."""
-        self.known.members[self.known.members.index(member)] = Member(member.group, member.protocol, present=False)
 
 
 @pytest.mark.parametrize("verification", ["true", "false"])

@@ -84,10 +84,7 @@ def marker(
 def flush(log: PartitionLog) -> FlushTicket | None:
     ticket = log.begin_flush()
     if ticket is not None:
-        for file in ticket.files:
-            file.sync()
-        for folder in ticket.folders:
-            log.disk.sync_folder(folder)
+        ticket.sync(log.disk)
         log.flushed(ticket)
     return ticket
 

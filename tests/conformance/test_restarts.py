@@ -31,6 +31,8 @@ OUT_OF_ORDER, INVALID_EPOCH = 45, 47
 SMALL = {"segment_bytes": 1048576}
 """The smallest segments that Apache Kafka 4 allows."""
 GROUP = "offsets-in-a-transaction"
+OTHER_COUNTS = {"offsets.topic.num.partitions": "3", "transaction.state.log.num.partitions": "3"}
+"""For topics that are made from then on: those that exist keep their partitions, and what lies there its owner."""
 PAD = bytes(300_000)
 ROUNDS = 9
 
@@ -286,7 +288,7 @@ def test_check_14_after_a_clean_stop_the_last_batch_is_still_known(crashed: Life
     fenced = Transactional(life.connection, "fenced").init()
     life.connection.close()
     life.node.stop()
-    life.node.start()
+    life.node.start(OTHER_COUNTS)
     life.connection = Connection(life.node.bootstrap_servers)
     for name in ("offline", "clean"):
         eventually(lambda name=name: life.connection.list_offset(name, EARLIEST).error_code == 0)

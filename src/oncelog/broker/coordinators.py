@@ -48,7 +48,7 @@ class Coordinators:
     def transactions(self) -> TransactionCoordinator:
         from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
 
-        coordinator = TransactionCoordinator(self, self._broker.config)
+        coordinator = TransactionCoordinator(self, self._broker.config, self.topic_partitions(TRANSACTION_STATE_TOPIC))
         self._made.append(coordinator.runtime)
         return coordinator
 
@@ -56,7 +56,9 @@ class Coordinators:
     def groups(self) -> GroupCoordinator:
         from oncelog.coordinator.group.coordinator import GroupCoordinator
 
-        coordinator = GroupCoordinator(self, self._broker.config, self._broker.random)
+        coordinator = GroupCoordinator(
+            self, self._broker.config, self._broker.random, self.topic_partitions(CONSUMER_OFFSETS_TOPIC)
+        )
         self._made.append(coordinator.runtime)
         return coordinator
 

@@ -52,12 +52,13 @@ R = TypeVar("R")
 class GroupCoordinator:
     """The coordinator of every group that this broker owns."""
 
-    def __init__(self, host: GroupHost, config: BrokerConfig, random: Random) -> None:
+    def __init__(self, host: GroupHost, config: BrokerConfig, random: Random, partitions: int | None = None) -> None:
+        """:param partitions: of ``__consumer_offsets`` where it exists; a new one gets what is configured."""
         self._host = host
         self._config = config
         self._random = random
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
-            host, CONSUMER_OFFSETS_TOPIC, config.offsets_topic_num_partitions, self._new_shard
+            host, CONSUMER_OFFSETS_TOPIC, partitions or config.offsets_topic_num_partitions, self._new_shard
         )
         self._offsets = OffsetRequests(host, config, self.runtime)
 

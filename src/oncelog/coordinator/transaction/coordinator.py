@@ -83,12 +83,13 @@ class TransactionDescription(NamedTuple):
 class TransactionCoordinator:
     """All transactional ids whose partition of ``__transaction_state`` this broker leads."""
 
-    def __init__(self, host: TransactionHost, config: BrokerConfig) -> None:
+    def __init__(self, host: TransactionHost, config: BrokerConfig, partitions: int | None = None) -> None:
+        """:param partitions: of ``__transaction_state`` where it exists; a new one gets what is configured."""
         self._host = host
         self._config = config
         self._sweeping = False
         self.runtime: CoordinatorRuntime[TransactionShard] = CoordinatorRuntime(
-            host, TRANSACTION_STATE_TOPIC, config.transaction_state_log_num_partitions, self._new_shard
+            host, TRANSACTION_STATE_TOPIC, partitions or config.transaction_state_log_num_partitions, self._new_shard
         )
 
     def _new_shard(self, partition: TopicPartition, epoch: int) -> TransactionShard:

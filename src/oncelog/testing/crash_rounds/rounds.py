@@ -155,10 +155,8 @@ class Folder:
 
     def finish(self) -> None:
         """Everything is read once more, before and after a clean stop."""
-        for actor in self.actors:
-            actor.pause()
         self._pause(self.writers)
-        self._pause([self.copier])
+        self._pause([self.copier])  # only now: it has to copy what the writers wrote last
         self.proof.check()
         self.proof.check_from_the_start()
         self.node.stop()

@@ -212,6 +212,60 @@ def test_every_api_that_the_tool_knows_is_usable(tools: Tools) -> None:
     assert "UNKNOWN" not in told
 
 
+def finalized(tools: Tools) -> dict[str, int]:
+    told = tools.run("FeatureCommand", "describe")
+    return {name: int(level) for name, level in re.findall(r"Feature: (\S+).*FinalizedVersionLevel: (\d+)", told)}
+
+
+def test_features_are_described_lowered_and_raised(tools: Tools, unique_name: str) -> None:
+    lower = ("downgrade", "--feature", "transaction.version=1")
+    assert finalized(tools) == {"group.version": 1, "transaction.version": 2}
+    assert "transaction.version can be downgraded to 1." in tools.run("FeatureCommand", *lower, "--dry-run")
+    assert finalized(tools)["transaction.version"] == 2
+    assert "transaction.version was downgraded to 1." in tools.run("FeatureCommand", *lower)
+    disabled = tools.run("FeatureCommand", "disable", "--unsafe", "--feature", "transaction.version")
+    assert "transaction.version was disabled." in disabled
+    assert finalized(tools) == {"group.version": 1, "transaction.version": 0}
+    raised = tools.run(
+        "FeatureCommand", "upgrade", "--feature", "transaction.version=2", "--feature", "group.version=1"
+    )
+    assert "transaction.version was upgraded to 2." in raised
+    assert finalized(tools) == {"group.version": 1, "transaction.version": 2}
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_below_level_2_a_java_producer_keeps_its_epoch(tools: Tools, unique_name: str, level: int) -> None:
+    topic = tools.make_topic(unique_name)
+    tools.run("FeatureCommand", "downgrade", "--feature", f"transaction.version={level}")
+    try:
+        size = ("--num-records", "500", "--record-size", "100", "--throughput", "-1")
+        transactions = ("--transactional-id", unique_name, "--transaction-duration-ms", "1")
+        assert "500 records sent" in tools.run("ProducerPerformance", "--topic", topic, *size, *transactions)
+        described = rows(tools.run("TransactionsCommand", "describe", "--transactional-id", unique_name))
+        state = dict(zip(described[0], described[1], strict=False))
+        assert (state["TransactionState"], state["ProducerEpoch"]) == ("CompleteCommit", "0")
+        assert len(values(tools.servers, topic)) == 500
+    finally:
+        tools.run("FeatureCommand", "upgrade", "--feature", "transaction.version=2")
+
+
+def test_the_quorum_is_this_node(tools: Tools) -> None:
+    status = tools.run("MetadataQuorumCommand", "describe", "--status")
+    told = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+    assert {name: told[name].strip() for name in ("LeaderId", "LeaderEpoch", "MaxFollowerLag", "CurrentObservers")} == {
+        "LeaderId": "1",
+        "LeaderEpoch": "1",
+        "MaxFollowerLag": "0",
+        "CurrentObservers": "[]",
+    }
+    voter = json.loads(told["CurrentVoters"])
+    assert voter == [{"id": 1, "endpoints": [f"PLAINTEXT://{tools.servers}"]}]
+    heading, leader = rows(tools.run("MetadataQuorumCommand", "describe", "--replication"))
+    row = dict(zip(heading, leader, strict=True))
+    assert (row["NodeId"], row["Lag"], row["Status"]) == ("1", "0", "Leader")
+    assert int(row["LogEndOffset"]) >= int(told["HighWatermark"])
+
+
 def test_producer_performance_commits_its_transactions(tools: Tools, unique_name: str) -> None:
     topic = tools.make_topic(unique_name)
     size = ("--num-records", "2000", "--record-size", "100", "--throughput", "-1")

@@ -526,13 +526,11 @@ class Network:
         self._refused = error
 
     def learn_features(self, answer: ApiVersionsResponse) -> None:
-        """Note the finalized ``transaction.version`` (KIP-584)."""
-        if answer.finalized_features_epoch < self._features_epoch:
-            return
-        self._features_epoch = answer.finalized_features_epoch
-        for feature in answer.finalized_features:
-            if feature.name == "transaction.version":
-                self._transaction_version = feature.max_version_level
+        """Note the finalized ``transaction.version`` (KIP-584); at level 0 it is not in the answer."""
+        if answer.finalized_features_epoch >= self._features_epoch:
+            self._features_epoch = answer.finalized_features_epoch
+            levels = {feature.name: feature.max_version_level for feature in answer.finalized_features}
+            self._transaction_version = levels.get("transaction.version", 0)
 
     def _notify(self) -> None:
         for observer in list(self._observers):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oncelog.errors import Error
 from oncelog.testing.faulty_disk import FaultyDisk
-from tests.unit.log.batches import NOW_MS, commit_all, open_log
+from tests.unit.log.batches import NOW_MS, commit_all, flush, open_log
 from tests.unit.log.test_compaction import CONFIG, Writer, compacted, table
 
 KEYS = st.sampled_from("abcd")
@@ -54,6 +57,30 @@ def test_compaction_keeps_the_table(steps: list[tuple[str, object, object]]) -> 
             assert writer.log.log_end_offset == end
             read = writer.log.read(0, 1 << 20, end, at_least_one_batch=True)
             assert not isinstance(read, Error)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_power_loss_after_compaction_keeps_the_table(seed: int) -> None:
+    """Of the renames that put the compacted segments in the place of the old ones any first part may be done."""
+    rng = random.Random(seed)
+    disk = FaultyDisk()
+    log = open_log(disk, config=CONFIG)
+    dirty_from = 0
+    for _ in range(3):
+        writer = Writer(log)
+        for _ in range(rng.randint(4, 12)):
+            writer.put(*[(rng.choice("abcd"), rng.choice([None, "x", "y"])) for _ in range(2)])
+            if rng.random() < 0.5:
+                writer.roll()
+        writer.roll()
+        flush(log)
+        commit_all(log)
+        before, end = table(log), log.log_end_offset
+        dirty_from = _compact(writer, dirty_from, NOW_MS, 1 << 20)
+        disk = disk.crash(rng)
+        log = open_log(disk, recovery_point=end, config=CONFIG)
+        commit_all(log)
+        assert (table(log), log.log_end_offset) == (before, end)
 
 
 def _compact(writer: Writer, dirty_from: int, now_ms: int, max_key_bytes: int) -> int:

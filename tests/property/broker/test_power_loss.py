@@ -75,3 +75,20 @@ def test_what_a_killed_process_left_is_safe_before_a_repetition_of_it_is_answere
         life.metadata.close()
     life = Life(disk.crash(rng), tmp_path / "metadata.sqlite", rng, 1000)
     assert life.log(PLACES[0]).log_end_offset == 1
+
+
+def test_what_a_killed_process_left_is_synced_at_the_first_interval(tmp_path: Path) -> None:
+    rng = random.Random(0)
+    disk, settings = FaultyDisk(), {"oncelog.flush.policy": "interval", "log.flush.interval.ms": "1000"}
+    life = Life(disk, tmp_path / "metadata.sqlite", rng, 1000, settings)
+    partition = life.broker.partition(PLACES[0])
+    assert partition is not None
+    assert partition.append_client(batch(1), NOW_MS).error is Error.NONE
+    life.metadata.close()
+    life = Life(disk, tmp_path / "metadata.sqlite", rng, 1000, settings)
+    life.pass_time(1000)
+    assert life.broker.wants_flush
+    life.flush_all()
+    life.metadata.close()
+    life = Life(disk.crash(rng), tmp_path / "metadata.sqlite", rng, 1000, settings)
+    assert life.log(PLACES[0]).log_end_offset == 1

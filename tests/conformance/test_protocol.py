@@ -22,7 +22,6 @@ from tests.conformance.wire import Connection, ConnectionClosed, Position, batch
 API_VERSIONS_KEY = 18
 
 NOT_OFFERED = {
-    51: "AlterUserScramCredentials: needs SASL",
     64: "UnregisterBroker: no Raft quorum here",
     76: "ShareGroupHeartbeat: no share groups",
     77: "ShareGroupDescribe: no share groups",

@@ -1,7 +1,8 @@
 """What the embedded broker knows beside its logs: one SQLite file in the data folder.
 
-Cluster identity, topics with their ids, partition counts and overrides, dynamic configuration, client quotas, finalized
-features, and the producer ids handed out so far. Called by the broker and its admin APIs, on their one thread.
+Cluster identity, topics with their ids, partition counts and overrides, dynamic configuration, client quotas, users'
+SCRAM credentials, finalized features, and the producer ids handed out so far. Called by the broker and its admin APIs,
+on their one thread.
 
 Invariants
 - A change is on stable storage before the method that makes it returns (WAL, ``synchronous=FULL``), and memory changes
@@ -31,6 +32,7 @@ from oncelog.metadata.adoption import AdoptedTopic
 from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.features import HIGHEST, FinalizedFeatures
 from oncelog.metadata.identity import new_topic_id
+from oncelog.metadata.scram import ScramCredential
 from oncelog.ports import Random
 from oncelog.types import INTERNAL_TOPICS
 
@@ -54,6 +56,12 @@ CREATE TABLE client_quotas (
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {FORMAT_VERSION};
 """
+_SCRAM_SCHEMA = """
+CREATE TABLE IF NOT EXISTS scram_credentials (
+    user TEXT NOT NULL, mechanism INTEGER NOT NULL, iterations INTEGER NOT NULL, salt BLOB NOT NULL,
+    stored_key BLOB NOT NULL, server_key BLOB NOT NULL, PRIMARY KEY (user, mechanism)) WITHOUT ROWID
+"""
+"""Made in files of earlier releases too; those releases pass over it."""
 
 
 class ResourceType(IntEnum):
@@ -122,6 +130,7 @@ class MetadataStore:
         self._sorted: tuple[TopicInfo, ...] | None = None
         self._configs: dict[tuple[ResourceType, str], dict[str, str]] = {}
         self._quotas: dict[QuotaEntity, dict[str, float]] = {}
+        self._scram: dict[tuple[str, int], ScramCredential] = {}
         try:
             self._db = self._open(sync)
         except sqlite3.Error as error:
@@ -163,6 +172,7 @@ class MetadataStore:
         execute("BEGIN IMMEDIATE")
         if application != APPLICATION_ID:
             self._create(cluster_id or encode_uuid(new_topic_id(self._random)))
+        execute(_SCRAM_SCHEMA)
         self._load_meta(cluster_id)
         self._starts += 1
         execute("UPDATE meta SET value = ? WHERE key = 'starts'", (str(self._starts),))
@@ -224,6 +234,9 @@ class MetadataStore:
         self._quotas = {}
         for entity, key, quota in execute("SELECT * FROM client_quotas"):
             self._quotas.setdefault(_entity_of(entity), {})[key] = quota
+        self._scram = {}
+        for user, mechanism, *values in execute("SELECT * FROM scram_credentials"):
+            self._scram[user, mechanism] = ScramCredential(*values)
 
     @property
     def starts(self) -> int:
@@ -449,6 +462,23 @@ class MetadataStore:
         else:
             self._execute("INSERT OR REPLACE INTO client_quotas VALUES (?, ?, ?)", text, key, value)
             self._quotas.setdefault(entity, {})[key] = value
+
+    # -- SCRAM credentials ---------------------------------------------------------------------------------------
+
+    def scram_credentials(self) -> Mapping[tuple[str, int], ScramCredential]:
+        """By user and mechanism."""
+        return self._scram
+
+    def set_scram_credential(self, user: str, mechanism: int, credential: ScramCredential | None) -> None:
+        """Set a user's credential for one mechanism, or remove it with None."""
+        if credential is None:
+            self._execute("DELETE FROM scram_credentials WHERE user = ? AND mechanism = ?", user, mechanism)
+            self._scram.pop((user, mechanism), None)
+        else:
+            self._execute(
+                "INSERT OR REPLACE INTO scram_credentials VALUES (?, ?, ?, ?, ?, ?)", user, mechanism, *credential
+            )
+            self._scram[user, mechanism] = credential
 
     # -- features -----------------------------------------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +15,7 @@ from oncelog.errors import Error, InvariantError, KafkaError, StorageError
 from oncelog.metadata.adoption import AdoptedTopic
 from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.features import HIGHEST
+from oncelog.metadata.scram import credential
 from oncelog.metadata.store import MetadataStore, ResourceType
 
 
@@ -197,6 +200,30 @@ def test_client_quotas_survive_a_restart(open_store: Open) -> None:
         (("user", "a"),): {"producer_byte_rate": 5.5},
         (("user", None),): {"producer_byte_rate": 7},
     }
+
+
+def test_scram_credentials_survive_a_restart(open_store: Open) -> None:
+    # A password of RFC 5802's kind: ``pencil`` with the salt and iterations of RFC 7677's example.
+    salt = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
+    kept = credential(1, 4096, salt, hashlib.pbkdf2_hmac("sha256", b"pencil", salt, 4096))
+    assert kept.stored_key == base64.b64decode("WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=")
+    assert kept.server_key == base64.b64decode("wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=")
+    store = open_store()
+    for user, mechanism in (("a", 1), ("a", 2), ("b", 1)):
+        store.set_scram_credential(user, mechanism, kept)
+    store.set_scram_credential("a", 1, None)
+    store.close()
+    assert open_store().scram_credentials() == {("a", 2): kept, ("b", 1): kept}
+
+
+def test_a_file_of_a_release_without_scram_credentials_takes_them(open_store: Open, tmp_path: Path) -> None:
+    open_store().close()
+    with sqlite3.connect(tmp_path / "metadata.sqlite") as old:
+        old.execute("DROP TABLE scram_credentials")
+    old.close()
+    store = open_store()
+    store.set_scram_credential("a", 1, credential(1, 4096, b"s", b"p"))
+    assert list(store.scram_credentials()) == [("a", 1)]
 
 
 def test_a_batch_that_fails_leaves_nothing_behind(open_store: Open) -> None:

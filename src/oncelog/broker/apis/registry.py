@@ -73,6 +73,7 @@ SERVED: dict[int, Served] = {
     ApiKey.DESCRIBE_CLIENT_QUOTAS: Served(0, 1, "describe_client_quotas"),
     ApiKey.ALTER_CLIENT_QUOTAS: Served(0, 1, "alter_client_quotas"),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Served(0, 0, "describe_user_scram_credentials"),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Served(0, 0, "alter_user_scram_credentials"),
     ApiKey.DESCRIBE_QUORUM: Served(0, 2, "describe_quorum"),
     ApiKey.UPDATE_FEATURES: Served(0, 2, "update_features"),
     ApiKey.DESCRIBE_CLUSTER: Served(0, 2, "describe_cluster"),

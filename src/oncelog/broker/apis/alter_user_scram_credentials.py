@@ -1,0 +1,99 @@
+"""AlterUserScramCredentials (key 51), version 0: set and remove users' SCRAM credentials (KIP-554).
+
+A request changes each user once: the first fault of a user is its answer, and other users' changes hold. The messages
+are those of Kafka's ``ScramControlManager``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.context import RequestContext
+from oncelog.errors import Error, StorageError
+from oncelog.metadata.scram import (
+    HASH_OF_MECHANISM,
+    LEAST_ITERATIONS,
+    MOST_ITERATIONS,
+    ScramCredential,
+    credential,
+)
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.alter_user_scram_credentials_request import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+from oncelog.protocol.generated.alter_user_scram_credentials_response import (
+    AlterUserScramCredentialsResponse,
+    AlterUserScramCredentialsResult,
+)
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+API = ApiKey.ALTER_USER_SCRAM_CREDENTIALS
+VERSIONS = (0, 0)
+
+Refusal = tuple[Error, str]
+Change = ScramCredentialDeletion | ScramCredentialUpsertion
+TWICE = Error.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: AlterUserScramCredentialsRequest
+) -> AlterUserScramCredentialsResponse:
+    refusals: dict[str, Refusal | None] = {}
+    changes: dict[str, tuple[int, ScramCredential | None]] = {}
+    wanted: list[Change] = [*request.deletions, *request.upsertions]
+    for change in wanted:
+        user = change.name
+        if refusals.get(user) is not None:
+            continue
+        refusals[user] = TWICE if user in refusals else _refusal(broker, change)
+        if isinstance(change, ScramCredentialUpsertion):
+            changes[user] = change.mechanism, _credential(change) if refusals[user] is None else None
+        else:
+            changes[user] = change.mechanism, None
+    accepted = {user: changes[user] for user, refusal in refusals.items() if refusal is None}
+    failure = _apply(broker, accepted)
+    return AlterUserScramCredentialsResponse(
+        results=[
+            _result(user, refusal if refusal is not None else failure) for user, refusal in sorted(refusals.items())
+        ]
+    )
+
+
+def _refusal(broker: Broker, change: Change) -> Refusal | None:
+    if not change.name:
+        return Error.UNACCEPTABLE_CREDENTIAL, "Username must not be empty"
+    if change.mechanism not in HASH_OF_MECHANISM:
+        return Error.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism"
+    if isinstance(change, ScramCredentialDeletion):
+        if (change.name, change.mechanism) not in broker.metadata.scram_credentials():
+            return Error.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist"
+    elif change.iterations < LEAST_ITERATIONS:
+        return Error.UNACCEPTABLE_CREDENTIAL, "Too few iterations"
+    elif change.iterations > MOST_ITERATIONS:
+        return Error.UNACCEPTABLE_CREDENTIAL, "Too many iterations"
+    elif not change.salted_password:
+        return Error.UNACCEPTABLE_CREDENTIAL, "Salted password must not be empty"
+    return None
+
+
+def _credential(change: ScramCredentialUpsertion) -> ScramCredential:
+    return credential(change.mechanism, change.iterations, bytes(change.salt), bytes(change.salted_password))
+
+
+def _apply(broker: Broker, accepted: dict[str, tuple[int, ScramCredential | None]]) -> Refusal | None:
+    try:
+        with broker.metadata.batch():
+            for user, (mechanism, new) in accepted.items():
+                broker.metadata.set_scram_credential(user, mechanism, new)
+    except StorageError as error:
+        return Error.KAFKA_STORAGE_ERROR, str(error)
+    return None
+
+
+def _result(user: str, refusal: Refusal | None) -> AlterUserScramCredentialsResult:
+    error, message = refusal if refusal is not None else (Error.NONE, None)
+    return AlterUserScramCredentialsResult(user=user, error_code=error, error_message=message)

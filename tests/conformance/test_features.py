@@ -351,7 +351,7 @@ def test_clients_choose_their_protocol_by_the_level(
     other.begin_transaction()
     other.produce(topic, b"3")
     other.commit_transaction(30)
-    assert connection.read_committed(topic) == [b"1", b"2", b"3"]
+    eventually(lambda: connection.read_committed(topic) == [b"1", b"2", b"3"])
     assert {version for version, _, _, _ in values_logged(connection, name)} == {min(level, 1)}
 
 

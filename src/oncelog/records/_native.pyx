@@ -1,5 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The record codec compiled: the twin of ``_pure.py``, and the two ways between record areas and Arrow's buffers.
+"""The record codec compiled: the twin of ``_pure.py`` and ``_pure_scan.py``, and the two ways between record areas and
+Arrow's buffers.
 
 Called through :mod:`oncelog.records.native` (the twin's functions and classes) and by :mod:`oncelog.records.arrow`
 (``ColumnsDecoder``, ``RowEncoder``, ``murmur2_rows``). Works on objects with a buffer only and links to nothing but
@@ -18,7 +19,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, int8_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from oncelog.records import _pure
+from oncelog.records import _pure, _pure_scan
 from oncelog.records.crc import compiled_crc32c
 from oncelog.records.errors import CorruptBatch
 from oncelog.records.record import Record
@@ -1055,7 +1056,7 @@ cdef enum:
     BATCHES_KEPT = 5
     MARKER_SIZE = 78  # an end of a transaction as Kafka writes it; any other shape is read in Python
 
-if BATCHES_KEPT != _pure.BATCHES_KEPT:
+if BATCHES_KEPT != _pure_scan.BATCHES_KEPT:
     raise ImportError("the twins disagree about the number of batches that are kept")
 
 
@@ -1146,7 +1147,7 @@ cdef int add_int64(Output column, int64_t value) except -1:
 
 
 cdef class BatchScanner:
-    """See ``_pure.BatchScanner``."""
+    """See ``_pure_scan.BatchScanner``."""
 
     cdef int64_t base_offset, last_allowed, index_interval_bytes, indexed_timestamp
     cdef int32_t leader_epoch
@@ -1177,7 +1178,7 @@ cdef class BatchScanner:
         self.refusal = None
 
     def index_columns(self):
-        """See ``_pure.BatchScanner.index_columns``."""
+        """See ``_pure_scan.BatchScanner.index_columns``."""
         return (
             self.offsets.to_bytes(),
             self.positions.to_bytes(),
@@ -1186,7 +1187,7 @@ cdef class BatchScanner:
         )
 
     def scan(self, piece, int64_t position):
-        """See ``_pure.BatchScanner.scan``."""
+        """See ``_pure_scan.BatchScanner.scan``."""
         cdef Py_buffer view
         cdef const uint8_t* start
         cdef const uint8_t* p
@@ -1214,7 +1215,7 @@ cdef class BatchScanner:
                     leader_epochs.append((leader_epoch, load_64(p)))
                 p += size
             runs.end_all(producers)
-            return _pure.Scanned(p - start, producers, leader_epochs)
+            return _pure_scan.Scanned(p - start, producers, leader_epochs)
         finally:
             PyBuffer_Release(&view)
 
@@ -1223,20 +1224,20 @@ cdef class BatchScanner:
         cdef int64_t offset = load_64(p)
         cdef int64_t delta = <int32_t> load_32(p + 23)
         if p[16] != 2:
-            self.refusal = _pure.not_version_2(offset, <int8_t> p[16])
+            self.refusal = _pure_scan.not_version_2(offset, <int8_t> p[16])
             return False
         if size < HEADER_SIZE:
-            self.refusal = _pure.bad_length(offset, size - LOG_OVERHEAD)
+            self.refusal = _pure_scan.bad_length(offset, size - LOG_OVERHEAD)
             return False
         if size > there:
             return False
         covered = PyMemoryView_FromMemory(<char*> p + CRC_COVERS_FROM, size - CRC_COVERS_FROM, PyBUF_READ)
         if <uint32_t> compiled_crc32c(covered) != load_32(p + 17):
-            self.refusal = _pure.CRC_DIFFERS
+            self.refusal = _pure_scan.CRC_DIFFERS
             return False
         # The first two comparisons keep the third's sum inside of 64 bits.
         if offset < self.next_offset or offset > self.last_allowed or delta < 0 or delta > self.last_allowed - offset:
-            self.refusal = _pure.out_of_order(offset, self.next_offset)
+            self.refusal = _pure_scan.out_of_order(offset, self.next_offset)
             return False
         return True
 

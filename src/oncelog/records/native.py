@@ -10,7 +10,7 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from oncelog.records import _pure
+from oncelog.records import _pure, _pure_scan
 
 
 def _compiled() -> Any:
@@ -26,7 +26,7 @@ compiled: Any = _compiled()
 """The compiled module, or None; for :mod:`oncelog.records.arrow`, whose fallback is of another shape."""
 
 if TYPE_CHECKING or compiled is None:
-    BatchScanner = _pure.BatchScanner
+    BatchScanner = _pure_scan.BatchScanner
     RecordArea = _pure.RecordArea
     decode = _pure.decode
     murmur2 = _pure.murmur2
@@ -38,6 +38,6 @@ else:
     murmur2 = compiled.murmur2
     walk = compiled.walk
 
-Scanned = _pure.Scanned
+Scanned = _pure_scan.Scanned
 
 __all__ = ["BatchScanner", "RecordArea", "Scanned", "compiled", "decode", "murmur2", "walk"]

@@ -20,7 +20,7 @@ from oncelog.log import batch_reader, recovery
 from oncelog.log.batch_reader import read_batches
 from oncelog.log.producer_state import ProducerStateManager
 from oncelog.log.segment import MAX_RELATIVE_OFFSET, Segment
-from oncelog.records import _pure, native
+from oncelog.records import _pure_scan, native
 from oncelog.records.batch import Compression, CorruptBatch, Record, encode_batch, encode_empty_batch, read_header
 from oncelog.records.control import encode_end_txn_marker
 from oncelog.server.memory_disk import MemoryDisk
@@ -147,7 +147,7 @@ def reading(how: str, piece_bytes: int) -> Iterator[None]:
         with mock.patch.object(recovery._Loader, "recover", recover_batch_by_batch):
             yield
     else:
-        scanner = native.compiled.BatchScanner if how == "compiled" else _pure.BatchScanner
+        scanner = native.compiled.BatchScanner if how == "compiled" else _pure_scan.BatchScanner
         with (
             mock.patch.object(recovery, "BatchScanner", scanner),
             mock.patch.object(batch_reader, "_SCAN_BYTES", piece_bytes),
@@ -221,7 +221,7 @@ def test_both_scanners_tell_the_same_in_the_same_words(
     piece = b"".join(files.values())
     base = min(read_header(data).base_offset if len(data) > 61 and data[16] == 2 else 0 for data in files.values())
     told = []
-    for make in (native.compiled.BatchScanner, _pure.BatchScanner):
+    for make in (native.compiled.BatchScanner, _pure_scan.BatchScanner):
         scanner = make(base, base + room, interval_bytes, -1, recovery.parse_control)
         try:
             told.append(

@@ -27,6 +27,7 @@ __all__ = [
     "KafkaConnectionError",
     "KafkaError",
     "KafkaTimeoutError",
+    "LogTruncationError",
     "MessageSizeTooLargeError",
     "NoOffsetForPartitionError",
     "OffsetOutOfRangeError",
@@ -115,6 +116,22 @@ class NoOffsetForPartitionError(KafkaError):
 
 class OffsetOutOfRangeError(KafkaError):
     """The position does not exist in the log and ``auto.offset.reset`` is ``none``."""
+
+
+class LogTruncationError(OffsetOutOfRangeError):
+    """Records that were read are gone from the log, and ``auto.offset.reset`` is ``none`` (KIP-320).
+
+    ``divergent_offset``: the first one that is gone, or None where the broker cannot tell.
+    """
+
+    def __init__(self, partition: object, position: int, divergent_offset: int | None) -> None:
+        kept = "" if divergent_offset is None else f" from offset {divergent_offset} on"
+        super().__init__(
+            Error.OFFSET_OUT_OF_RANGE,
+            f"{partition} was read to offset {position} and has lost records{kept} since: its new leader did not have "
+            "them; auto.offset.reset is none, so seek to where reading shall go on",
+        )
+        self.divergent_offset = divergent_offset
 
 
 class RecordDeserializationError(KafkaError):

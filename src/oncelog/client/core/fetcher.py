@@ -21,6 +21,7 @@ from oncelog.client.core.metadata import NO_NODE, ClusterMetadata
 from oncelog.client.core.read_committed import filter_batches
 from oncelog.client.core.structs import ConsumerRecord, TopicPartition
 from oncelog.client.core.subscription import PartitionState, Reset, Subscription
+from oncelog.client.core.truncation import TruncationCheck
 from oncelog.client.core.wire import FETCH, Answer, Failure, Wire
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
@@ -104,6 +105,15 @@ class Fetcher:
         self._value_deserializer = value_deserializer
         self._on_data = on_data
         self._on_reset = on_reset
+        self._truncation = TruncationCheck(
+            config,
+            wire,
+            metadata,
+            subscription,
+            on_truncated=lambda name: self.drop({name}),
+            on_error=self._fail,
+            on_done=self._looked,
+        )
         self._sessions: dict[int, _Session] = {}
         self._busy: set[int] = set()
         self._failures: dict[int, int] = {}
@@ -121,6 +131,7 @@ class Fetcher:
         if self._closed:
             return
         wanted: dict[int, dict[TopicPartition, PartitionState]] = {}
+        unsure: dict[int, dict[TopicPartition, PartitionState]] = {}
         for name, state in self._subscription.assigned.items():
             if not state.fetchable or self._buffered.get(name, 0) >= AHEAD:
                 continue
@@ -129,7 +140,12 @@ class Fetcher:
                 self._metadata.want((name.topic,))
                 self._metadata.request_update()
                 continue
-            wanted.setdefault(leader, {})[name] = state
+            groups = unsure if self._truncation.due(name, state) else wanted
+            groups.setdefault(leader, {})[name] = state
+        for node, partitions in unsure.items():
+            again_ms = self._truncation.ask(node, partitions, now_ms)
+            if again_ms is not None:
+                self._wake(again_ms)
         for node, partitions in wanted.items():
             if node in self._busy:
                 continue
@@ -212,6 +228,11 @@ class Fetcher:
             ],
             rack_id=self._config.client_rack,
         )
+
+    def _looked(self, now_ms: int) -> None:
+        """Positions were looked at: on with those that stand, and somebody must find those that do not."""
+        self._on_reset()
+        self.poll(now_ms)
 
     # --- answers
 

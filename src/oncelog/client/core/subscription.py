@@ -44,6 +44,7 @@ class PartitionState:
     """One assigned partition. ``position`` is the next offset to hand out, ``fetch_position`` the next to ask for."""
 
     __slots__ = (
+        "checked_epoch",
         "fetch_position",
         "high_watermark",
         "last_fetched_epoch",
@@ -61,6 +62,8 @@ class PartitionState:
         self.position = -1
         self.fetch_position = -1
         self.last_fetched_epoch = -1
+        self.checked_epoch = -1
+        """The leader's epoch when the position was last known to be in its log."""
         self.paused = False
         self.revoking = False
         self.version = 0
@@ -78,6 +81,7 @@ class PartitionState:
         self.reset = None
         self.position = self.fetch_position = offset
         self.last_fetched_epoch = leader_epoch
+        self.checked_epoch = -1
         self.version += 1
 
     def need_reset(self, reset: Reset) -> None:

@@ -1,0 +1,73 @@
+"""A log that lost records over a crash: a consumer goes back to where it was cut instead of passing over (KIP-320)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oncelog.client.aio import Consumer, Producer
+from oncelog.client.core.errors import LogTruncationError
+from oncelog.types import TopicPartition
+from tests.client.reading import make_topic, on_loop
+from tests.conformance.nodes import Node, new_node, partition_folder
+
+pytestmark = pytest.mark.crash
+
+
+@pytest.fixture(params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
+def node(request: pytest.FixtureRequest) -> Iterator[Node]:
+    node = new_node(request.param, {"oncelog.flush.policy": "none"})
+    node.start()
+    yield node
+    node.close()
+
+
+async def write(node: Node, *values: str) -> None:
+    """Each in a batch of its own."""
+    async with Producer(bootstrap_servers=node.bootstrap_servers) as producer:
+        for value in values:
+            await producer.send_and_wait("t", value.encode())
+
+
+async def read(consumer: Consumer, count: int) -> list[str]:
+    values: list[str] = []
+    while len(values) < count:
+        for records in (await consumer.getmany(timeout_ms=1000)).values():
+            values += [record.value.decode() for record in records]
+    return values
+
+
+def cut(node: Node, kept: int, of: int) -> None:
+    """What a power failure leaves of batches of one size."""
+    log: Path = max(partition_folder(node, "t").glob("*.log"))
+    content = log.read_bytes()
+    assert len(content) % of == 0
+    log.write_bytes(content[: len(content) // of * kept])
+
+
+@on_loop
+async def test_records_that_take_the_place_of_lost_ones_are_read(node: Node) -> None:
+    await make_topic(node.bootstrap_servers, "t")
+    await write(node, *(f"old-{n}" for n in range(8)))
+    partition = TopicPartition("t", 0)
+    settings = {"bootstrap_servers": node.bootstrap_servers, "enable_auto_commit": False}
+    async with (
+        Consumer(auto_offset_reset="earliest", **settings) as resetting,
+        Consumer(auto_offset_reset="none", **settings) as asking,
+    ):
+        for consumer in (resetting, asking):
+            consumer.assign([partition])
+            consumer.seek(partition, 0)
+            assert await read(consumer, 8) == [f"old-{n}" for n in range(8)]
+        node.kill()
+        cut(node, 5, 8)
+        node.start()
+        await write(node, *(f"new-{n}" for n in range(6)))
+        assert await read(resetting, 6) == [f"new-{n}" for n in range(6)]
+        with pytest.raises(LogTruncationError, match="lost records from offset 5 on"):
+            await read(asking, 1)
+        asking.seek(partition, 5)
+        asking.resume(partition)
+        assert await read(asking, 6) == [f"new-{n}" for n in range(6)]

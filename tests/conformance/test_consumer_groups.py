@@ -221,3 +221,17 @@ def test_what_is_set_for_a_group_holds_for_it_alone(connection: Connection, uniq
     assert other.beat().heartbeat_interval_ms == usual
     change(DELETE, None)
     until(lambda: member.beat().heartbeat_interval_ms == usual)
+
+
+def test_topics_by_name_come_before_those_by_expression(connection: Connection, unique_name: str, group: str) -> None:
+    """The coordinator matches an expression beside its answers."""
+    named, matched = f"{unique_name}-named", f"{unique_name}-matched"
+    ids = {topic: connection.create_topic(topic) for topic in (named, matched)}
+    member = NewMember(connection, group, [named])
+    answer = member.beat(subscribed_topic_regex=f"{unique_name}-match.*")
+    assert [topic.topic_id for topic in answer.assignment.topic_partitions] == [ids[named]]
+
+    def probe() -> Any:
+        return member.beat().assignment
+
+    assert {topic.topic_id for topic in eventually(probe).topic_partitions} == set(ids.values())

@@ -29,12 +29,15 @@ from oncelog.coordinator.runtime import CoordinatorRecord
 
 
 class Draft:
-    """What a group is going to be. ``written`` are the records, in the order in which they apply."""
+    """What a group is going to be. ``written`` are the records, in the order in which they apply.
+    ``regex_waits`` says that an expression was left for the next heartbeat.
+    """
 
     def __init__(self, env: Environment, group: ConsumerGroup, before: Iterable[CoordinatorRecord] = ()) -> None:
         """:param before: records that must come first, because they make the group what it is."""
         self.group = group.copy()
         self.written: list[CoordinatorRecord] = list(before)
+        self.regex_waits = False
         self._env = env
         self._topics: dict[str, tuple[TopicId, int] | None] = {}
 
@@ -65,10 +68,11 @@ class Draft:
 
     # Subscriptions
 
-    def resolve_regexes(self, look_again: bool, now_ms: int) -> bool:
+    def resolve_regexes(self, look_again: bool, now_ms: int, *, not_yet: str | None = None) -> bool:
         """Match the members' expressions with the topics, forget unused ones; True if a set of topics changed.
 
         :param look_again: also those that were matched before, because topics came or went.
+        :param not_yet: an expression to leave for later, unless it was matched before.
         """
         group, changed = self.group, False
         used = {member.regex for member in group.members.values() if member.regex}
@@ -78,6 +82,9 @@ class Draft:
             self.written.append(records.regex_tombstone(group.group_id, regex))
         for regex in sorted(used):
             known = group.regexes.get(regex, UNRESOLVED)
+            if known is UNRESOLVED and regex == not_yet:
+                self.regex_waits = True
+                continue
             if known is not UNRESOLVED and not look_again:
                 continue
             matches = TopicRegex(regex).matches

@@ -75,8 +75,8 @@ class ConsumerProtocol:
         if written.done and written.value is not Error.NONE:
             return _refused(client_error(written.value))
         group = self._env.groups[request.group_id]
-        if isinstance(group, ConsumerGroup) and stale:
-            group.metadata_stale = False
+        if isinstance(group, ConsumerGroup) and (stale or draft.regex_waits):
+            group.metadata_stale = draft.regex_waits
         if isinstance(real, ClassicGroup) and isinstance(group, ConsumerGroup):
             self._converted(real, group, now_ms)
         self.start_session(request.group_id, after, now_ms)
@@ -149,13 +149,18 @@ class ConsumerProtocol:
 
     @staticmethod
     def take_subscription(draft: Draft, member: ConsumerMember, updated: ConsumerMember, now_ms: int) -> bool:
-        """Note what the member says of itself, and start a new epoch where that, or the topics, changed."""
+        """Note what the member says of itself, and start a new epoch where that, or the topics, changed.
+
+        A new expression beside topics that are named is matched at the group's next heartbeat: Kafka's coordinator
+        matches beside its answers, so the topics that are named come first, and clients count on it.
+        """
         stale = draft.group.metadata_stale
         if updated != member:
             draft.subscribe(updated)
         named = updated.topics != member.topics
         expressed = (updated.regex or "") != (member.regex or "")
-        resolved = draft.resolve_regexes(stale, now_ms)
+        not_yet = updated.regex if expressed and updated.topics else None
+        resolved = draft.resolve_regexes(stale, now_ms, not_yet=not_yet)
         if named or expressed or resolved or stale:
             draft.bump_epoch(always=named or expressed or resolved)
         draft.group.metadata_stale = False

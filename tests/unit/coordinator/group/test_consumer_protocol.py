@@ -382,9 +382,22 @@ def test_a_regular_expression_subscribes_to_what_it_matches_now_and_later(g: Gro
     assert set(group_of(g).regexes) == {"u"}
 
 
-def test_names_and_expression_add_up(g: GroupClient) -> None:
+def test_names_come_first_and_the_expression_adds_to_them_at_the_next_heartbeat(g: GroupClient) -> None:
     answer = g.beat("a", 0, topics=["u"], regex="t").value
-    assert set(g.assigned(answer) or ()) == {"t", "u"}
+    assert (answer.member_epoch, set(g.assigned(answer) or ())) == (2, {"u"})
+    answer = g.beat("a", 2).value
+    assert (answer.member_epoch, set(g.assigned(answer) or ())) == (3, {"t", "u"})
+    assert g.beat("a", 3).value.assignment is None
+    # One that is known already has its topics at once.
+    assert set(g.assigned(g.beat("b", 0, topics=["u"], regex="t").value) or ()) <= {"t", "u"}
+    assert group_of(g).topics_of(group_of(g).members["b"]) == {"t", "u"}
+
+
+def test_an_expression_that_waits_for_a_heartbeat_survives_a_restart(g: GroupClient) -> None:
+    g.beat("a", 0, topics=["u"], regex="t")
+    g.host.restart()
+    answer = g.beat("a", 2).value
+    assert (answer.member_epoch, set(g.assigned(answer) or ())) == (3, {"t", "u"})
 
 
 def test_an_expression_matches_whole_names_only(g: GroupClient) -> None:

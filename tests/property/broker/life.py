@@ -1,7 +1,7 @@
 """One run of the broker's core on a disk that may lose what was not synced; for the tests of power losses.
 
-A life ends at a random sync, before it or after it, with a power loss or with the process alone: then everything that
-was written is there, but what was not synced may still be lost by the next one.
+A life ends at a random sync, before it or after it, or with a clean stop; with a power loss or with the process alone:
+then everything that was written is there, but what was not synced may still be lost by the next one.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ T = TypeVar("T")
 ID = "txn"
 TOPICS = {"a": 1, "b": 1, "in": 2}
 PLACES = [TopicPartition(topic, 0) for topic in ("a", "b")]
+LOGS = [*PLACES, TopicPartition("__transaction_state", 0), TopicPartition("__consumer_offsets", 0)]
 SETTINGS = {
     "oncelog.flush.policy": "commit",
     "transaction.state.log.num.partitions": "1",
@@ -82,7 +83,21 @@ class Life:
         self.metadata.close()
         return self.disk if self._rng.random() < 0.3 else self.disk.crash(self._rng)
 
+    def keep_house(self) -> None:
+        """What a broker does now and then: segments are closed, checkpoints are written, closed segments compacted."""
+        chance = self._rng.random()
+        if chance < 0.1:
+            self.log(self._rng.choice(LOGS)).roll(NOW_MS)
+        elif chance < 0.2:
+            self.broker.logs._write_checkpoints(NOW_MS)
+        elif chance < 0.3:
+            self.broker.logs._cleaner.clean(NOW_MS)
+
     def flush_once(self) -> bool:
+        self.keep_house()
+        if not self._syncs and self._rng.random() < 0.2:
+            self.broker.stop(NOW_MS)
+            raise PowerLost
         job = self.broker.take_flush()
         if job is None:
             return False

@@ -163,7 +163,11 @@ class GroupCoordinator:
         left = shard.classic.leave(group, request, now_ms)
         if isinstance(left, Error):
             return refused(left)
-        return Deferred.of(LeaveGroupResponse(members=left))
+        answer = LeaveGroupResponse(members=left)
+        # The last member's leave is in the log; it may not come back after the answer.
+        return shard.write([], now_ms).map(
+            lambda error: answer if error is Error.NONE else LeaveGroupResponse(error_code=client_error(error))
+        )
 
     # The consumer protocol
 

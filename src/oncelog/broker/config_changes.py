@@ -23,6 +23,7 @@ from oncelog.kafka_properties import (
     group_properties,
     topic_properties,
 )
+from oncelog.metadata.descriptions import MIN_IN_SYNC, for_every_broker
 from oncelog.metadata.opening import effective_config
 from oncelog.metadata.store import ResourceType
 from oncelog.metadata.topic_rules import name_refusal, overrides_refusal
@@ -47,6 +48,11 @@ class Refusal(NamedTuple):
     error: Error
     message: str | None
 
+
+OWN_MIN_IN_SYNC = Refusal(Error.INVALID_CONFIG, f"Broker-level {MIN_IN_SYNC} cannot be altered while ELR is enabled.")
+REMOVED_MIN_IN_SYNC = Refusal(
+    Error.INVALID_CONFIG, f"Cluster-level {MIN_IN_SYNC} cannot be removed while ELR is enabled."
+)
 
 PROPERTIES = {
     ResourceType.TOPIC: topic_properties,
@@ -140,7 +146,8 @@ def current_values(broker: Broker, kind: ResourceType, name: str) -> Mapping[str
     if kind is ResourceType.TOPIC:
         info = broker.metadata.topic(name)
         return info.overrides if info is not None else {}
-    return broker.metadata.dynamic_config(kind, name)
+    altered = broker.metadata.dynamic_config(kind, name)
+    return for_every_broker(broker.config, altered) if kind is ResourceType.BROKER and not name else altered
 
 
 def change(
@@ -155,7 +162,7 @@ def change(
             message = overrides_refusal(values, broker.metadata.topic_defaults)
             refusal = Refusal(Error.INVALID_CONFIG, message) if message is not None else None
         case ResourceType.BROKER:
-            refusal = _refusal_of_broker_settings(broker, name, values)
+            refusal = _refusal_of_broker_settings(broker, name, values) or _refusal_of_min_in_sync(broker, name, values)
         case ResourceType.GROUP:
             refusal = _refusal_of_group_settings(broker, values)
         case _:
@@ -207,6 +214,14 @@ def _refusal_of_broker_settings(broker: Broker, name: str, values: Mapping[str, 
     except ConfigError as error:
         return Refusal(Error.INVALID_REQUEST, str(error))
     return None
+
+
+def _refusal_of_min_in_sync(broker: Broker, name: str, values: Mapping[str, str]) -> Refusal | None:
+    """``MIN_IN_SYNC`` has one value for all brokers, so that all agree on who may lead (KIP-966)."""
+    if not name:
+        return None if MIN_IN_SYNC in values else REMOVED_MIN_IN_SYNC
+    own = broker.metadata.dynamic_config(ResourceType.BROKER, name)
+    return OWN_MIN_IN_SYNC if values.get(MIN_IN_SYNC) != own.get(MIN_IN_SYNC) else None
 
 
 def _listing(message: str, names: list[str]) -> Refusal:

@@ -21,6 +21,8 @@ from oncelog.kafka_properties import (
 )
 
 NO_EFFECT = "Checked and shown as Apache Kafka does; this broker has no use for it."
+MIN_IN_SYNC = "min.insync.replicas"
+"""The one property that is always set for every broker and never for a single one (KIP-966)."""
 
 
 class ConfigSource(IntEnum):
@@ -57,6 +59,14 @@ class Entry:
     doc: str
     read_only: bool = False
     sensitive: bool = False
+
+
+def for_every_broker(config: BrokerConfig, altered: Mapping[str, str]) -> Mapping[str, str]:
+    """All that is set for every broker: what AlterConfigs has set, and ``MIN_IN_SYNC`` in any case.
+
+    Kafka's controller sets it to what it was started with as soon as it knows of eligible leader replicas.
+    """
+    return {MIN_IN_SYNC: render((config.started or config).topic_defaults.min_insync_replicas), **altered}
 
 
 @dataclass(frozen=True)

@@ -107,10 +107,10 @@ class Pair:
     def read(self, request: Message, version: int | None = None, *, kafka_request: Message | None = None) -> Any:
         version = type(request).MAX_VERSION if version is None else version
         ours = self.ours.call(request, version)
-        mine = _without_eligible_leaders(comparable(ours))
+        mine = comparable(ours)
         deadline = time.monotonic() + PATIENCE_S
         while True:
-            theirs = _without_eligible_leaders(comparable(self.kafka.call(kafka_request or request, version)))
+            theirs = comparable(self.kafka.call(kafka_request or request, version))
             if theirs == mine or time.monotonic() > deadline:
                 assert mine == theirs
                 return ours
@@ -124,14 +124,6 @@ class Pair:
             answer: Any = connection.call(request, 7)
             assert answer.topics[0].error_code == 0
         self.read(metadata.MetadataRequest([metadata.MetadataRequestTopic(NO_ID, name)], False))
-
-
-def _without_eligible_leaders(answer: Any) -> Any:
-    """Kafka's feature ``eligible.leader.replicas.version`` sets min.insync.replicas for the cluster; we have none."""
-    for result in answer.get("results") or ():
-        if isinstance(result, dict) and result.get("configs"):
-            result["configs"] = [entry for entry in result["configs"] if entry["name"] != "min.insync.replicas"]
-    return answer
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +158,7 @@ def _create(*topics: Any, validate_only: bool = False) -> Message:
 
 class TestCreateTopics:
     def check(self, pair: Pair, *topics: Any, validate_only: bool = False, version: int = 4) -> Any:
-        """Version 4 has no effective configuration in its answer, in which the two differ by features."""
+        """Version 4 has no topic ids in its answer, in which the two differ."""
         return pair.change(_create(*topics, validate_only=validate_only), version)
 
     def test_an_existing_or_repeated_name_is_refused(self, pair: Pair) -> None:
@@ -282,7 +274,7 @@ class TestCreateTopics:
         answers = []
         for connection in (pair.ours, pair.kafka):
             answer: Any = connection.call(_create(topic), 7)
-            shown = {entry.name: entry for entry in answer.topics[0].configs if entry.name != "min.insync.replicas"}
+            shown = {entry.name: entry for entry in answer.topics[0].configs}
             answers.append({name: comparable(entry) for name, entry in shown.items()})
             assert (answer.topics[0].num_partitions, answer.topics[0].replication_factor) == (1, 1)
             assert any(answer.topics[0].topic_id)
@@ -481,7 +473,6 @@ class TestDescribeConfigs:
             "listener.security.protocol.map",
             "listeners",
             "log.dirs",
-            "min.insync.replicas",
             "offsets.topic.replication.factor",
             "process.roles",
             "share.coordinator.state.topic.min.isr",
@@ -571,6 +562,32 @@ class TestAlterConfigs:
             pair.read(_describe(BROKER, "1", operation[0], "log.retention.hours"))
             pair.read(_describe(BROKER, ""))
             pair.read(_describe(TOPIC, "ac-follow"))
+
+    def test_min_in_sync_replicas_are_always_set_for_the_cluster_and_never_for_one_broker(self, pair: Pair) -> None:
+        pair.make("ac-in-sync")
+        name = "min.insync.replicas"
+        for broker, operations in (
+            ("1", [(name, SET, "2")]),
+            ("1", [("log.retention.ms", SET, "1"), (name, SET, "2")]),
+            ("1", [(name, SET, "0")]),
+            ("1", [(name, APPEND, "1")]),
+            ("1", [(name, DELETE, None)]),
+            ("", [(name, SET, "x")]),
+            ("", [(name, SET, "2")]),
+            ("1", [(name, SET, "2")]),
+            ("", [("log.retention.ms", SET, "1"), (name, DELETE, None)]),
+            ("", [(name, SET, "1")]),
+        ):
+            for validate_only in (True, False):
+                pair.change(_alter(BROKER, broker, *operations, validate_only=validate_only))
+            pair.read(_describe(TOPIC, "ac-in-sync"))
+            pair.read(_describe(BROKER, "1", name))
+            pair.read(_describe(BROKER, ""))
+        for broker, values in (("", {"log.retention.ms": "5"}), ("", {name: "1"}), ("1", {name: "1"}), ("1", {})):
+            entries = [replace_configs.AlterableConfig(key, value) for key, value in values.items()]
+            resource = replace_configs.AlterConfigsResource(BROKER, broker, entries)
+            pair.change(replace_configs.AlterConfigsRequest([resource], False))
+            pair.read(_describe(BROKER, ""))
 
     @pytest.mark.parametrize(
         ("name", "operation"),

@@ -20,6 +20,7 @@ from oncelog.metadata.descriptions import (
     broker_entries,
     client_metrics_entries,
     default_broker_entries,
+    for_every_broker,
     group_entries,
     topic_entries,
 )
@@ -57,7 +58,7 @@ def layers_of(broker: Broker) -> BrokerLayers:
     return BrokerLayers(
         broker.config,
         store.dynamic_config(ResourceType.BROKER, str(node.node_id)),
-        store.dynamic_config(ResourceType.BROKER, ""),
+        for_every_broker(broker.config, store.dynamic_config(ResourceType.BROKER, "")),
         {
             "advertised.listeners": address,
             "broker.id": str(node.node_id),

@@ -10,7 +10,9 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from oncelog.broker.config_changes import (
+    OWN_MIN_IN_SYNC,
     PROPERTIES,
+    REMOVED_MIN_IN_SYNC,
     Refusal,
     change,
     change_loggers,
@@ -23,6 +25,7 @@ from oncelog.broker.context import RequestContext
 from oncelog.config import TopicConfig, properties, render
 from oncelog.errors import Error
 from oncelog.kafka_properties import Kind
+from oncelog.metadata.descriptions import MIN_IN_SYNC
 from oncelog.metadata.store import ResourceType
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.incremental_alter_configs_request import (
@@ -81,19 +84,24 @@ def _alter(broker: Broker, resource: AlterConfigsResource, *, validate_only: boo
         return change_loggers(operations, validate_only=validate_only)
     values = dict(current_values(broker, ResourceType(kind), name))
     for config in resource.configs:
-        refusal = _apply(broker, ResourceType(kind), config, values)
+        refusal = _apply(broker, resource, config, values)
         if refusal is not None:
             return refusal
     return change(broker, ResourceType(kind), name, values, validate_only=validate_only)
 
 
-def _apply(broker: Broker, kind: ResourceType, config: AlterableConfig, values: dict[str, str]) -> Refusal | None:
+def _apply(
+    broker: Broker, resource: AlterConfigsResource, config: AlterableConfig, values: dict[str, str]
+) -> Refusal | None:
     """Carry one operation out on ``values``."""
+    kind = ResourceType(resource.resource_type)
     operation, text = Operation(config.config_operation), config.value or ""
     if operation is Operation.SET:
         values[config.name] = text
         return None
     if operation is Operation.DELETE:
+        if kind is ResourceType.BROKER and config.name == MIN_IN_SYNC:
+            return OWN_MIN_IN_SYNC if resource.resource_name else REMOVED_MIN_IN_SYNC
         values.pop(config.name, None)
         return None
     known = PROPERTIES[kind]().get(config.name)

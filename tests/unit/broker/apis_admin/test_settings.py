@@ -168,8 +168,26 @@ def test_a_brokers_setting_is_refused(
 
 
 def test_a_bad_setting_of_every_broker_is_refused_though_this_one_has_its_own(admin: Admin) -> None:
-    assert alter(admin, BROKER, "1", ("min.insync.replicas", SET, "1")) == (0, None)
-    assert alter(admin, BROKER, "", ("min.insync.replicas", SET, "0"))[0] == Error.INVALID_REQUEST
+    assert alter(admin, BROKER, "1", ("log.retention.ms", SET, "1")) == (0, None)
+    assert alter(admin, BROKER, "", ("log.retention.ms", SET, "x"))[0] == Error.INVALID_REQUEST
+
+
+def test_the_least_replicas_in_sync_are_one_setting_for_all_brokers_and_always_set(admin: Admin) -> None:
+    name, own, every = "min.insync.replicas", "Broker-level", "Cluster-level"
+    assert alter(admin, BROKER, "", (name, SET, "2")) == (0, None)
+    refusals = {
+        own: (
+            alter(admin, BROKER, "1", (name, SET, "2")),
+            alter(admin, BROKER, "1", (name, DELETE, None)),
+            replace(admin, BROKER, "1", {name: "2"}),
+        ),
+        every: (alter(admin, BROKER, "", (name, DELETE, None)), replace(admin, BROKER, "", {"log.retention.ms": "1"})),
+    }
+    for level, answers in refusals.items():
+        for error, message in answers:
+            assert error == Error.INVALID_CONFIG and message is not None and message.startswith(f"{level} {name}")
+    assert admin.broker.config.dynamic == {name: "2"}
+    assert replace(admin, BROKER, "1", {}) == (0, None)
 
 
 def test_the_older_api_replaces_all_settings(with_topic: Admin) -> None:

@@ -1085,12 +1085,13 @@ cdef struct Run:
     const uint8_t* last[BATCHES_KEPT]  # from the second batch on, in a ring
 
 
-cdef int end_run(Run* run, list into) except -1:
-    """Tell the last batches of a run, but not its first, which was told when it came."""
+cdef int end_run(Run* run, int16_t epoch, list into) except -1:
+    """Tell the last batches of a run, but not its first, which was told when it came; none if a new epoch ends it."""
     cdef int64_t count = run.batches - 1
     cdef int64_t i
-    for i in range(max(count - BATCHES_KEPT, 0), count):
-        into.append((header_fields(run.last[i % BATCHES_KEPT]), None))
+    if run.epoch == epoch:
+        for i in range(max(count - BATCHES_KEPT, 0), count):
+            into.append((header_fields(run.last[i % BATCHES_KEPT]), None))
     run.batches = 0
     return 0
 
@@ -1118,6 +1119,7 @@ cdef class Runs:
                 index = len(self.indexes)
                 added = <Run*> self.runs.reserve(sizeof(Run))
                 added.batches = 0
+                added.epoch = 0
                 self.runs.size += sizeof(Run)
                 self.indexes[producer_id] = index
             self.last_index = index
@@ -1126,8 +1128,10 @@ cdef class Runs:
 
     cdef int end_all(self, list into) except -1:
         cdef int64_t i
+        cdef Run* run
         for i in range(len(self.indexes)):
-            end_run(<Run*> self.runs.start + i, into)
+            run = <Run*> self.runs.start + i
+            end_run(run, run.epoch, into)
         return 0
 
 
@@ -1254,7 +1258,7 @@ cdef class BatchScanner:
                 self.refusal = str(refusal)
                 return False
             if marker is not None:
-                end_run(runs.of(load_64(p + 43)), producers)
+                end_run(runs.of(load_64(p + 43)), epoch, producers)
                 producers.append((header_fields(p), marker))
             return True
         run = runs.of(load_64(p + 43))
@@ -1262,7 +1266,7 @@ cdef class BatchScanner:
             run.last[(run.batches - 1) % BATCHES_KEPT] = p
             run.batches += 1
             return True
-        end_run(run, producers)
+        end_run(run, epoch, producers)
         run.batches, run.epoch, run.transactional = 1, epoch, transactional
         producers.append((header_fields(p), None))
         return True

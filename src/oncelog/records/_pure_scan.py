@@ -78,7 +78,8 @@ class BatchScanner:
 
     Of a run (a producer's batches of one epoch between two markers, all or none of them transactional) the first
     batch and the last :data:`BATCHES_KEPT` in the piece are told: those between change nothing that these do not
-    change after them. All else that depends on order, such as which transaction began first, is told in order.
+    change after them. Where a new epoch ends the run only the first is told, for the batches of the old epoch are
+    forgotten. All else that depends on order, such as which transaction began first, is told in order.
 
     An entry of the indexes is due before a batch that finds more than ``index_interval_bytes`` since the last one.
     """
@@ -160,20 +161,21 @@ class BatchScanner:
         if run is None:
             run = runs[producer_id] = _Run()
         if marker is not None:
-            self._end(run, found)
+            self._end(run, epoch, found)
             found.producers.append((header, (marker.commit, marker.coordinator_epoch)))
             return
         transactional = attributes & _TRANSACTIONAL_BIT
         if run.begun and run.epoch == epoch and run.transactional == transactional:
             run.last.append(header)
             return
-        self._end(run, found)
+        self._end(run, epoch, found)
         run.begun, run.epoch, run.transactional = True, epoch, transactional
         found.producers.append((header, None))
 
     @staticmethod
-    def _end(run: _Run, found: Scanned) -> None:
-        found.producers.extend((batch, None) for batch in run.last)
+    def _end(run: _Run, epoch: int, found: Scanned) -> None:
+        if run.epoch == epoch:
+            found.producers.extend((batch, None) for batch in run.last)
         run.last.clear()
         run.begun = False
 

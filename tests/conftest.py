@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
+import hypothesis
 import pytest
 
 from oncelog.testing import apache_kafka as kafka_node
-from tests import spark_classes
+from tests import class_archive
 
 
 class RunningBroker(Protocol):
@@ -23,6 +24,10 @@ class RunningBroker(Protocol):
     @property
     def bootstrap_servers(self) -> str: ...
 
+
+hypothesis.settings.register_profile("oncelog", deadline=None)
+hypothesis.settings.load_profile("oncelog")
+# No test asserts a time: a busy machine is no defect.
 
 HERE = Path(__file__).parent
 LONGEST = ("spark/test_sink_crashes.py", "demo", "pipeline", "spark", "crash")
@@ -62,7 +67,18 @@ def apache_kafka() -> Iterator[kafka_node.ApacheKafka]:
 def spark_class_archive() -> Iterator[None]:
     """Every JVM that Spark starts from here on loads its classes from an archive; folders of such tests ask for it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPARK_SUBMIT_OPTS", spark_classes.options(spark_classes.class_archive()))
+        patch.setenv("SPARK_SUBMIT_OPTS", class_archive.spark_options())
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kafka_class_archive(request: pytest.FixtureRequest) -> Iterator[None]:
+    """And every JVM with Apache Kafka's classes, where any test here wants one."""
+    if not any(item.get_closest_marker("kafka") for item in request.session.items):
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(kafka_node.JAVA_OPTIONS, class_archive.kafka_options())
         yield
 
 

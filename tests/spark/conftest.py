@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from oncelog.spark.session import session
 from oncelog.testing.spark_faults import PausingDataSource
-from tests.spark_classes import QUICK_START
+from tests.class_archive import QUICK_START
 
 HERE = Path(__file__).parent
 

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from oncelog.spark.session import session
 from oncelog.testing.spark_faults import PausingDataSource
-from tests.spark_classes import QUICK_START
+from tests.class_archive import QUICK_START
 
 
 def source_of(spark: SparkSession, servers: str, topic: str, rows: int) -> DataFrame:

@@ -3,7 +3,8 @@
 Used by the test fixtures and ``benchmarks``; nothing of the product imports it. The jars are downloaded once from
 Maven Central into a cache by Ivy, which comes with PySpark, so neither Maven nor a container is needed. Every
 process is ended by its own process id. Environment: ``ONCELOG_KAFKA_CACHE`` (default
-``~/.cache/oncelog/kafka-4.3.1``), ``DEFAULT_ARTIFACT_REPOSITORY`` (a mirror, as Spark reads it).
+``~/.cache/oncelog/kafka-4.3.1``), ``ONCELOG_KAFKA_JAVA_OPTIONS`` (for every JVM, so that tests may start quickly),
+``DEFAULT_ARTIFACT_REPOSITORY`` (a mirror, as Spark reads it).
 """
 
 from __future__ import annotations
@@ -54,6 +55,9 @@ appender.out.layout.pattern=%d %p %c - %m%n
 rootLogger.level=WARN
 rootLogger.appenderRef.out.ref=OUT
 """
+
+
+JAVA_OPTIONS = "ONCELOG_KAFKA_JAVA_OPTIONS"
 
 
 class KafkaFailed(OncelogError):
@@ -284,7 +288,8 @@ def _java_command() -> list[str]:
     if not log4j.exists():
         with _replaced(log4j) as path:
             path.write_text(_LOG4J)
-    return [find_java(), f"-Dlog4j2.configurationFile={log4j}", "-cp", f"{jars}/*"]
+    options = os.environ.get(JAVA_OPTIONS, "").split()
+    return [find_java(), *options, f"-Dlog4j2.configurationFile={log4j}", "-cp", f"{jars}/*"]
 
 
 @contextmanager

@@ -1,7 +1,8 @@
-"""A class archive for the JVMs of tests with Spark: without it half of their time goes into loading the same classes.
+"""Archives of classes for the JVMs of tests: without them half of their time goes into loading the same classes.
 
-``class_archive`` is made once for a machine, by running this file as a program under ``-XX:ArchiveClassesAtExit``.
-A JVM that it does not fit (another Java, other jars) takes no notice of it.
+One for Spark and one for Apache Kafka, each made once for a machine under ``-XX:ArchiveClassesAtExit``; the program
+that loads Spark's classes is this file. A JVM that an archive does not fit (another Java, other jars) takes no notice
+of it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,16 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pyspark
+import pytest
 
 from oncelog import Broker
 from oncelog.spark.java import find_java
 from oncelog.spark.session import session
+from oncelog.testing import apache_kafka
 
 QUICK_START = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -26,35 +30,55 @@ QUICK_START = {
     "spark.sql.adaptive.enabled": "false",
 }
 """Short runs spend their time on starting: no second compiler, no parallel collector."""
+MAKE = "-XX:ArchiveClassesAtExit={} -Xlog:cds=off"
+USE = "-XX:SharedArchiveFile={} -Xshare:auto"
 
 
-def class_archive() -> Path:
-    """The archive of this Java with this Spark; it takes half a minute when there is none yet."""
-    java, home = find_java(), str(Path(pyspark.__file__).parent)
-    version = subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr
-    name = hashlib.sha256(f"{version}{home}{pyspark.__version__}".encode()).hexdigest()[:16]
+def spark_options() -> str:
+    """For ``SPARK_SUBMIT_OPTS``. It takes half a minute when there is no archive yet."""
+    home = str(Path(pyspark.__file__).parent)
+    return USE.format(_archive("spark", f"{home} {pyspark.__version__}", _make_for_spark))
+
+
+def kafka_options() -> str:
+    """For ``ONCELOG_KAFKA_JAVA_OPTIONS``. It takes ten seconds when there is no archive yet."""
+    archive = _archive("kafka", str(apache_kafka.kafka_jars()), _make_for_kafka)
+    return f"-XX:TieredStopAtLevel=1 {USE.format(archive)}"
+
+
+def _archive(name: str, of: str, make: Callable[[Path], None]) -> Path:
+    version = subprocess.run([find_java(), "-version"], capture_output=True, text=True, check=True).stderr
+    digest = hashlib.sha256(f"{version}{of}".encode()).hexdigest()[:16]
     folder = Path.home() / ".cache" / "oncelog"
     folder.mkdir(parents=True, exist_ok=True)
-    archive = folder / f"spark-classes-{name}.jsa"
+    archive = folder / f"{name}-classes-{digest}.jsa"
     with (folder / f"{archive.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not archive.exists():
-            _make(archive)
+            partial = archive.with_suffix(".partial")
+            partial.unlink(missing_ok=True)
+            make(partial)
+            partial.replace(archive)
     return archive
 
 
-def _make(archive: Path) -> None:
-    partial = archive.with_suffix(".partial")
-    partial.unlink(missing_ok=True)
-    environment = {**os.environ, "SPARK_SUBMIT_OPTS": f"-XX:ArchiveClassesAtExit={partial} -Xlog:cds=off"}
+def _make_for_spark(archive: Path) -> None:
+    environment = {**os.environ, "SPARK_SUBMIT_OPTS": MAKE.format(archive)}
     made = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True, timeout=240)
     assert made.returncode == 0, made.stderr
-    partial.replace(archive)
 
 
-def options(archive: Path) -> str:
-    """For ``SPARK_SUBMIT_OPTS``."""
-    return f"-XX:SharedArchiveFile={archive} -Xshare:auto"
+def _make_for_kafka(archive: Path) -> None:
+    node = apache_kafka.ApacheKafka()
+    try:
+        node.start()
+        node.stop()  # the folder is formatted now, by a program that must not leave the archive
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(apache_kafka.JAVA_OPTIONS, f"-XX:TieredStopAtLevel=1 {MAKE.format(archive)}")
+            node.start()
+            node.stop()
+    finally:
+        node.close()
 
 
 def main() -> None:

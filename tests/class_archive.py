@@ -36,21 +36,20 @@ USE = "-XX:SharedArchiveFile={} -Xshare:auto"
 
 def spark_options() -> str:
     """For ``SPARK_SUBMIT_OPTS``. It takes half a minute when there is no archive yet."""
-    home = str(Path(pyspark.__file__).parent)
-    return USE.format(_archive("spark", f"{home} {pyspark.__version__}", _make_for_spark))
+    jars = Path(pyspark.__file__).parent / "jars"
+    return USE.format(_archive(Path(sys.prefix), "spark", jars, _make_for_spark))
 
 
 def kafka_options() -> str:
     """For ``ONCELOG_KAFKA_JAVA_OPTIONS``. It takes ten seconds when there is no archive yet."""
-    archive = _archive("kafka", str(apache_kafka.kafka_jars()), _make_for_kafka)
+    archive = _archive(apache_kafka.cache_folder(), "kafka", apache_kafka.kafka_jars(), _make_for_kafka)
     return f"-XX:TieredStopAtLevel=1 {USE.format(archive)}"
 
 
-def _archive(name: str, of: str, make: Callable[[Path], None]) -> Path:
-    version = subprocess.run([find_java(), "-version"], capture_output=True, text=True, check=True).stderr
-    digest = hashlib.sha256(f"{version}{of}".encode()).hexdigest()[:16]
-    folder = Path.home() / ".cache" / "oncelog"
-    folder.mkdir(parents=True, exist_ok=True)
+def _archive(folder: Path, name: str, jars: Path, make: Callable[[Path], None]) -> Path:
+    """In ``folder``, for these jars as they are now and this Java."""
+    java = subprocess.run([find_java(), "-version"], capture_output=True, text=True, check=True).stderr
+    digest = hashlib.sha256(f"{java}{jars}{jars.stat().st_mtime_ns}".encode()).hexdigest()[:16]
     archive = folder / f"{name}-classes-{digest}.jsa"
     with (folder / f"{archive.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -464,9 +464,13 @@ class BrokerConfig:
         return known.default if given is None else render(known.parse(given))
 
     def with_dynamic(self, dynamic: Mapping[str, str]) -> BrokerConfig:
-        """What the broker was started with under ``dynamic``, all that AlterConfigs has set; checked."""
+        """What the broker was started with under ``dynamic``, all that AlterConfigs has set; checked.
+
+        What is no setting of a broker is passed over: AlterConfigs keeps it as Apache Kafka does.
+        """
         started = self.started or self
-        return replace(parse_broker(dynamic, started), static=started.static, dynamic=dict(dynamic), started=started)
+        dynamic = {name: text for name, text in dynamic.items() if is_broker_setting(name)}
+        return replace(parse_broker(dynamic, started), static=started.static, dynamic=dynamic, started=started)
 
 
 _HOUR_MS, _MINUTE_MS = 3_600_000, 60_000
@@ -505,6 +509,12 @@ TOPIC_SYNONYMS: Mapping[str, tuple[tuple[str, int], ...]] = {
 (Kafka's ``ServerTopicConfigSynonyms``)."""
 
 LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]+\.(?:(?:plain|scram-sha-256|scram-sha-512|oauthbearer|gssapi)\.)?")
+
+
+def is_broker_setting(name: str) -> bool:
+    """Whether a broker has a setting of this name: Kafka's, for one listener too, or our own."""
+    known = broker_properties()
+    return name in known or name in properties(BrokerConfig) or LISTENER_PREFIX.sub("", name) in known
 
 
 def parse_broker(values: Mapping[str, str], base: BrokerConfig | None = None) -> BrokerConfig:

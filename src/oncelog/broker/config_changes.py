@@ -7,13 +7,14 @@ it is answered. Sources: Kafka's ``ConfigAdminManager``, ``DynamicBrokerConfig``
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from oncelog.broker import loggers
-from oncelog.config import LISTENER_PREFIX, nearest
+from oncelog.config import LISTENER_PREFIX, is_broker_setting, nearest
 from oncelog.errors import ConfigError, Error, StorageError
 from oncelog.kafka_properties import (
     Property,
@@ -30,6 +31,9 @@ from oncelog.metadata.topic_rules import name_refusal, overrides_refusal
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
+
+
+logger = logging.getLogger(__name__)
 
 
 class NamedResource(Protocol):
@@ -190,10 +194,16 @@ def _take_effect(broker: Broker, kind: ResourceType, name: str, values: Mapping[
 def _refusal_of_broker_settings(broker: Broker, name: str, values: Mapping[str, str]) -> Refusal | None:
     known = broker_properties()
     plain = {setting: LISTENER_PREFIX.sub("", setting) for setting in values}
-    for setting, base in plain.items():
-        if base not in known:
-            return Refusal(Error.INVALID_CONFIG, f"Unknown configuration {setting!r}{nearest(setting, known)}")
-    fixed = [setting for setting, base in plain.items() if known[base].update is Update.READ_ONLY]
+    foreign = [setting for setting in plain if not is_broker_setting(setting)]
+    ours = [setting for setting, base in plain.items() if base not in known and setting not in foreign]
+    per_listener = [setting for setting in foreign if LISTENER_PREFIX.match(setting)]
+    for setting in foreign:
+        # Kafka keeps them for plug-ins, and shows them without their values.
+        logger.warning("%r is kept and has no effect: no broker has such a setting%s", setting, nearest(setting, known))
+        del plain[setting]
+    fixed = ours + [
+        setting for setting, base in plain.items() if base in known and known[base].update is Update.READ_ONLY
+    ]
     if fixed:
         return _listing("Cannot update these configs dynamically", fixed)
     unprefixed = [setting for setting in values if setting.startswith(("ssl.keystore.", "ssl.truststore.", "ssl.key."))]
@@ -201,7 +211,7 @@ def _refusal_of_broker_settings(broker: Broker, name: str, values: Mapping[str, 
         return _listing(
             "These security configs can be dynamically updated only per-listener using the listener prefix", unprefixed
         )
-    own = [setting for setting, base in plain.items() if known[base].update is Update.PER_BROKER]
+    own = per_listener + [setting for setting, base in plain.items() if known[base].update is Update.PER_BROKER]
     if own and not name:
         return _listing("Cannot update these configs at default cluster level, broker id must be specified", own)
     store = broker.metadata

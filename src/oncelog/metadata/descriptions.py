@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig, default_of, parse, properties
+from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig, default_of, is_broker_setting, parse, properties
 from oncelog.kafka_properties import (
     Property,
     Update,
@@ -107,8 +107,7 @@ class BrokerLayers:
 
     def synonyms(self, name: str, names: tuple[str, ...]) -> tuple[Synonym, ...]:
         """What each layer says about ``names``; those before the first of ``name`` itself are left out."""
-        known = broker_properties().get(name)
-        hidden = known is not None and known.sensitive
+        hidden = _is_hidden(name)
         layers = (
             (self.own.get, ConfigSource.DYNAMIC_BROKER),
             (self.every.get, ConfigSource.DYNAMIC_DEFAULT_BROKER),
@@ -159,10 +158,13 @@ def topic_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterato
 def broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
     """Every setting of this broker, ours included, sorted by name."""
     ours = {name: f for name, f in properties(BrokerConfig).items() if name not in broker_properties()}
-    for name in sorted([*broker_properties(), *ours]):
+    foreign = {name for name in (*layers.own, *layers.every) if not is_broker_setting(name)}
+    for name in sorted({*broker_properties(), *ours, *foreign}):
         known = broker_properties().get(name)
         synonyms = layers.synonyms(name, _family(name))
-        if known is None:
+        if name in foreign:
+            yield Entry(name, None, _source(synonyms), synonyms, 0, "", read_only=True, sensitive=True)
+        elif known is None:
             f = ours[name]
             value = render(getattr(layers.config, f.name))
             yield Entry(name, value, _source(synonyms), synonyms, f.metadata["kind"].value, _doc(name), read_only=True)
@@ -173,11 +175,18 @@ def broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
 def default_broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
     """What AlterConfigs has set for every broker of the cluster."""
     for name in sorted(layers.every):
-        known = broker_properties().get(name)
-        hidden = known is not None and known.sensitive
+        known, hidden = broker_properties().get(name), _is_hidden(name)
         synonym = Synonym(name, None if hidden else layers.every[name], ConfigSource.DYNAMIC_DEFAULT_BROKER)
         kind = known.kind.value if known is not None else 0
-        yield Entry(name, synonym.value, synonym.source, (synonym,), kind, _doc(name), sensitive=hidden)
+        foreign = not is_broker_setting(name)
+        doc = "" if foreign else _doc(name)
+        yield Entry(name, synonym.value, synonym.source, (synonym,), kind, doc, read_only=foreign, sensitive=hidden)
+
+
+def _is_hidden(name: str) -> bool:
+    """Secrets; and what is no setting of a broker, for it may be one."""
+    known = broker_properties().get(name)
+    return known.sensitive if known is not None else not is_broker_setting(name)
 
 
 def _broker_entry(layers: BrokerLayers, known: Property, synonyms: tuple[Synonym, ...]) -> Entry:

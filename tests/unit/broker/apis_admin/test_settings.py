@@ -154,7 +154,12 @@ def test_a_setting_of_the_start_is_told_as_static() -> None:
             (42, "Cannot update these configs at default cluster level, broker id must be specified: [listeners]"),
         ),
         ("1", ("nope", APPEND, "3"), (40, "Unknown config name: nope")),
-        ("1", ("max.connectionss", SET, "3"), (40, "Unknown configuration 'max.connectionss'; did you mean")),
+        ("1", ("oncelog.flush.policy", SET, "none"), (42, "Cannot update these configs dynamically: [oncelog.")),
+        (
+            "",
+            ("listener.name.x.nope", SET, "1"),
+            (42, "Cannot update these configs at default cluster level, broker id must be specified: [listener.name.x"),
+        ),
         ("1", ("log.retention.ms", SET, "x"), (42, "Invalid value x for configuration log.retention.ms")),
         ("", ("min.insync.replicas", SET, "0"), (42, "Invalid value 0 for configuration min.insync.replicas")),
     ],

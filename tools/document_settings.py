@@ -29,7 +29,8 @@ Made by `python tools/document_settings.py` from the settings classes; do not ed
 Names, types, defaults and checks are those of Apache Kafka 4.3; where a default differs, the text says so. Settings
 come from a Java properties file (`--config FILE`), from `--set NAME=VALUE`, from the keyword `settings` of
 `oncelog.Broker`, and while the broker runs from AlterConfigs and IncrementalAlterConfigs (`kafka-configs`). An unknown
-name is refused, with the nearest known one.
+name is refused at the start, with the nearest known one; of a running broker it is kept without effect, its value never
+shown, as Apache Kafka does, and the log names the nearest known one.
 
 Durations are in milliseconds and sizes in bytes unless the name says otherwise. "Changes" tells who may change a
 setting of a running broker: `per-broker` for one broker, `cluster-wide` for one or all, `at start` for neither.

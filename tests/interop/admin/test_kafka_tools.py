@@ -33,7 +33,7 @@ def test_topics_are_made_enlarged_described_and_deleted(servers: str) -> None:
     assert "Created topic tools." in made
     tool(servers, "TopicCommand", "--alter", *name, "--partitions", "3")
     described = tool(servers, "TopicCommand", "--describe", *name)
-    assert "PartitionCount: 3\tReplicationFactor: 1\tConfigs: retention.ms=1000" in described
+    assert "PartitionCount: 3\tReplicationFactor: 1\tConfigs: min.insync.replicas=1,retention.ms=1000" in described
     assert "Partition: 2\tLeader: 1\tReplicas: 1\tIsr: 1" in described
     assert "No partition reassignments found." in tool(servers, "reassign.ReassignPartitionsCommand", "--list")
     folders = json.loads(tool(servers, "LogDirsCommand", "--describe").splitlines()[-1])

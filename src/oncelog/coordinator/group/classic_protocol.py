@@ -30,6 +30,10 @@ from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """How long a member that was never answered is waited for: it cannot send heartbeats yet."""
+LEAST_SYNC_WAIT_MS = 1000
+"""How long members are given to sync at least: with no rebalance timeout (kafkajs, without a setting, sends 0) a
+member would be removed before its request can arrive. Apache Kafka has no such bound, but its timers leave some time.
+"""
 
 MEMBER_ID_REQUIRED_FROM = 4
 SKIP_ASSIGNMENT_FROM = 9
@@ -373,7 +377,8 @@ class ClassicProtocol:
                     self._drop(group, member_id)
                 self._prepare_rebalance(group, now_ms)
 
-        self._env.timers.schedule(("sync", group.group_id, ""), now_ms + group.rebalance_timeout_ms, over)
+        wait_ms = max(group.rebalance_timeout_ms, LEAST_SYNC_WAIT_MS)
+        self._env.timers.schedule(("sync", group.group_id, ""), now_ms + wait_ms, over)
 
     def _distribute(self, group: ClassicGroup, given: Mapping[str, bytes], now_ms: int) -> None:
         """Store the leader's assignment, then answer everybody that waits for it."""

@@ -275,6 +275,16 @@ def test_a_member_that_never_syncs_is_removed_after_the_rebalance_timeout(g: Gro
     assert g.heartbeat(lead, 1) == Error.REBALANCE_IN_PROGRESS
 
 
+def test_a_member_without_a_rebalance_timeout_has_the_time_to_sync(g: GroupClient) -> None:
+    lead, _ = g.joined(session_timeout_ms=300_000, rebalance_timeout_ms=0)
+    g.host.pass_time(0)
+    g.host.pass_time(500)
+    assert g.sync(lead, 1, {lead: b"a"}).value.assignment == b"a"
+    silent, _ = g.joined(session_timeout_ms=300_000, rebalance_timeout_ms=0)
+    g.host.pass_time(2000)
+    assert silent not in group_of(g).members
+
+
 # Sessions
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from oncelog.coordinator.transaction.events import (
     AddPartitions,
+    Disown,
     EndTxn,
     EndTxnAndBump,
     Event,
@@ -32,6 +33,7 @@ TITLES: dict[type[Event], str] = {
     Timeout: "timeout sweep",
     MarkersWritten: "all markers written",
     Expire: "expiry sweep",
+    Disown: "start after a power failure: a partition knows more than the coordinator",
 }
 
 OWNER = ProducerStamp(1, 5)

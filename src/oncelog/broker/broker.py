@@ -70,6 +70,7 @@ class Broker:
         self.logs = LogManager(disk, config, self.timers, background, random)
         self._partitions: dict[TopicPartition, Partition] = {}
         self._coordinators = Coordinators(self)
+        self._recovered = False
         self._dirty: dict[Partition, None] = {}
         self._syncs_before_commit = config.oncelog_flush_policy == "commit"
         self._flush_due = False
@@ -84,12 +85,19 @@ class Broker:
 
     # -- life ---------------------------------------------------------------------------------------------------
 
-    def start(self, now_ms: int) -> None:
-        """Open every log, recover what a crash left, and take over the coordination of both internal topics."""
+    def recover(self, now_ms: int) -> None:
+        """Open every log, recover what a crash left, and read what both coordinators know. It may take long."""
+        self._recovered = True
         self.logs.start(self.metadata)
         for info in self.metadata.topics():
             self._open_partitions(info, range(info.partitions), now_ms)
         self.metadata.reserve_producer_ids(self.logs.highest_producer_id() + 1)
+        self._coordinators.recover()
+
+    def start(self, now_ms: int) -> None:
+        """Act on what :meth:`recover` has found: sessions and timeouts begin now, however long it took to read it."""
+        if not self._recovered:
+            self.recover(now_ms)
         self.logs.started(now_ms)
         self._coordinators.start(now_ms)
         if not self._syncs_before_commit:

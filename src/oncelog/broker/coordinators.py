@@ -14,6 +14,7 @@ from oncelog.coordinator.runtime import Appended, CoordinatorRecord, Coordinator
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog, VerificationGuard
+from oncelog.log.producer_state import NONE_OPEN
 from oncelog.metadata.features import TRANSACTION_VERSION
 from oncelog.metadata.store import ResourceType
 from oncelog.records.batch import decode_records, encode_batch
@@ -30,9 +31,11 @@ from oncelog.types import (
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
+    from oncelog.broker.partition import Partition
     from oncelog.coordinator.group.coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.coordinator.transaction.host import TxnMarker
+    from oncelog.coordinator.transaction.orphans import Held
 
 
 class Coordinators:
@@ -43,6 +46,7 @@ class Coordinators:
         self.timers = broker.timers
         self._guards: dict[tuple[TopicPartition, int], VerificationGuard] = {}
         self._made: list[CoordinatorRuntime[Any]] = []
+        self._recovered: list[tuple[CoordinatorRuntime[Any], int]] = []
 
     @cached_property
     def transactions(self) -> TransactionCoordinator:
@@ -71,19 +75,57 @@ class Coordinators:
 
     # -- life ---------------------------------------------------------------------------------------------------
 
-    def start(self, now_ms: int) -> None:
-        """Coordinate what exists on disk; groups first, since ending a transaction may commit offsets."""
+    def recover(self) -> None:
+        """Read what exists on disk; groups first, since ending a transaction may commit offsets."""
         for topic in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
             if self._broker.metadata.topic(topic) is not None:
-                self.lead(topic, now_ms)
+                runtime = self._runtime(topic)
+                for partition in self._partitions(topic):
+                    index = partition.topic_partition.partition
+                    runtime.replay(index, partition.leader_epoch, _replay(partition.log))
+                    self._recovered.append((runtime, index))
+
+    def start(self, now_ms: int) -> None:
+        """Coordinate what was read."""
+        outrun = [] if self._broker.logs.was_clean else self._abort_orphans(now_ms)
+        for runtime, index in self._recovered:
+            runtime.begin(index, now_ms)
+        self._recovered.clear()
+        for transactional_id in outrun:
+            self.transactions.disown(transactional_id, now_ms)
 
     def lead(self, topic: str, now_ms: int) -> None:
-        """Replay each partition of an internal topic and act as its coordinator."""
+        """Act as the coordinator of an internal topic that was just made."""
         runtime = self._runtime(topic)
-        for index in range(runtime.partitions):
+        for partition in self._partitions(topic):
+            runtime.load(partition.topic_partition.partition, partition.leader_epoch, _replay(partition.log), now_ms)
+
+    def _partitions(self, topic: str) -> Iterator[Partition]:
+        for index in range(self._runtime(topic).partitions):
             partition = self._broker.partition(TopicPartition(topic, index))
             if partition is not None:
-                runtime.load(index, partition.leader_epoch, _replay(partition.log), now_ms)
+                yield partition
+
+    def _abort_orphans(self, now_ms: int) -> Sequence[str]:
+        """Only where all that coordinators know is at hand, else what is open may have an owner."""
+        count = self.topic_partitions(TRANSACTION_STATE_TOPIC) or 0
+        owners = [self._broker.partition(TopicPartition(TRANSACTION_STATE_TOPIC, index)) for index in range(count)]
+        held = list(self._held())
+        if any(owner is None or owner.failed for owner in owners):
+            return ()
+        if any(item.open for item in held) or (held and count):
+            return self.transactions.abort_orphans(held, now_ms)
+        return ()
+
+    def _held(self) -> Iterator[Held]:
+        """Of every producer, what partitions know."""
+        from oncelog.coordinator.transaction.orphans import Held
+
+        for topic_partition, partition in self._broker.partitions().items():
+            for entry in () if partition.failed else partition.log.active_producers():
+                stamp = ProducerStamp(entry.producer_id, entry.producer_epoch)
+                is_open = entry.current_txn_first_offset != NONE_OPEN
+                yield Held(topic_partition, stamp, entry.coordinator_epoch, is_open)
 
     def stop(self) -> None:
         for runtime in self._made:

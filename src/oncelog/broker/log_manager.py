@@ -75,7 +75,8 @@ class LogManager:
         self._background = background
         self._random = random
         self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._was_clean = False
+        self.was_clean = False
+        """Whether the run before this one ended cleanly."""
         self._recovery_points: dict[TopicPartition, int] = {}
         self._log_starts: dict[TopicPartition, int] = {}
         self._stopped = False
@@ -86,7 +87,7 @@ class LogManager:
     def start(self, metadata: MetadataStore) -> None:
         """Read what the last run left, and whether it ended cleanly; check whose folder this is."""
         self._check_identity(metadata)
-        self._was_clean = checkpoints.read_clean_shutdown(self.disk)
+        self.was_clean = checkpoints.read_clean_shutdown(self.disk)
         self._recovery_points = self._read_checkpoint(checkpoints.RECOVERY_POINT_CHECKPOINT)
         self._log_starts = self._read_checkpoint(checkpoints.LOG_START_OFFSET_CHECKPOINT)
         checkpoints.remove_clean_shutdown(self.disk)
@@ -139,7 +140,7 @@ class LogManager:
             topic_partition,
             config,
             now_ms=now_ms,
-            clean_shutdown=self._was_clean or is_new,
+            clean_shutdown=self.was_clean or is_new,
             recovery_point=self._recovery_points.get(topic_partition, 0),
             log_start_offset=self._log_starts.get(topic_partition, 0),
             producer_id_expiration_ms=self._config.producer_id_expiration_ms,
@@ -231,7 +232,7 @@ class LogManager:
             return checkpoints.read_offset_checkpoint(self.disk, name)
         except CorruptLogError as error:
             logger.warning("%s; every log will be checked from its start", error)
-            self._was_clean = False
+            self.was_clean = False
             return {}
 
     def _write_checkpoints(self, now_ms: int) -> None:

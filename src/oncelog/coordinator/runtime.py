@@ -137,6 +137,11 @@ class CoordinatorRuntime(Generic[S]):
 
     def load(self, partition: int, epoch: int, log: Iterable[LoggedRecord | LoggedMarker], now_ms: int) -> None:
         """Become the coordinator of a partition: replay its log, then let it act."""
+        self.replay(partition, epoch, log)
+        self.begin(partition, now_ms)
+
+    def replay(self, partition: int, epoch: int, log: Iterable[LoggedRecord | LoggedMarker]) -> None:
+        """The first half of :meth:`load`: know what the log knows."""
         self._loading.add(partition)
         shard = self._new_shard(TopicPartition(self.topic, partition), epoch)
         for entry in log:
@@ -146,7 +151,10 @@ class CoordinatorRuntime(Generic[S]):
                 shard.replay(entry)
         self._shards[partition] = shard
         self._loading.discard(partition)
-        shard.loaded(now_ms)
+
+    def begin(self, partition: int, now_ms: int) -> None:
+        """The second half: start timers, finish what is unfinished."""
+        self._shards[partition].loaded(now_ms)
 
     def unload(self, partition: int) -> None:
         shard = self._shards.pop(partition, None)

@@ -83,6 +83,9 @@ class PartitionLog:
         self.flushed_offset = loaded.recovery_point
         self.failed: str | None = None
         self._now_ms = now_ms
+        self._closed = False
+        self._closed_since_flush: list[int] = []
+        """Base offsets of closed segments whose index files are not synced yet."""
         self._unsynced_files: dict[str, File] = {file.path: file for file in loaded.unsynced}
         self._folder_unsynced = True
         self._name_unsynced = True
@@ -151,8 +154,13 @@ class PartitionLog:
 
     @property
     def recovery_point(self) -> int:
-        """What the checkpoint of this name may say."""
-        return self.flushed_offset
+        """What the checkpoint of this name may say: segments that end below it are not looked into after a crash.
+
+        So it does not pass the last one, whose indexes are in memory and not synced when it is closed one day.
+        """
+        if self._closed:
+            return self.flushed_offset
+        return min([self.flushed_offset, self._segments.active.base_offset, *self._closed_since_flush])
 
     @property
     def last_stable_offset(self) -> int:
@@ -466,7 +474,7 @@ class PartitionLog:
     @property
     def has_unflushed_segments(self) -> bool:
         """Whether a closed segment is not on stable storage yet."""
-        return self.flushed_offset < self._segments.active.base_offset
+        return self.recovery_point < self._segments.active.base_offset
 
     def begin_flush(self) -> FlushTicket | None:
         """What to sync so that all that is appended by now is safe; None where it is.
@@ -485,11 +493,12 @@ class PartitionLog:
             folders += (self.folder.rpartition("/")[0],)
         self._folder_unsynced = self._name_unsynced = False
         size_bytes, self._unsynced_bytes = self._unsynced_bytes, 0
-        return FlushTicket(tuple(files), folders, end, size_bytes)
+        return FlushTicket(tuple(files), folders, end, size_bytes, tuple(self._closed_since_flush))
 
     def flushed(self, ticket: FlushTicket) -> None:
         """All that ``ticket`` names is on stable storage."""
         self.flushed_offset = max(self.flushed_offset, min(ticket.end_offset, self.log_end_offset))
+        self._closed_since_flush = [base for base in self._closed_since_flush if base not in ticket.closed]
 
     def sync_later(self, path: str) -> None:
         """A file of the folder was written: the next flush syncs it."""
@@ -524,6 +533,7 @@ class PartitionLog:
             return active
         for file in active.write_indexes(final=True):
             self._unsynced_files[file.path] = file
+        self._closed_since_flush.append(active.base_offset)
         self._state.skip_to(base_offset)
         self._take_snapshot()
         self._write_leader_epochs()
@@ -681,6 +691,7 @@ class PartitionLog:
             if ticket is not None:
                 ticket.sync(self.disk)
                 self.flushed(ticket)
+            self._closed = True
         for segment in self._segments:
             segment.close()
 

@@ -52,13 +52,15 @@ class LogRead(NamedTuple):
 class FlushTicket(NamedTuple):
     """What to sync so that everything below ``end_offset`` is on stable storage: ``files``, then ``folders``.
 
-    ``size_bytes`` is what was appended since the ticket before.
+    ``size_bytes`` is what was appended since the ticket before, ``closed`` the base offsets of the segments that were
+    closed.
     """
 
     files: tuple[File, ...]
     folders: tuple[str, ...]
     end_offset: int
     size_bytes: int
+    closed: tuple[int, ...] = ()
 
     def sync(self, disk: Disk) -> None:
         """Return when all is on stable storage (any thread). :raises StorageError: the disk failed."""

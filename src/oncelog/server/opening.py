@@ -134,7 +134,8 @@ def _start(config: BrokerConfig, disk: Disk, store_path: str, bound: Address) ->
         background=background,
     )
     try:
-        broker.start(now_ms)
+        broker.recover(now_ms)
+        broker.start(Server.now_ms())
     except BaseException:
         background.stop()
         flusher.stop()

@@ -58,6 +58,42 @@ def check(life: Life, outcomes: dict[int, bool | None]) -> None:
     assert seen == [number for number, outcome in outcomes.items() if outcome]
 
 
+@pytest.mark.parametrize("policy", ["interval", "none"])
+@pytest.mark.parametrize("seed", range(60))
+def test_without_syncs_answers_may_be_lost_but_nothing_aborted_appears_and_nothing_hangs(
+    tmp_path: Path, seed: int, policy: str
+) -> None:
+    """Data may outlive what the coordinator knew of its transaction: it must not join the producer's next one."""
+    settings = {"oncelog.flush.policy": policy}
+    rng = random.Random(seed)
+    disk = FaultyDisk()
+    aborted: set[int] = set()
+    number = 0
+    for _ in range(LIVES):
+        life = Life(disk, tmp_path / "metadata.sqlite", rng, 1000, settings)
+        stamp = life.init()
+        for place in PLACES:
+            assert not aborted & set(life.committed(place))
+        for _ in range(rng.randint(0, 5)):
+            number += 1
+            commit = rng.random() < 0.5
+            if not commit:
+                aborted.add(number)
+            life.write(stamp, number, acknowledged=commit)
+            if rng.random() < 0.5:
+                stamp = life.end_transaction(stamp, commit)
+            else:
+                aborted.add(number)
+                stamp = life.init()
+            if rng.random() < 0.2:
+                life.flush_all()
+        if rng.random() < 0.5:
+            number += 1
+            aborted.add(number)
+            life.write(stamp, number, acknowledged=False)
+        disk = life.end()
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_what_a_killed_process_left_is_safe_before_a_repetition_of_it_is_answered(tmp_path: Path, seed: int) -> None:
     """The process is killed between the write and its sync, the producer repeats its batch, then the power is lost."""

@@ -95,9 +95,23 @@ def test_a_flush_covers_what_was_appended_when_it_began(log: PartitionLog) -> No
     assert ticket.end_offset == 2
     fill(log, 1)
     log.flushed(ticket)
-    assert (log.flushed_offset, log.recovery_point) == (2, 2)
+    assert log.flushed_offset == 2
     assert flush(log) is not None
     assert log.begin_flush() is None
+
+
+def test_the_recovery_point_waits_for_the_indexes_of_a_segment_that_was_closed(log: PartitionLog) -> None:
+    """They are written when it is closed, after its batches were synced: a power failure may leave a part of them."""
+    fill(log, 2)
+    flush(log)
+    assert log.recovery_point == 0
+    ticket = log.begin_flush()
+    log.roll(NOW_MS)
+    assert (ticket, log.recovery_point) == (None, 0)
+    fill(log, 1)
+    assert log.recovery_point == 0
+    flush(log)
+    assert log.recovery_point == 2
 
 
 def test_a_log_where_nothing_is_new_needs_no_flush(log: PartitionLog) -> None:

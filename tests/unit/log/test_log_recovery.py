@@ -242,16 +242,16 @@ def test_the_start_of_the_log_is_kept(disk: FaultyDisk) -> None:
     assert (log.log_start_offset, log.high_watermark) == (5, 5)
 
 
-def test_the_recovery_point_is_the_end_only_after_a_clean_close(disk: FaultyDisk) -> None:
+def test_the_recovery_point_passes_the_last_segment_only_after_a_clean_close(disk: FaultyDisk) -> None:
     log = three_segments(disk)
     log.close()
-    assert open_log(disk, clean=True).recovery_point == 36
+    assert log.recovery_point == 36
     log = open_log(disk, clean=False, recovery_point=13)
     assert log.recovery_point == 13
     ticket = flush(log)
     assert ticket is not None
     assert [file.path for file in ticket.files if file.path.endswith("log")] == [path(12, "log"), path(24, "log")]
-    assert log.recovery_point == 36
+    assert (log.flushed_offset, log.recovery_point) == (36, 24)
 
 
 def test_leftovers_of_deletion_and_compaction_are_removed(disk: FaultyDisk) -> None:

@@ -130,7 +130,7 @@ class GroupMember:
             CoordinatorType.GROUP,
             retry_backoff_ms=config.retry_backoff_ms,
             retry_backoff_max_ms=config.retry_backoff_max_ms,
-            on_found=self.poll,
+            on_found=self._coordinator_found,
             on_error=lambda error, now_ms: self._give_up(error),
         )
 
@@ -165,6 +165,11 @@ class GroupMember:
             if not self._alive(now_ms):
                 return
             self._prepare()
+
+    def _coordinator_found(self, now_ms: int) -> None:
+        """It has a session's time to answer, however long the one before has been silent."""
+        self._heard_ms = now_ms
+        self.poll(now_ms)
 
     def metadata_changed(self) -> None:
         """The leader divides anew when a topic has more partitions than it counted."""

@@ -7,6 +7,7 @@ translates the outcome. The broker calls ``runtime.load`` and ``runtime.unload``
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from oncelog.coordinator.runtime import CoordinatorRuntime
 from oncelog.coordinator.transaction.events import (
     EPOCH_BUMP_VERSION,
     AddPartitions,
+    Disown,
     EndTxn,
     EndTxnAndBump,
     Event,
@@ -23,6 +25,7 @@ from oncelog.coordinator.transaction.events import (
     VerifyPartitions,
 )
 from oncelog.coordinator.transaction.host import TransactionHost, TxnMarker
+from oncelog.coordinator.transaction.orphans import Held, find_orphans
 from oncelog.coordinator.transaction.shard import Outcome, TransactionShard
 from oncelog.coordinator.transaction.states import PREPARED, TransactionState, Txn
 from oncelog.deferred import Deferred
@@ -35,6 +38,8 @@ from oncelog.types import (
     ProducerStamp,
     TopicPartition,
 )
+
+logger = logging.getLogger(__name__)
 
 __all__ = [
     "ProducerResult",
@@ -187,6 +192,30 @@ class TransactionCoordinator:
         if isinstance(shard, Error):
             return Deferred.of(Outcome(shard))
         return shard.submit(transactional_id, event, now_ms)
+
+    def abort_orphans(self, held: Iterable[Held], now_ms: int) -> list[str]:
+        """At a start without a clean stop before it: abort what has no coordinator; answers whom to :meth:`disown`.
+
+        Before any shard acts: the marker of a prepared transaction must not end what it does not belong to.
+        """
+        txns = [entry.txn for shard in self.runtime.shards() for entry in shard.entries()]
+        orphans = find_orphans(held, txns)
+        for partition, stamp, coordinator_epoch, _ in orphans.transactions:
+            logger.warning(
+                "the transaction of producer %d (epoch %d) in %s is aborted: its coordinator knows nothing of it",
+                stamp.producer_id,
+                stamp.producer_epoch,
+                partition,
+            )
+            self._host.write_marker(TxnMarker(stamp, False, max(coordinator_epoch, 0), 0, (partition,)), now_ms)
+        return orphans.transactional_ids
+
+    def disown(self, transactional_id: str, now_ms: int) -> None:
+        """Fence whoever outran what is known of an id; the next producer gets a new producer id."""
+        logger.warning(
+            "%r gets a new producer id: what its coordinator knows is older than what it wrote", transactional_id
+        )
+        self._submit(transactional_id, Disown(), now_ms)
 
     # -- operators -----------------------------------------------------------------------------------------------
 

@@ -82,4 +82,19 @@ class Expire:
     idle_ms: int
 
 
-Event = InitProducerId | AddPartitions | VerifyPartitions | EndTxn | EndTxnAndBump | Timeout | MarkersWritten | Expire
+@dataclass(frozen=True, slots=True)
+class Disown:
+    """Partitions hold more of the producer than the coordinator remembers: a power failure took its last records."""
+
+
+Event = (
+    InitProducerId
+    | AddPartitions
+    | VerifyPartitions
+    | EndTxn
+    | EndTxnAndBump
+    | Timeout
+    | MarkersWritten
+    | Expire
+    | Disown
+)

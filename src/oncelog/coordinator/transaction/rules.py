@@ -23,6 +23,7 @@ from typing import Any, Final, Generic, TypeVar
 from oncelog.coordinator.transaction.events import (
     EPOCH_BUMP_VERSION,
     AddPartitions,
+    Disown,
     EndTxn,
     EndTxnAndBump,
     Event,
@@ -462,6 +463,44 @@ EXPIRE: Final[Table[Expire]] = {
     S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
 }
 
+
+def _disown(txn: Txn, event: Disown, now_ms: int) -> Decision:
+    """Use the epochs up: whoever still is this producer is fenced, and the next one gets another producer id."""
+    ongoing = txn.state is S.ONGOING
+    value = _follow(
+        txn,
+        S.PREPARE_ABORT if ongoing else S.EMPTY,
+        now_ms,
+        epoch=MAX_EPOCH,
+        last_epoch=NO_PRODUCER_EPOCH,
+        version=0,
+        partitions=txn.partitions if ongoing else frozenset(),
+        start_ms=txn.start_ms if ongoing else NO_TIMESTAMP,
+    )
+    return Decision(value=value)
+
+
+def _disown_prepared(txn: Txn, event: Disown, now_ms: int) -> Decision:
+    """A partition that refuses the marker as too old has had it: nothing newer could have been written there before."""
+    value = complete(txn, now_ms)
+    used_up = value.producer_id == txn.producer_id
+    return Decision(value=replace(value, producer_epoch=MAX_EPOCH) if used_up else value)
+
+
+_DISOWN_IDLE: Final = Rule("use the epochs up", _disown)
+_DISOWN_PREPARED: Final = Rule("complete; use the epochs up", _disown_prepared)
+
+DISOWN: Final[Table[Disown]] = {
+    S.DEAD: IGNORE,
+    S.EMPTY: _DISOWN_IDLE,
+    S.ONGOING: Rule("abort; use the epochs up", _disown),
+    S.PREPARE_COMMIT: _DISOWN_PREPARED,
+    S.PREPARE_ABORT: _DISOWN_PREPARED,
+    S.COMPLETE_COMMIT: _DISOWN_IDLE,
+    S.COMPLETE_ABORT: _DISOWN_IDLE,
+    S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
+}
+
 RULES: Final[Mapping[type[Event], Table[Any]]] = {
     InitProducerId: INIT_PRODUCER_ID,
     AddPartitions: ADD_PARTITIONS,
@@ -471,4 +510,5 @@ RULES: Final[Mapping[type[Event], Table[Any]]] = {
     Timeout: TIMEOUT,
     MarkersWritten: MARKERS_WRITTEN,
     Expire: EXPIRE,
+    Disown: DISOWN,
 }

@@ -57,7 +57,9 @@ class RecordingChannel:
 class Admin:
     """Sends requests to a broker core and gives its decoded answers."""
 
-    def __init__(self, path: str = ":memory:", disk: MemoryDisk | None = None, **settings: str) -> None:
+    def __init__(
+        self, path: str = ":memory:", disk: MemoryDisk | None = None, *, started_ms: int = NOW_MS, **settings: str
+    ) -> None:
         config = parse(BrokerConfig, {"oncelog.flush.policy": "none", **settings})
         random = CountingRandom()
         disk = disk or MemoryDisk()
@@ -70,7 +72,8 @@ class Admin:
             random=random,
             background=AtOnce(),
         )
-        self.broker.start(NOW_MS)
+        self.broker.recover(NOW_MS)
+        self.broker.start(started_ms)
 
     def ask(self, request: Message, version: int | None = None) -> Any:
         kind = type(request)

@@ -1,0 +1,59 @@
+"""What a power failure tore apart: partitions that hold more of a transaction than its coordinator remembers.
+
+Called by the coordinator at a start that follows no clean stop. Without ``oncelog.flush.policy=commit`` a power failure
+takes what was not synced from each file on its own, so data may outlive the record with which its transaction began.
+Such a transaction would hold readers back for ever, or join the next one of its producer and be committed with it.
+Apache Kafka leaves it to an operator (KIP-664); here every partition and the only coordinator are at hand, so it can be
+told for sure. Of producers before KIP-890 part 2, whose transactions share an epoch, one case cannot be told: the
+marker that is repeated for a decided transaction may end a later one in the same partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from oncelog.coordinator.transaction.events import EPOCH_BUMP_VERSION
+from oncelog.coordinator.transaction.states import PREPARED, TransactionState, Txn
+from oncelog.types import ProducerStamp, TopicPartition
+
+
+class Held(NamedTuple):
+    """What a partition knows of a producer: its last stamp, and whether a transaction of it is open there."""
+
+    partition: TopicPartition
+    stamp: ProducerStamp
+    coordinator_epoch: int
+    open: bool
+
+
+class Orphans(NamedTuple):
+    """Open transactions that no coordinator will end, and ids whose state is older than what their producer wrote."""
+
+    transactions: list[Held]
+    transactional_ids: list[str]
+
+
+def find_orphans(held: Iterable[Held], txns: Iterable[Txn]) -> Orphans:
+    known = {txn.producer_id: txn for txn in txns}
+    transactions: list[Held] = []
+    outrun: dict[str, None] = {}
+    for item in held:
+        txn = known.get(item.stamp.producer_id)
+        orphan = item.open and (txn is None or not _owns(txn, item))
+        if orphan:
+            transactions.append(item)
+        if txn is not None and (orphan or item.stamp.producer_epoch > txn.producer_epoch):
+            outrun[txn.transactional_id] = None
+    return Orphans(transactions, list(outrun))
+
+
+def _owns(txn: Txn, item: Held) -> bool:
+    """Whether what is open there is this transaction."""
+    epoch = item.stamp.producer_epoch
+    if item.partition not in txn.partitions:
+        return False
+    if txn.state not in PREPARED:
+        return txn.state is TransactionState.ONGOING and epoch == txn.producer_epoch
+    bumped = epoch == txn.producer_epoch - 1
+    return bumped or (epoch == txn.producer_epoch and txn.client_transaction_version < EPOCH_BUMP_VERSION)

@@ -107,15 +107,15 @@ class Coordinators:
                 yield partition
 
     def _abort_orphans(self, now_ms: int) -> Sequence[str]:
-        """Only where all that coordinators know is at hand, else what is open may have an owner."""
+        """Only where all that coordinators know is at hand, else what is open may have an owner.
+
+        Without ``__transaction_state`` the partitions came from another cluster, and are left as they are.
+        """
         count = self.topic_partitions(TRANSACTION_STATE_TOPIC) or 0
         owners = [self._broker.partition(TopicPartition(TRANSACTION_STATE_TOPIC, index)) for index in range(count)]
-        held = list(self._held())
-        if any(owner is None or owner.failed for owner in owners):
+        if not owners or any(owner is None or owner.failed for owner in owners):
             return ()
-        if any(item.open for item in held) or (held and count):
-            return self.transactions.abort_orphans(held, now_ms)
-        return ()
+        return self.transactions.abort_orphans(self._held(), now_ms)
 
     def _held(self) -> Iterator[Held]:
         """Of every producer, what partitions know."""

@@ -24,9 +24,6 @@ from oncelog.types import IsolationLevel, TopicPartition
 
 logger = logging.getLogger(__name__)
 
-SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, timestampType int"
-HEADERS_SCHEMA = f"{SCHEMA}, headers array<struct<key: string, value: binary>>"
-
 _ROWS_OF_ARROW_BATCH = 32_768
 _BYTES_OF_ARROW_BATCH = 16 << 20
 

@@ -1,47 +1,33 @@
-"""``format("oncelog")``: the data source, and its batch reader.
+"""``format("oncelog")``: the data source.
 
-PySpark finds it by itself through the package ``pyspark_oncelog``, pickles it, and calls it on the driver and in
-tasks. Streaming reads: :mod:`oncelog.spark.stream`; writes: :mod:`oncelog.spark.sink`.
+PySpark finds it by itself through the package ``pyspark_oncelog``, pickles it, and calls it on the driver and in tasks.
+Spark starts a process of its own to look sources up, another to make one, another to plan, ...: so what only some of
+them need is imported where it is needed. Batch reads: :mod:`oncelog.spark.batch`; streaming reads:
+:mod:`oncelog.spark.stream`; writes: :mod:`oncelog.spark.sink`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
-import pyarrow as pa
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
     DataSourceStreamWriter,
     DataSourceWriter,
-    InputPartition,
 )
 from pyspark.sql.types import StructType
 
 from oncelog.errors import ConfigError
-from oncelog.spark.connections import cluster_for
-from oncelog.spark.offsets import OffsetRange, describe_loss, loss_error
-from oncelog.spark.options import (
-    ByTimestampStrategy,
-    SourceOptions,
-    includes_headers,
-    parse_sink_options,
-    parse_source_options,
-)
-from oncelog.spark.reading import (
-    HEADERS_SCHEMA,
-    SCHEMA,
-    earliest_and_latest,
-    offsets_at,
-    plan_tasks,
-    read_partition,
-    subscribed_partitions,
-)
-from oncelog.spark.sink import BatchWriter, StreamWriter
-from oncelog.spark.sink_protocol import Step
-from oncelog.spark.stream import StreamReader
+from oncelog.spark.options import includes_headers, parse_sink_options, parse_source_options
+
+if TYPE_CHECKING:
+    from oncelog.spark.sink_protocol import Step
+
+SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, timestampType int"
+HEADERS_SCHEMA = f"{SCHEMA}, headers array<struct<key: string, value: binary>>"
 
 
 class OncelogDataSource(DataSource):
@@ -59,46 +45,26 @@ class OncelogDataSource(DataSource):
         return cast(Mapping[str, str], self.options)
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        from oncelog.spark.batch import BatchReader
+
         return BatchReader(parse_source_options(self._options, streaming=False))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        from oncelog.spark.stream import StreamReader
+
         return StreamReader(parse_source_options(self._options, streaming=True))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from oncelog.spark.sink import BatchWriter
+
         if overwrite:
             raise ConfigError("A topic cannot be overwritten: use mode('append')")
         return BatchWriter(schema, parse_sink_options(self._options, streaming=False), self.observe)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        from oncelog.spark.sink import StreamWriter
+
         return StreamWriter(schema, parse_sink_options(self._options, streaming=True), self.observe)
 
     def observe(self, step: Step, batch_id: int | None) -> None:
         """Called on the driver at each step of a commit; a subclass may watch, or crash there in a test."""
-
-
-class BatchReader(DataSourceReader):
-    """Reads a range of each partition, fixed when the plan is made."""
-
-    def __init__(self, options: SourceOptions) -> None:
-        self._options = options
-
-    def partitions(self) -> Sequence[InputPartition]:
-        options = self._options
-        cluster = cluster_for(options)
-        partitions = subscribed_partitions(cluster, options)
-        if not partitions:
-            return []
-        start = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
-        end = offsets_at(cluster, options, options.ending, partitions, ByTimestampStrategy.LATEST)
-        earliest, latest = earliest_and_latest(cluster, options, partitions)
-        lost = describe_loss(start, earliest, latest)
-        if lost and options.fail_on_data_loss:
-            raise loss_error(lost)
-        ranges = [
-            OffsetRange(partition, max(start[partition], earliest[partition]), min(end[partition], latest[partition]))
-            for partition in partitions
-        ]
-        return plan_tasks(options, ranges)
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return read_partition(self._options, partition)

@@ -50,6 +50,7 @@ class Sender:
         self._in_flight: dict[int, int] = {}
         self._one_at_a_time = config.max_in_flight_requests_per_connection == 1
         self._muted: set[TopicPartition] = set()
+        self._availability_timeout_ms = config.partitioner_availability_timeout_ms
         self._waiting_since: dict[int, int] = {}
         """Nodes that take nothing though batches for them are due, and since when."""
         self._timer: Timer | None = None
@@ -72,10 +73,9 @@ class Sender:
 
     def passed_over(self, topic: TopicPicture) -> Collection[int]:
         """Partitions whose leader took nothing for ``partitioner.availability.timeout.ms`` (KIP-794)."""
-        timeout_ms = self._config.partitioner_availability_timeout_ms
-        if not timeout_ms or not self._waiting_since:
+        if not self._waiting_since:
             return ()
-        latest = self._wire.now_ms() - timeout_ms
+        latest = self._wire.now_ms() - self._availability_timeout_ms
         slow = {node for node, since_ms in self._waiting_since.items() if since_ms < latest}
         return {index for index, partition in enumerate(topic.partitions) if partition.leader in slow}
 
@@ -89,8 +89,8 @@ class Sender:
             self._transactions.poll(now_ms)
         self._expire(now_ms)
         by_node, wake_ms = self._sendable(now_ms)
-        for node in self._waiting_since.keys() - by_node.keys():
-            del self._waiting_since[node]
+        if self._availability_timeout_ms:
+            self._note_waiting(by_node, now_ms)
         for node, queues in by_node.items():
             self._send_to(node, queues, now_ms)
         if self._accumulator.incomplete:
@@ -99,6 +99,15 @@ class Sender:
             wake_ms = deadline if wake_ms is None else min(wake_ms, deadline)
         if wake_ms is not None:
             self._wake(max(wake_ms, now_ms + 1))
+
+    def _note_waiting(self, due: Collection[int], now_ms: int) -> None:
+        """Which nodes with batches that are ``due`` take none now, each since it took the last one."""
+        limit = self._config.max_in_flight_requests_per_connection
+        self._waiting_since = {
+            node: self._waiting_since.get(node, now_ms)
+            for node in due
+            if not self._wire.ready(node) or self._in_flight.get(node, 0) >= limit
+        }
 
     def _wake(self, at_ms: int) -> None:
         if self._timer is not None and self._timer.pending:
@@ -141,11 +150,9 @@ class Sender:
         return batch.created_ms + int(self._config.linger_ms)
 
     def _send_to(self, node: int, queues: list[tuple[TopicPartition, deque[ProducerBatch]]], now_ms: int) -> None:
-        limit = self._config.max_in_flight_requests_per_connection
-        if not self._wire.ready(node) or self._in_flight.get(node, 0) >= limit:
-            self._waiting_since.setdefault(node, now_ms)
+        if not self._wire.ready(node):
             return
-        self._waiting_since.pop(node, None)
+        limit = self._config.max_in_flight_requests_per_connection
         while (busy := self._in_flight.get(node, 0)) < limit:
             if busy >= PIPELINED:
                 queues = [item for item in queues if self._full(item[1])]

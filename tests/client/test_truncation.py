@@ -11,17 +11,15 @@ from oncelog.client.aio import Consumer, Producer
 from oncelog.client.core.errors import LogTruncationError
 from oncelog.types import TopicPartition
 from tests.client.reading import make_topic, on_loop
-from tests.conformance.nodes import Node, new_node, partition_folder
+from tests.conformance.nodes import Node, partition_folder, running_node
 
 pytestmark = pytest.mark.crash
 
 
 @pytest.fixture(params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
 def node(request: pytest.FixtureRequest) -> Iterator[Node]:
-    node = new_node(request.param, {"oncelog.flush.policy": "none"})
-    node.start()
-    yield node
-    node.close()
+    with running_node(request.param, {"oncelog.flush.policy": "none"}) as node:
+        yield node
 
 
 async def write(node: Node, *values: str) -> None:

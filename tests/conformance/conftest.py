@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.nodes import Node, new_node
+from tests.conformance.nodes import Node, running_node
 from tests.conformance.wire import Connection
 from tests.conftest import RunningBroker
 
@@ -25,10 +25,8 @@ QUICK = {
 @pytest.fixture(scope="session")
 def oncelog_broker() -> Iterator[Node]:
     """Our broker as users run it: a process, its data in a folder, synced before it is acknowledged."""
-    node = new_node("oncelog")
-    node.start()
-    yield node
-    node.close()
+    with running_node("oncelog") as node:
+        yield node
 
 
 @pytest.fixture
@@ -56,7 +54,5 @@ def shared_topic(broker: RunningBroker) -> str:
 @pytest.fixture(scope="session", params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
 def quick_node(request: pytest.FixtureRequest) -> Iterator[Node]:
     """Each broker in turn with ``QUICK`` settings."""
-    node = new_node(request.param, QUICK)
-    node.start()
-    yield node
-    node.close()
+    with running_node(request.param, QUICK) as node:
+        yield node

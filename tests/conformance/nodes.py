@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -89,6 +90,17 @@ def new_node(kind: str, properties: Mapping[str, str] | None = None) -> Node:
     if kind == "oncelog":
         properties.setdefault("group.initial.rebalance.delay.ms", "0")
     return OncelogNode(properties) if kind == "oncelog" else ApacheKafka(properties=properties)
+
+
+@contextmanager
+def running_node(kind: str, properties: Mapping[str, str] | None = None) -> Iterator[Node]:
+    """A node for a while."""
+    node = new_node(kind, properties)
+    try:
+        node.start()
+        yield node
+    finally:
+        node.close()
 
 
 def partition_folder(node: Node, topic: str, partition: int = 0) -> Path:

@@ -11,7 +11,7 @@ from oncelog.protocol.generated import alter_configs_request as replacing
 from oncelog.protocol.generated import incremental_alter_configs_request as changing
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.metadata_request import MetadataRequest
-from tests.conformance.nodes import Node, new_node
+from tests.conformance.nodes import Node, running_node
 from tests.conformance.wire import Connection, eventually
 
 BROKER, SET, DELETE, APPEND = 4, 0, 1, 2
@@ -22,10 +22,8 @@ FOREIGN = "plugin.threads"
 
 @pytest.fixture(scope="module", params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
 def node(request: pytest.FixtureRequest) -> Iterator[Node]:
-    started = new_node(request.param, {})
-    started.start()
-    yield started
-    started.close()
+    with running_node(request.param) as started:
+        yield started
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from oncelog.protocol.generated.consumer_group_heartbeat_request import Consumer
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.conformance.groups import commit, committed
-from tests.conformance.nodes import Node, new_node
+from tests.conformance.nodes import Node, running_node
 from tests.conformance.transactions import Transactional, find_coordinator, init
 from tests.conformance.wire import Connection, eventually
 
@@ -36,10 +36,8 @@ LEVELS = pytest.mark.parametrize("level", [0, 1, 2])
 
 @pytest.fixture(scope="module", params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
 def node(request: pytest.FixtureRequest) -> Iterator[Node]:
-    started = new_node(request.param, SETTINGS)
-    started.start()
-    yield started
-    started.close()
+    with running_node(request.param, SETTINGS) as started:
+        yield started
 
 
 @pytest.fixture

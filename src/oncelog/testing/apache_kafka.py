@@ -177,7 +177,7 @@ class ApacheKafka:
         if not (self.data_folder / "meta.properties").exists():
             self.run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(config))
         with self.log_path.open("ab") as log:
-            command = [*_java_command(), "-Xms256m", f"-Xmx{self._heap}", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"]
+            command = [*java_command(), "-Xms256m", f"-Xmx{self._heap}", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"]
             self._process = subprocess.Popen(
                 [*command, "kafka.Kafka", str(config)],
                 stdout=log,
@@ -269,7 +269,7 @@ class ApacheKafka:
 def run_tool(class_name: str, *arguments: str, stdin: str = "", timeout_s: float = 120) -> str:
     """Run a class of Apache Kafka's jars, such as ``org.apache.kafka.tools.DumpLogSegments``; no node needed."""
     run = subprocess.run(
-        [*_java_command(), "-Xmx256m", class_name, *arguments],
+        [*java_command(), "-Xmx256m", class_name, *arguments],
         input=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -282,7 +282,8 @@ def run_tool(class_name: str, *arguments: str, stdin: str = "", timeout_s: float
     return run.stdout
 
 
-def _java_command() -> list[str]:
+def java_command() -> list[str]:
+    """A JVM with Apache Kafka's classes, up to the name of the class or file to run; warnings and errors are logged."""
     jars = kafka_jars()
     log4j = cache_folder() / "log4j2.properties"
     if not log4j.exists():

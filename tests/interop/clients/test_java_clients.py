@@ -21,7 +21,7 @@ def flows(tmp_path_factory: pytest.TempPathFactory, kafka_jars: Path) -> Iterato
     folder = tmp_path_factory.mktemp("java")
     beats = {"group.consumer.min.heartbeat.interval.ms": 200, "group.consumer.heartbeat.interval.ms": 200}
     with Broker(folder / "data", settings={"group.initial.rebalance.delay.ms": 0, **beats}) as broker:
-        program = start_program("JavaFlows.java", broker.bootstrap_servers, jars=kafka_jars, folder=folder)
+        program = start_program("JavaFlows.java", broker.bootstrap_servers, folder=folder)
         try:
             _, output = program.communicate(timeout=240)
         finally:

@@ -63,7 +63,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory, kafka_jars: Path) -> Iterato
     # Without verification a transaction that its coordinator does not know can be left in a partition.
     settings = {"group.initial.rebalance.delay.ms": 0, "transaction.partition.verification.enable": False}
     with Broker(folder / "data", settings=settings) as broker:
-        process = start_program("ToolShell.java", jars=kafka_jars, folder=folder, stdin=subprocess.PIPE)
+        process = start_program("ToolShell.java", folder=folder, stdin=subprocess.PIPE)
         try:
             yield Tools(broker, process)
         finally:

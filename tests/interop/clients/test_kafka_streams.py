@@ -62,7 +62,7 @@ def test_counts_stay_exact_when_the_application_is_killed(tmp_path: Path, kafka_
 
         def start() -> subprocess.Popen[str]:
             arguments = (servers, NAME, str(tmp_path / "state"))
-            return start_program("WordCount.java", *arguments, jars=kafka_jars, folder=tmp_path, stdin=subprocess.PIPE)
+            return start_program("WordCount.java", *arguments, folder=tmp_path, stdin=subprocess.PIPE)
 
         try:
             send_lines(servers, range(LINES // 2))

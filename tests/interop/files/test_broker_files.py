@@ -19,6 +19,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from oncelog.testing.apache_kafka import ApacheKafka, run_tool
 from oncelog.testing.crash_rounds.node import ServeProcess
+from tests.interop.reading import consumed_values
 
 pytestmark = pytest.mark.kafka
 
@@ -87,30 +88,15 @@ def write(servers: str) -> None:
     reader.close()
 
 
-def read(servers: str, partition: int) -> list[bytes | None]:
-    """What read_committed gives up to the last stable offset."""
-    settings = {"group.id": "view", "isolation.level": "read_committed", "enable.partition.eof": True}
-    consumer = Consumer({"bootstrap.servers": servers, "enable.auto.commit": False, **settings})
-    consumer.assign([TopicPartition(TOPIC, partition, 0)])
-    values: list[bytes | None] = []
-    try:
-        while True:
-            message = consumer.poll(60)
-            assert message is not None, f"only {len(values)} records came"
-            if message.error():
-                return values
-            values.append(message.value())
-    finally:
-        consumer.close()
-
-
 @pytest.fixture(scope="module", params=["stopped", "killed"])
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Written]:
     node = ServeProcess(tmp_path_factory.mktemp("broker"), {"group.initial.rebalance.delay.ms": "0"})
     try:
         node.start()
         write(node.bootstrap_servers)
-        values = {partition: read(node.bootstrap_servers, partition) for partition in range(PARTITIONS)}
+        values = {
+            partition: consumed_values(node.bootstrap_servers, TOPIC, partition) for partition in range(PARTITIONS)
+        }
         if request.param == "stopped":
             node.stop()
         else:
@@ -173,4 +159,4 @@ def test_apache_kafka_serves_the_folders_as_we_did(written: Written) -> None:
         kafka.start()
         for partition, values in written.values.items():
             assert len(values) == 2 * 30 * ROUNDS
-            assert read(kafka.bootstrap_servers, partition) == values
+            assert consumed_values(kafka.bootstrap_servers, TOPIC, partition) == values

@@ -17,6 +17,7 @@ from oncelog.records.batch import decode_records
 from oncelog.server.disk import OsDisk
 from oncelog.testing.apache_kafka import ApacheKafka, run_tool
 from oncelog.types import TopicPartition as Partition
+from tests.interop.reading import consumed_values
 from tests.unit.log.batches import append, batch, commit_all, marker
 
 pytestmark = pytest.mark.kafka
@@ -70,30 +71,6 @@ def committed_values(log: PartitionLog) -> list[bytes | None]:
         elif not (header.is_transactional and header.producer_id in active):
             values += [record.value for record in decode_records(data)]
     return values
-
-
-def consumed_values(bootstrap_servers: str, count: int) -> list[bytes | None]:
-    """What librdkafka reads from the partition's start, read_committed."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap_servers,
-            "group.id": "reader",
-            "isolation.level": "read_committed",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-        }
-    )
-    consumer.assign([TopicPartition(TOPIC, 0, 0)])
-    values: list[bytes | None] = []
-    try:
-        while True:
-            message = consumer.poll(30)
-            assert message is not None, f"only {len(values)} of {count} records came"
-            if message.error():
-                return values
-            values.append(message.value())
-    finally:
-        consumer.close()
 
 
 def test_kafkas_tool_reads_every_file_that_we_wrote(tmp_path: Path, kafka_jars: Path) -> None:
@@ -170,7 +147,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
     """Closed cleanly."""
     with ApacheKafka() as kafka:
         produce(kafka.bootstrap_servers)
-        values = consumed_values(kafka.bootstrap_servers, -1)
+        values = consumed_values(kafka.bootstrap_servers, TOPIC)
         consumer = Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": "offsets"})
         _, end_offset = consumer.get_watermark_offsets(TopicPartition(TOPIC, 0), timeout=30)
         consumer.close()
@@ -241,4 +218,4 @@ def test_kafka_serves_a_partition_that_we_wrote(tmp_path: Path) -> None:
             shutil.copy(path, theirs)
         (kafka.data_folder / ".kafka_cleanshutdown").unlink()
         kafka.start()
-        assert consumed_values(kafka.bootstrap_servers, len(expected)) == expected
+        assert consumed_values(kafka.bootstrap_servers, TOPIC) == expected

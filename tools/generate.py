@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 GENERATORS = (
-    "oncelog.protocol.generator",
+    "tools.codec",
     "tools.draw_states",
     "tools.draw_group_states",
     "tools.document_settings",

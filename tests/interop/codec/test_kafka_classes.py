@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from oncelog.protocol.errors import UnencodableValue, UnsupportedField
-from oncelog.protocol.generator.schema import MessageDef, StructDef
 from oncelog.protocol.wire import Message
 from tests.unit.protocol.message_values import MESSAGES, RandomSource, make_message, message_class, versions
+from tools.codec.schema import MessageDef, StructDef
 
 pytestmark = pytest.mark.kafka
 

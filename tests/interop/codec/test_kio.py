@@ -20,7 +20,6 @@ from kio.schema.index import schema_name_map
 from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 
-from oncelog.protocol.generator.schema import Field, snake_case
 from oncelog.protocol.wire import Struct
 from tests.unit.protocol.message_values import (
     MESSAGES,
@@ -31,6 +30,7 @@ from tests.unit.protocol.message_values import (
     message_class,
     versions,
 )
+from tools.codec.schema import Field, snake_case
 
 MESSAGES_A_VERSION = 6
 ERROR_CODES = sorted(code.value for code in ErrorCode)

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 from hypothesis import strategies as st
 
-from oncelog.protocol.generator.schema import Field, MessageDef, StructDef, load_messages
 from oncelog.protocol.wire import Message
+from tools.codec.schema import Field, MessageDef, StructDef, load_messages
 
 MESSAGES = {message.name: message for message in load_messages()}
 INTEGERS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}

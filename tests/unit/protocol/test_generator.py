@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.protocol.generator.__main__ import differences, main, write
-from oncelog.protocol.generator.module_emitter import emit_module
-from oncelog.protocol.generator.schema import SchemaError, Versions, attribute_name, parse_table, snake_case
 from tests.unit.protocol.message_values import MESSAGES
+from tools.codec.__main__ import differences, main, write
+from tools.codec.module_emitter import emit_module
+from tools.codec.schema import SchemaError, Versions, attribute_name, parse_table, snake_case
 
 TABLE = """
 message SampleRequest request key=7 versions=1-3 flexible=2+ latest-unstable

@@ -1,4 +1,4 @@
-# Generated from protocol/schemas by `python -m oncelog.protocol.generator`; do not edit.
+# Generated from tools/codec/schemas by `python -m tools.codec`; do not edit.
 
 """One generated module for each message: import the one you need. Here, the versions of each API's messages."""
 
@@ -67,22 +67,10 @@ API_VERSIONS: Final[dict[int, ApiVersionRange]] = {
     57: ApiVersionRange(0, 2, 0, 2),  # UpdateFeatures
     60: ApiVersionRange(0, 2, 0, 2),  # DescribeCluster
     61: ApiVersionRange(0, 0, 0, 0),  # DescribeProducers
-    64: ApiVersionRange(0, 0, 0, 0),  # UnregisterBroker
     65: ApiVersionRange(0, 0, 0, 0),  # DescribeTransactions
     66: ApiVersionRange(0, 2, 0, 2),  # ListTransactions
     68: ApiVersionRange(0, 1, 0, 1),  # ConsumerGroupHeartbeat
     69: ApiVersionRange(0, 1, 0, 1),  # ConsumerGroupDescribe
-    71: ApiVersionRange(0, 0, 0, 0),  # GetTelemetrySubscriptions
-    72: ApiVersionRange(0, 0, 0, 0),  # PushTelemetry
     74: ApiVersionRange(0, 1, 0, 1),  # ListConfigResources
     75: ApiVersionRange(0, 0, 0, 0),  # DescribeTopicPartitions
-    76: ApiVersionRange(1, 1, 0, 1),  # ShareGroupHeartbeat
-    77: ApiVersionRange(1, 1, 0, 1),  # ShareGroupDescribe
-    78: ApiVersionRange(1, 2, 0, 2),  # ShareFetch
-    79: ApiVersionRange(1, 2, 0, 2),  # ShareAcknowledge
-    88: ApiVersionRange(0, 0, 0, 0),  # StreamsGroupHeartbeat
-    89: ApiVersionRange(0, 0, 0, 0),  # StreamsGroupDescribe
-    90: ApiVersionRange(0, 1, 0, 1),  # DescribeShareGroupOffsets
-    91: ApiVersionRange(0, 0, 0, 0),  # AlterShareGroupOffsets
-    92: ApiVersionRange(0, 0, 0, 0),  # DeleteShareGroupOffsets
 }

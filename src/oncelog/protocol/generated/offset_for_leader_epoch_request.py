@@ -1,4 +1,4 @@
-# Generated from protocol/schemas by `python -m oncelog.protocol.generator`; do not edit.
+# Generated from tools/codec/schemas by `python -m tools.codec`; do not edit.
 
 from __future__ import annotations
 

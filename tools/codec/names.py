@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from oncelog.protocol.generator.schema import Field
+from tools.codec.schema import Field
 
 FORMATS: Final = {
     "int8": "b",

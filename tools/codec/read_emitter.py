@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oncelog.protocol.generator.layout import Layout, Slot
-from oncelog.protocol.generator.names import (
+from tools.codec.layout import Layout, Slot
+from tools.codec.names import (
     FORMATS,
     SIZES,
     annotation,

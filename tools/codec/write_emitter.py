@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from oncelog.protocol.generator.layout import Layout, Slot
-from oncelog.protocol.generator.names import FORMATS, differs_from_default, local, may_be_null, struct_function
+from tools.codec.layout import Layout, Slot
+from tools.codec.names import FORMATS, differs_from_default, local, may_be_null, struct_function
 
 
 class WriteEmitter:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from oncelog.protocol.generator.layout import Layout, Layouts
-from oncelog.protocol.generator.names import annotation, default, function_format, may_be_null
-from oncelog.protocol.generator.read_emitter import ReadEmitter, needs_view
-from oncelog.protocol.generator.schema import ENDLESS, Field, MessageDef, StructDef
-from oncelog.protocol.generator.write_emitter import WriteEmitter
+from tools.codec.layout import Layout, Layouts
+from tools.codec.names import annotation, default, function_format, may_be_null
+from tools.codec.read_emitter import ReadEmitter, needs_view
+from tools.codec.schema import ENDLESS, Field, MessageDef, StructDef
+from tools.codec.write_emitter import WriteEmitter
 
-HEADER: Final = "# Generated from protocol/schemas by `python -m oncelog.protocol.generator`; do not edit.\n"
+HEADER: Final = "# Generated from tools/codec/schemas by `python -m tools.codec`; do not edit.\n"
 _FROM_STRUCT: Final = ("pack", "unpack_from")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from oncelog.protocol.generator.schema import Field, MessageDef, StructDef, snake_case
+from tools.codec.schema import Field, MessageDef, StructDef, snake_case
 
 
 @dataclass

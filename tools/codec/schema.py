@@ -1,4 +1,4 @@
-"""The message tables under ``protocol/schemas`` and their parser. Called by the generator and by tests only.
+"""The message tables under ``tools/codec/schemas`` and their parser. Called by the generator and by tests only.
 
 A table is indented text, one field a line::
 
@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-SCHEMAS: Final = Path(__file__).parent.parent / "schemas"
+SCHEMAS: Final = Path(__file__).parent / "schemas"
 ENDLESS: Final = 32767
 PRIMITIVES: Final = frozenset(
     ("int8", "int16", "int32", "int64", "uint16", "uint32", "float64", "bool", "uuid", "string", "bytes", "records")

@@ -1,4 +1,4 @@
-"""``python -m oncelog.protocol.generator [--check]``: write ``protocol/generated`` from the tables, or verify it."""
+"""``python -m tools.codec [--check]``: write ``protocol/generated`` from the tables, or verify it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from oncelog.protocol.generator.module_emitter import emit_module, emit_package
-from oncelog.protocol.generator.schema import load_messages
+from tools.codec.module_emitter import emit_module, emit_package
+from tools.codec.schema import load_messages
 
-GENERATED: Final = Path(__file__).parent.parent / "generated"
+GENERATED: Final = Path(__file__).parents[2] / "src" / "oncelog" / "protocol" / "generated"
 
 
 def expected_files() -> dict[str, str]:
@@ -49,10 +49,10 @@ def main(arguments: list[str]) -> int:
         for line in wrong:
             sys.stderr.write(line + "\n")
         if wrong:
-            sys.stderr.write("run: python -m oncelog.protocol.generator\n")
+            sys.stderr.write("run: python -m tools.codec\n")
         return 1 if wrong else 0
     if arguments:
-        sys.stderr.write("usage: python -m oncelog.protocol.generator [--check]\n")
+        sys.stderr.write("usage: python -m tools.codec [--check]\n")
         return 2
     sys.stdout.write(f"{write()} files changed\n")
     return 0

@@ -1,1 +1,0 @@
-"""Writes the codecs in ``protocol/generated`` from the tables in ``protocol/schemas``. Not used at run time."""

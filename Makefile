@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench interop docs clean
+.PHONY: help setup check test demo bench interop soak docs clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -36,6 +36,9 @@ bench: setup ## throughput, latency, memory: beside Apache Kafka, Tansu and Spar
 
 interop: setup ## clients that need tools of their own: kafkajs, franz-go, kcat
 	tests/interop/run
+
+soak: setup ## the long forms of the tests: crash matrices, fuzzing, limits; hours
+	$(PYTHON) -m pytest tests -q -m soak --timeout 7200 --durations 15
 
 docs: $(STAMP) ## write the generated files and pages anew
 	$(PYTHON) tools/generate.py

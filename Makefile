@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench interop soak docs clean
+.PHONY: help setup check test demo bench interop soak docs site clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -42,6 +42,9 @@ soak: setup ## the long forms of the tests: crash matrices, fuzzing, limits; hou
 
 docs: $(STAMP) ## write the generated files and pages anew
 	$(PYTHON) tools/generate.py
+
+site: docs ## the documentation as a site, in build/site; fails on a dead link
+	.venv/bin/mkdocs build --strict
 
 clean: ## remove what the tasks made, .venv included
 	rm -rf .venv build dist artifacts .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache spark-warehouse

@@ -11,6 +11,7 @@ import sys
 
 GENERATORS = (
     "tools.codec",
+    "tools.draw_layers",
     "tools.draw_states",
     "tools.draw_group_states",
     "tools.document_settings",

@@ -1,0 +1,71 @@
+"""Draw ``docs/assets/layers.svg`` from the layers contract in ``pyproject.toml``; ``--check`` compares."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+PICTURE: Final = ROOT / "docs" / "assets" / "layers.svg"
+WIDTH, ROW, GAP = 640, 34, 6
+ROLES: Final = {
+    "cli": "commands",
+    "console": "web console",
+    "demo": "the main job, with crashes and proof",
+    "spark": "source, sink, pipelines",
+    "server": "asyncio shell of the broker",
+    "client.blocking": "blocking face",
+    "client.aio": "asyncio shell of the client",
+    "broker": "pure: partitions, APIs, purgatory",
+    "client.core": "pure: batching, transactions, groups",
+    "coordinator": "transactions and groups",
+    "metadata": "topics, settings, credentials",
+    "log": "segments, indexes, recovery, compaction",
+    "protocol": "generated codecs, framing",
+    "records": "record batches, compression, CRC",
+}
+
+
+def main() -> int:
+    picture = "\n".join([*_picture(_layers()), ""])
+    if "--check" in sys.argv[1:]:
+        if PICTURE.exists() and PICTURE.read_text() == picture:
+            return 0
+        sys.stderr.write(f"{PICTURE} is out of date: run python tools/draw_layers.py\n")
+        return 1
+    PICTURE.parent.mkdir(parents=True, exist_ok=True)
+    PICTURE.write_text(picture)
+    return 0
+
+
+def _layers() -> list[list[str]]:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    return [[name.strip(" ()") for name in layer.split("|")] for layer in layers]
+
+
+def _picture(layers: list[list[str]]) -> Iterator[str]:
+    height = len(layers) * (ROW + GAP) + GAP
+    box = f'viewBox="0 0 {WIDTH} {height}"'
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-label="Layers of the code">'
+    yield (
+        "<style>rect{fill:#e6f2f1;stroke:#00796b}text{font:13px system-ui,sans-serif;fill:#10302d}"
+        ".role{font-size:11px;fill:#3d5f5b}@media(prefers-color-scheme:dark){rect{fill:#12302d}text{fill:#e0f2f1}"
+        ".role{fill:#a7c9c5}}</style>"
+    )
+    for row, names in enumerate(layers):
+        y = GAP + row * (ROW + GAP)
+        width = (WIDTH - GAP * (len(names) + 1)) / len(names)
+        for column, name in enumerate(names):
+            x = GAP + column * (width + GAP)
+            role = ROLES.get(name, "")
+            yield f'<rect x="{x:.0f}" y="{y}" width="{width:.0f}" height="{ROW}" rx="4"/>'
+            yield f'<text x="{x + 10:.0f}" y="{y + 21}">{name}<tspan class="role" dx="10">{role}</tspan></text>'
+    yield "</svg>"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

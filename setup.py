@@ -1,30 +1,51 @@
 """Adds the optional compiled module to what pyproject.toml says.
 
-Without a C compiler or Cython the package installs all the same and uses the module's twin in Python.
+Without a C compiler or Cython the package installs all the same and uses the module's twin in Python; a wheel without
+the module then says so in its tag (``py3-none-any``). A free-threaded Python has no limited API: there the module is
+compiled for that one version.
 """
 
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 
 SOURCE = "src/oncelog/records/_native.pyx"
+LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
-try:
-    from Cython.Build import cythonize
-except ImportError:
-    modules = []
-else:
-    modules = cythonize(
-        [
-            Extension(
-                "oncelog.records._native",
-                [SOURCE],
-                py_limited_api=True,
-                define_macros=[("Py_LIMITED_API", "0x030B0000")],
-            )
-        ],
-        build_dir="build",
-    )
-    for module in modules:
+
+class HonestWheel(bdist_wheel):
+    """Tagged for what it holds: the compiled module is optional, and known to be missing only once it was tried."""
+
+    def run(self) -> None:
+        if not self.skip_build:
+            self.run_command("build")
+        build_ext = self.get_finalized_command("build_ext")
+        if not any(Path(output).exists() for output in build_ext.get_outputs()):
+            self.distribution.ext_modules = []
+            self.root_is_pure = True
+        super().run()
+
+
+def modules() -> list[Extension]:
+    try:
+        from Cython.Build import cythonize
+    except ImportError:
+        return []
+    macros = [("Py_LIMITED_API", "0x030B0000")] if LIMITED_API else []
+    native = Extension("oncelog.records._native", [SOURCE], py_limited_api=LIMITED_API, define_macros=macros)
+    made: list[Extension] = cythonize([native], build_dir="build")
+    for module in made:
         # cythonize makes new extensions and does not pass this on.
         module.optional = True
+    return made
 
-setup(ext_modules=modules, options={"bdist_wheel": {"py_limited_api": "cp311"}})
+
+setup(
+    ext_modules=modules(),
+    cmdclass={"bdist_wheel": HonestWheel},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if LIMITED_API else {},
+)

@@ -63,3 +63,10 @@ def test_properties_come_from_a_file_and_the_command_line_wins(serve: Serve, tmp
 
 def test_without_a_folder_everything_is_in_memory(served: Served) -> None:
     assert served.listening["data"] is None
+
+
+@pytest.mark.parametrize("where", [("--set", "listeners=SSL://127.0.0.1:0"), ("--listen", "SASL_SSL://127.0.0.1:0")])
+def test_a_listener_of_another_protocol_is_refused(where: tuple[str, str]) -> None:
+    sentence = run("serve", *where).sentence()
+    assert "asks for the protocol SASL_SSL" in sentence or "asks for the protocol SSL" in sentence
+    assert "PLAINTEXT" in sentence

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from confluent_kafka import Producer
 
@@ -136,7 +138,7 @@ def test_a_transaction_that_its_coordinator_knows_is_not_hanging(served: Served,
     refused = served.run("transactions", "abort", "--topic", topic, "--partition", 0, "--start-offset", 5)
     assert "does not hang" in refused.sentence()
     refused = served.run("transactions", "abort", "--topic", topic, "--partition", 0, "--start-offset", 7)
-    assert "open ones begin at [5]" in refused.sentence()
+    assert "open ones begin at 5" in refused.sentence()
 
 
 def test_abort_ends_a_transaction_in_its_partition_when_forced(served: Served, topic: str) -> None:
@@ -152,3 +154,35 @@ def test_fence_aborts_what_a_producer_left_open(served: Served, topic: str) -> N
     served.run("transactions", "fence", f"{topic}-2").done()
     shown = served.run("consume", "--topic", topic, "--show-transactions", "--to-end", "--json").done().json_lines
     assert [line["fate"] for line in shown if line.get("value") == "open"] == ["aborted"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["list", "--state", "Bogus"], "--state takes Empty, Ongoing, .*, not 'Bogus'"),
+        (["history", "nope"], "no history of 'nope'; see oncelog transactions list"),
+        (["fence", "nope"], "transactional id 'nope' .*TRANSACTIONAL_ID_NOT_FOUND.*; see oncelog transactions list"),
+        (["describe", "nope"], "transactional id 'nope' .*TRANSACTIONAL_ID_NOT_FOUND.*; see oncelog transactions list"),
+    ],
+)
+def test_an_unknown_name_is_refused(words: list[str], sentence: str, served: Served) -> None:
+    refused = served.run("transactions", *words)
+    assert refused.code == 1
+    assert re.search(sentence, refused.sentence())
+
+
+def test_fencing_an_unknown_id_does_not_make_it(served: Served) -> None:
+    assert served.run("transactions", "fence", "never-used").code == 1
+    listed = served.run("transactions", "list", "--json").done().json
+    assert "never-used" not in [row["transactional_id"] for row in listed]
+
+
+def test_a_state_may_be_written_in_small_letters(served: Served, topic: str) -> None:
+    listed = served.run("transactions", "list", "--state", "ongoing", "--json").done().json
+    assert f"{topic}-2" in [row["transactional_id"] for row in listed]
+
+
+def test_aborting_where_nothing_is_open_says_so(served: Served, unique_name: str) -> None:
+    served.run("topics", "create", unique_name).done()
+    refused = served.run("transactions", "abort", "--topic", unique_name, "--partition", 0, "--start-offset", 5)
+    assert refused.sentence().endswith("none is open there")

@@ -60,6 +60,9 @@ class FlushJob(NamedTuple):
                 ticket.sync(self.disk)
             except StorageError as error:
                 failed[partition.topic_partition] = str(error)
+            except Exception as error:
+                logger.exception("unforeseen failure of the sync of %s", partition.topic_partition)
+                failed[partition.topic_partition] = f"unforeseen {type(error).__name__} in its sync: {error}"
         return failed
 
 

@@ -16,6 +16,7 @@ import click
 from oncelog.cli.cluster import Cluster, cluster_options
 from oncelog.cli.output import json_bytes, remark, show_bytes, show_time
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.server.loops import on_stop_signals
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -270,8 +271,7 @@ async def _show_fates(reader: LogReader, what: What, line: FateLine) -> None:
     """Show until a reason to stop, or until a signal cancels this."""
     task = asyncio.current_task()
     if task is not None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+        on_stop_signals(asyncio.get_running_loop(), task.cancel)
     shown = 0
     try:
         async with reader:

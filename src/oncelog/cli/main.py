@@ -26,6 +26,7 @@ COMMANDS = {
     "transactions": "Transactions: which are open, what holds readers back, and how to end it.",
     "dump-log": "Show what the files of a log say.",
     "pipeline": "Run a data pipeline on Spark.",
+    "doctor": "What this installation runs on, and what it lacks.",
     "demo": "The main job on real data, with crashes, proven record by record.",
 }
 
@@ -73,9 +74,21 @@ class LazyGroup(click.Group):
         return result
 
 
+def _show_version(context: click.Context, option: click.Parameter, asked: bool) -> None:
+    if asked and not context.resilient_parsing:
+        from importlib.metadata import version
+
+        from oncelog.cli.doctor import codec
+
+        click.echo(f"oncelog {version('oncelog')}, record codec: {codec()}")
+        context.exit()
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, help="Show the traceback of an error; may stand after the command too.")
-@click.version_option(package_name="oncelog")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
+)
 def command(debug: bool) -> None:
     """An event log with exactly-once semantics that speaks Apache Kafka's protocol.
 
@@ -126,4 +139,5 @@ def _say_wrong_usage(error: click.ClickException) -> None:
 
 def _say_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """What nobody expected: still one sentence, and how to see more."""
-    click.echo(f"oncelog: unexpected {kind.__name__}: {error}; run it again with --debug and report it", err=True)
+    what = f"{kind.__name__}: {error}" if str(error) else kind.__name__
+    click.echo(f"oncelog: unexpected {what}; run it again with --debug and report it", err=True)

@@ -11,6 +11,7 @@ import click
 
 from oncelog.cli.cluster import Cluster, cluster_options, partition_numbers
 from oncelog.cli.output import remark, show_json, show_rows, show_time
+from oncelog.errors import ConfigError, OncelogError
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 
 if TYPE_CHECKING:
@@ -41,15 +42,26 @@ def list_transactions(cluster: Cluster, states: tuple[str, ...], longer_than: fl
 
     Example: oncelog transactions list --state Ongoing --longer-than 60
     """
+    chosen = [_state(name) for name in states]
     with cluster.admin() as admin:
         found = admin.list_transactions(
-            states=states, running_longer_than_ms=-1 if longer_than is None else int(longer_than * 1000)
+            states=chosen, running_longer_than_ms=-1 if longer_than is None else int(longer_than * 1000)
         )
     rows: list[Row] = [
         {"transactional_id": item.transactional_id, "producer_id": item.producer_id, "state": item.state}
         for item in found
     ]
     show_rows(cluster.as_json, rows, ["transactional_id", "producer_id", "state"], "no transactions")
+
+
+def _state(text: str) -> str:
+    """A state under the name that brokers know, however it is capitalized."""
+    from oncelog.coordinator.transaction.states import TransactionState
+
+    labels = {state.label.lower(): state.label for state in TransactionState}
+    if text.lower() not in labels:
+        raise ConfigError(f"--state takes {', '.join(labels.values())}, not {text!r}")
+    return labels[text.lower()]
 
 
 @command.command("describe")
@@ -131,8 +143,6 @@ def abort(cluster: Cluster, topic: str, partition: int, start_offset: int, force
 
     Example: oncelog transactions abort --topic orders --partition 0 --start-offset 17
     """
-    from oncelog.errors import OncelogError
-
     name = TopicPartition(topic, partition)
     with cluster.admin() as admin:
         if not force:
@@ -161,6 +171,7 @@ def fence(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
     Example: oncelog transactions fence load-1
     """
     with cluster.admin() as admin:
+        admin.describe_transactions(transactional_ids)  # fencing an id that nobody has used would create it
         found = admin.fence_producers(transactional_ids)
     rows: list[Row] = [
         {"transactional_id": name, "producer_id": number, "producer_epoch": epoch}
@@ -219,6 +230,9 @@ def history(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
     reader = LogReader(config=cluster.admin_settings())
     rows = asyncio.run(_history(reader, transactional_ids))
     rows.sort(key=lambda row: (str(row["timestamp"]), row["partition"], row["offset"]))
+    unknown = [name for name in transactional_ids if not any(row["transactional_id"] == name for row in rows)]
+    if unknown:
+        raise OncelogError(f"no history of {', '.join(map(repr, unknown))}; see oncelog transactions list")
     if cluster.as_json:
         show_json(rows)
         return

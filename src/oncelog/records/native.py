@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any
 from oncelog.records import _pure, _pure_scan
 
 
-def _compiled() -> Any:
+def _compiled() -> tuple[Any, str]:
     if os.environ.get("ONCELOG_PURE", "") not in ("", "0"):
-        return None
+        return None, "ONCELOG_PURE is set"
     try:
-        return import_module("oncelog.records._native")
-    except ImportError:
-        return None
+        return import_module("oncelog.records._native"), ""
+    except ImportError as error:
+        return None, f"the compiled module is not there: {error}"
 
 
-compiled: Any = _compiled()
-"""The compiled module, or None; for :mod:`oncelog.records.arrow`, whose fallback is of another shape."""
+compiled: Any
+compiled, why_pure = _compiled()
+"""The compiled module, for :mod:`oncelog.records.arrow`, whose fallback is of another shape; or None, and why."""
 
 if TYPE_CHECKING or compiled is None:
     BatchScanner = _pure_scan.BatchScanner
@@ -40,4 +41,4 @@ else:
 
 Scanned = _pure_scan.Scanned
 
-__all__ = ["BatchScanner", "RecordArea", "Scanned", "compiled", "decode", "murmur2", "walk"]
+__all__ = ["BatchScanner", "RecordArea", "Scanned", "compiled", "decode", "murmur2", "walk", "why_pure"]

@@ -17,9 +17,10 @@ import asyncio
 import logging
 import os
 import socket
+from asyncio.trsock import TransportSocket
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from oncelog.log.partition_log import FileSlice
 
@@ -33,6 +34,9 @@ READ_BUFFER_BYTES = 64 * 1024
 SEND_AT_ONCE = 64
 """Buffers handed to one ``sendmsg``; far below the kernel's IOV_MAX."""
 PRODUCE = 0
+MSG_MORE = getattr(socket, "MSG_MORE", 0)
+CAN_GATHER = hasattr(socket.socket, "sendmsg")
+"""Linux has both, macOS the second, Windows neither."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -64,8 +68,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is not a subclass
         peer = transport.get_extra_info("peername")
         self.client_host = str(peer[0]) if peer else "unknown"
-        original = transport.get_extra_info("socket")
-        self._socket = socket.socket(fileno=os.dup(original.fileno()))
+        self._socket = _duplicate(transport.get_extra_info("socket"))
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if not self._server.admit(self):
@@ -235,8 +238,8 @@ class Connection(asyncio.BufferedProtocol):
                 break
             buffers.append(part)
         # More is coming: let the kernel put a header and the file after it into one segment.
-        flags = socket.MSG_MORE if len(buffers) < len(self._out) else 0
-        sent = target.sendmsg(buffers, (), flags)
+        flags = MSG_MORE if len(buffers) < len(self._out) else 0
+        sent = target.sendmsg(buffers, (), flags) if CAN_GATHER else target.send(b"".join(buffers), flags)
         for part in buffers:
             size = len(part)
             if sent < size:
@@ -275,6 +278,13 @@ class Connection(asyncio.BufferedProtocol):
         self._out.clear()
         if self._transport is not None:
             self._transport.abort()
+
+
+def _duplicate(original: Any) -> socket.socket:
+    """The transport's socket once more; uvloop's stand-in has no working ``dup``, Windows' sockets are no files."""
+    if isinstance(original, TransportSocket):
+        return original.dup()
+    return socket.socket(fileno=os.dup(original.fileno()))
 
 
 def _is_produce(frame: memoryview) -> bool:

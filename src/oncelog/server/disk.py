@@ -8,6 +8,7 @@ first. Every failure is a ``StorageError`` that names the file and the cause.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import threading
@@ -19,8 +20,43 @@ from typing import NoReturn
 from oncelog.errors import StorageError
 from oncelog.ports import Buffer
 
+try:
+    import fcntl
+except ImportError:  # Windows, where `lacking` is not empty either
+    fcntl = None  # type: ignore[assignment]
+
 DEFAULT_MAX_DESCRIPTORS = 512
 _IOV_MAX = 1024
+_NEEDED = ("pread", "pwrite", "pwritev", "ftruncate", "O_CLOEXEC", "O_DIRECTORY")
+_NO_FULL_SYNC = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
+"""What a file system answers that does not know F_FULLFSYNC: a network's, mostly."""
+
+
+def lacking() -> list[str]:
+    """What this operating system does not offer and a broker that keeps its data needs; on Windows, nearly all."""
+    return [f"os.{name}" for name in _NEEDED if not hasattr(os, name)]
+
+
+def sync_call() -> str:
+    """The call that brings a file's bytes to stable storage here."""
+    if hasattr(fcntl, "F_FULLFSYNC"):
+        return "F_FULLFSYNC"
+    return "fdatasync" if hasattr(os, "fdatasync") else "fsync"
+
+
+def force(descriptor: int) -> None:
+    """Return when the bytes are on stable storage. On macOS only F_FULLFSYNC empties the drive's cache."""
+    if hasattr(fcntl, "F_FULLFSYNC"):
+        try:
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+            return
+        except OSError as error:
+            if error.errno not in _NO_FULL_SYNC:
+                raise
+    if hasattr(os, "fdatasync"):
+        os.fdatasync(descriptor)
+    else:
+        os.fsync(descriptor)
 
 
 def _refuse(what: str, path: str, error: OSError) -> NoReturn:
@@ -62,6 +98,8 @@ class OsFile:
         return held if held is not None else self._disk._open_descriptor(self, create=False)
 
     def send_to(self, target: int, position: int, size: int) -> int:
+        if not hasattr(os, "sendfile"):
+            return -1
         held = self._hold()
         return os.sendfile(target, held.number, position, size)
 
@@ -145,7 +183,7 @@ class OsFile:
             raise
         self._unsynced = False
         try:
-            os.fdatasync(held.number)
+            force(held.number)
         except OSError as error:
             self._unsynced = True
             _refuse("sync", self.path, error)
@@ -171,6 +209,12 @@ class OsDisk:
     """
 
     def __init__(self, root: str, max_descriptors: int = DEFAULT_MAX_DESCRIPTORS, *, read_only: bool = False) -> None:
+        missing = lacking()
+        if missing:
+            raise StorageError(
+                f"cannot keep data in {root}: this system's Python has no {', '.join(missing)}; leave the data folder "
+                "out to keep everything in memory, or run the broker on Linux or macOS (on Windows: in WSL or Docker)"
+            )
         self.root = os.path.abspath(root)
         self.max_descriptors = max_descriptors
         self._access = os.O_RDONLY if read_only else os.O_RDWR
@@ -249,7 +293,7 @@ class OsDisk:
                 file.write(data)
                 if sync:
                     file.flush()
-                    os.fsync(file.fileno())
+                    force(file.fileno())
             os.replace(temporary, full)
             if sync:
                 self._sync_folder(os.path.dirname(full))

@@ -81,8 +81,12 @@ class Broker:
     def stop(self) -> None:
         """Sync and close everything; nothing happens where it does not run."""
         if self._server is not None and self._loop is not None:
-            asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop).result()
+            stopping = asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop)
             self._server = self._address = None
+            try:
+                stopping.result()
+            finally:
+                self._end_thread()
         self._end_thread()
 
     def restart(self) -> None:

@@ -1,8 +1,13 @@
-"""Which event loop the shells run on: uvloop where it is installed (extra ``speed``), else asyncio's own."""
+"""Which event loop the shells run on: uvloop where it is installed (extra ``speed``), else asyncio's with selectors.
+
+Windows' default loop, the proactor, cannot tell when a socket may be written again, which ``connection`` needs.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import signal
+from collections.abc import Callable
 from importlib.util import find_spec
 
 
@@ -13,4 +18,13 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 
         loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
         return loop
-    return asyncio.new_event_loop()
+    return asyncio.SelectorEventLoop()
+
+
+def on_stop_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
+    """Call ``stop`` on the loop for Ctrl-C and SIGTERM; a loop on Windows does not take signals, its process does."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(number, stop)
+        except NotImplementedError:
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))

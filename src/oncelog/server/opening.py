@@ -49,6 +49,12 @@ class Address:
     @classmethod
     def parse(cls, text: str) -> Address:
         """``HOST:PORT`` or ``PLAINTEXT://HOST:PORT``; port 0 takes a free one."""
+        protocol, named, _ = text.partition("://")
+        if named and protocol != "PLAINTEXT":
+            raise ConfigError(
+                f"{text!r} asks for the protocol {protocol}, and this broker speaks PLAINTEXT alone: write "
+                "PLAINTEXT://HOST:PORT or HOST:PORT"
+            )
         host, separator, port = text.removeprefix("PLAINTEXT://").rpartition(":")
         if not separator or not port.isdecimal() or int(port) > 65535:
             raise ConfigError(f"{text!r} is not an address: write HOST:PORT with a port from 0 to 65535")
@@ -102,8 +108,8 @@ async def open_server(listen: Address, data: Path | None, settings: Mapping[str,
         disk, store_path = MemoryDisk(), ":memory:"
         config = replace(config, oncelog_flush_policy="none")
     else:
-        prepare_folder(data)
         disk, store_path = OsDisk(str(data)), str(data / FILE_NAME)
+        prepare_folder(data)
     sock = _bind(listen)
     try:
         server, bound = _start(config, disk, store_path, Address(listen.host, sock.getsockname()[1]))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from oncelog.server.loops import new_event_loop
+from oncelog.server.loops import new_event_loop, on_stop_signals
 from oncelog.server.opening import Address, open_server
 
 
@@ -28,9 +27,7 @@ async def _serve(
     listen: Address, data: Path | None, settings: Mapping[str, str], announce: Callable[[Address], None]
 ) -> None:
     ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, ended.set)
+    on_stop_signals(asyncio.get_running_loop(), ended.set)
     server, address = await open_server(listen, data, settings)
     announce(address)
     await ended.wait()

@@ -52,6 +52,10 @@ class Worker:
 
         self._queue.put(job)
 
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
     def stop(self) -> None:
         """Finish what is queued, then end the thread."""
         self._queue.put(None)
@@ -102,9 +106,15 @@ class Server:
             self._listener.close()
         if self._timer is not None:
             self._timer.cancel()
-        while self._flushing:
+        while self._flushing and self._flusher.alive:
             await asyncio.sleep(0.001)
-        self.broker.stop(self.now_ms())
+        try:
+            self.broker.stop(self.now_ms())
+        finally:
+            await self._end()
+
+    async def _end(self) -> None:
+        """Give back what the operating system lent; whatever became of the broker."""
         for connection in list(self._connections):
             connection.write()
             connection.close("the broker stops")

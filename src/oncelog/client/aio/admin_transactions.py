@@ -148,10 +148,9 @@ class TransactionsAdmin(AdminConnection):
             states = (await self.describe_producers([name]))[name]
             chosen = next((item for item in states if item.transaction_start_offset == start_offset), None)
             if chosen is None or start_offset is None:
-                open_at = [item.transaction_start_offset for item in states if item.transaction_start_offset >= 0]
-                raise IllegalStateError(
-                    f"no transaction is open in {name} from offset {start_offset} on; open ones begin at {open_at}"
-                )
+                open_at = sorted(item.transaction_start_offset for item in states if item.transaction_start_offset >= 0)
+                others = f"; open ones begin at {', '.join(map(str, open_at))}" if open_at else "; none is open there"
+                raise IllegalStateError(f"no transaction is open in {name} from offset {start_offset} on{others}")
         marker = WritableTxnMarker(
             producer_id=chosen.producer_id,
             producer_epoch=chosen.producer_epoch,

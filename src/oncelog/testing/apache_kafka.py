@@ -139,10 +139,16 @@ class ApacheKafka:
 
     :param properties: broker properties laid over those that suit a single node.
     :param heap: largest heap of the process, as the JVM writes it.
+    :param listeners: listeners besides the plain one, by name: their security protocol. :meth:`address` tells where.
     """
 
     def __init__(
-        self, folder: Path | None = None, properties: Mapping[str, str] | None = None, *, heap: str = "512m"
+        self,
+        folder: Path | None = None,
+        properties: Mapping[str, str] | None = None,
+        *,
+        heap: str = "512m",
+        listeners: Mapping[str, str] | None = None,
     ) -> None:
         self._temporary = folder is None
         self.folder = Path(tempfile.mkdtemp(prefix="oncelog-kafka-")) if folder is None else folder
@@ -150,12 +156,18 @@ class ApacheKafka:
         self.log_path = self.folder / "kafka.log"
         self._heap = heap
         self._properties = dict(properties or {})
-        self._port, self._controller_port = _free_ports(2)
+        self._listeners = dict(listeners or {})
+        self._port, self._controller_port, *more = _free_ports(2 + len(self._listeners))
+        self._ports = dict(zip(self._listeners, more, strict=True))
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def bootstrap_servers(self) -> str:
         return f"127.0.0.1:{self._port}"
+
+    def address(self, listener: str) -> str:
+        """Where a listener that was given by name listens."""
+        return f"127.0.0.1:{self._ports[listener]}"
 
     @property
     def pid(self) -> int:
@@ -189,14 +201,17 @@ class ApacheKafka:
         return self
 
     def _all_properties(self) -> dict[str, str]:
+        more = [f"{name}://{self.address(name)}" for name in self._listeners]
+        plain = f"PLAINTEXT://127.0.0.1:{self._port}"
+        protocols = [f"{name}:{protocol}" for name, protocol in self._listeners.items()]
         return {
             "process.roles": "broker,controller",
             "node.id": "1",
             "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
             "controller.listener.names": "CONTROLLER",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self._port},CONTROLLER://127.0.0.1:{self._controller_port}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self._port}",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "listeners": ",".join([plain, f"CONTROLLER://127.0.0.1:{self._controller_port}", *more]),
+            "advertised.listeners": ",".join([plain, *more]),
+            "listener.security.protocol.map": ",".join(["PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT", *protocols]),
             "log.dirs": str(self.data_folder),
             "offsets.topic.replication.factor": "1",
             "transaction.state.log.replication.factor": "1",

@@ -14,9 +14,9 @@ import random
 import ssl
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from struct import Struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oncelog.client.aio.sasl import authenticate
 from oncelog.client.core.backoff import backoff_ms
@@ -29,6 +29,9 @@ from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.wire import Message, skip_tags
 from oncelog.timers import Timer, Timers
+
+if TYPE_CHECKING:
+    from oncelog.client.aio.tokens import Tokens
 
 log = logging.getLogger(__name__)
 
@@ -85,6 +88,7 @@ class Connection(asyncio.BufferedProtocol):
         self._big: bytearray | None = None
         self._big_have = 0
         self._sent_ready = False
+        self.renew_at_ms = _NO_TIMEOUT
 
     @property
     def load(self) -> int:
@@ -107,7 +111,7 @@ class Connection(asyncio.BufferedProtocol):
                 )
                 await self._agree_on_versions()
                 if config.security_protocol.startswith("SASL"):
-                    await authenticate(self.ask, config)
+                    await self._log_in()
         except TimeoutError:
             self.give_up(Error.REQUEST_TIMED_OUT, f"{self.address} did not answer in time")
             return
@@ -116,6 +120,26 @@ class Connection(asyncio.BufferedProtocol):
             if isinstance(error, KafkaError) and not error.retriable:
                 self._network.refused(error)
             return
+        self._serve()
+
+    async def _log_in(self) -> None:
+        """Authenticate, and note when the session that the broker grants is to be renewed (KIP-368)."""
+        lifetime_ms = await authenticate(self.ask, self._network.config, lambda: self._network.tokens.token())
+        if lifetime_ms > 0:
+            self.renew_at_ms = self._network.now_ms() + int(lifetime_ms * random.uniform(0.85, 0.95))
+
+    async def renew(self) -> None:
+        """Log in again on the same connection; requests that come meanwhile wait."""
+        self.ready, self.renew_at_ms = False, _NO_TIMEOUT
+        try:
+            await self._log_in()
+        except (OncelogError, ProtocolError) as error:
+            self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} did not renew the session: {error}")
+            return
+        self._serve()
+
+    def _serve(self) -> None:
+        """Send what waited."""
         self.ready = True
         queued, self._queued = self._queued, []
         for request in queued:
@@ -318,9 +342,10 @@ class Connection(asyncio.BufferedProtocol):
 class Network:
     """All connections of one client, and its timers. Belongs to the event loop that it was started on."""
 
-    def __init__(self, config: ClientConfig, ssl_context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, config: ClientConfig, tls: ssl.SSLContext | None = None) -> None:
         self.config = config
-        self.ssl_context = ssl_context or _ssl_context(config)
+        self.ssl_context = tls or _tls_of(config)
+        self._tokens: Tokens | None = None
         self.timers: Timers = _LoopTimers(self)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._addresses: dict[int, tuple[str, int]] = {}
@@ -341,6 +366,15 @@ class Network:
         self._alarm_ms = _NO_TIMEOUT
         self._watch: asyncio.TimerHandle | None = None
         self._closed = False
+
+    @property
+    def tokens(self) -> Tokens:
+        """The client's tokens for OAUTHBEARER."""
+        from oncelog.client.aio.tokens import Tokens  # an HTTP client that only OAUTHBEARER needs
+
+        if self._tokens is None:
+            self._tokens = Tokens(self.config)
+        return self._tokens
 
     # --- life
 
@@ -542,10 +576,13 @@ class Network:
         host, port = self._addresses[node]
         connection = Connection(self, node, host, port)
         self._connections[node, channel] = connection
-        task = self.loop.create_task(connection.open(), name=f"oncelog connection to {host}:{port}")
+        self._run(connection.open(), f"oncelog connection to {host}:{port}")
+        return connection
+
+    def _run(self, work: Coroutine[None, None, None], name: str) -> None:
+        task = self.loop.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return connection
 
     def _connect_later(self, node: int, channel: int) -> None:
         if self._closed or node not in self._addresses:
@@ -560,7 +597,9 @@ class Network:
         now_ms = self.now_ms()
         idle_ms = self.config.connections_max_idle_ms
         for connection in list(self._connections.values()):
-            if connection.unanswered:
+            if connection.ready and now_ms >= connection.renew_at_ms:
+                self._run(connection.renew(), f"oncelog session at {connection.address}")
+            elif connection.unanswered:
                 connection.check(now_ms)
             elif 0 <= idle_ms < now_ms - connection.last_used_ms and len(self._connections) > 1:
                 connection.give_up(Error.NETWORK_EXCEPTION, f"{connection.address} was idle")
@@ -601,14 +640,12 @@ class _LoopTimers(Timers):
         return timer
 
 
-def _ssl_context(config: ClientConfig) -> ssl.SSLContext | None:
+def _tls_of(config: ClientConfig) -> ssl.SSLContext | None:
     if not config.security_protocol.endswith("SSL"):
         return None
-    context = ssl.create_default_context(cafile=config.ssl_cafile)
-    context.check_hostname = config.ssl_check_hostname
-    if config.ssl_certfile is not None:
-        context.load_cert_chain(config.ssl_certfile, config.ssl_keyfile)
-    return context
+    from oncelog.client.aio.tls import ssl_context
+
+    return ssl_context(config)
 
 
 def addresses(servers: Sequence[str] | str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""Logging in on a new connection: PLAIN and SCRAM (RFC 5802).
+"""Logging in on a connection: PLAIN, SCRAM (RFC 5802) and OAUTHBEARER (RFC 7628).
 
-Called by the connection before it carries other requests.
+Called by the connection before it carries other requests, and again before its session ends (KIP-368).
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ import hashlib
 import hmac
 import secrets
 from base64 import b64decode, b64encode
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from hashlib import pbkdf2_hmac
-from typing import Any
+from typing import Any, NamedTuple
 
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.errors import error_for, error_of
+from oncelog.client.core.security import TOKEN_MECHANISMS
 from oncelog.client.core.wire import Api
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
@@ -29,32 +30,53 @@ SASL_AUTHENTICATE = Api(SaslAuthenticateRequest, SaslAuthenticateResponse, 0, 1)
 Ask = Callable[[Api, Message, int], Awaitable[Any]]
 
 
-async def authenticate(ask: Ask, config: ClientConfig) -> None:
-    """Log in.
+async def authenticate(ask: Ask, config: ClientConfig, token: Callable[[], Awaitable[str]]) -> int:
+    """Log in; how long the session lasts in ms, 0 for as long as the connection.
 
     :raises KafkaError: the mechanism or the credentials were refused.
     """
-    mechanism = config.sasl_mechanism
+    mechanism = "OAUTHBEARER" if config.sasl_mechanism in TOKEN_MECHANISMS else config.sasl_mechanism
     handshake = await ask(SASL_HANDSHAKE, SaslHandshakeRequest(mechanism=mechanism), 1)
     error = error_of(handshake.error_code)
     if error is not Error.NONE:
         offered = ", ".join(handshake.mechanisms)
-        raise error_for(error, f"sasl.mechanism={mechanism} was refused; the broker offers {offered}")
-    user, password = config.sasl_plain_username or "", config.sasl_plain_password or ""
+        raise error_for(error, f"sasl.mechanism={config.sasl_mechanism} was refused; the broker offers {offered}")
+    if mechanism == "OAUTHBEARER":
+        return await _bearer(ask, await token(), config.token_extensions())
+    user, password = (text or "" for text in config.credentials())
     if mechanism == "PLAIN":
-        await _step(ask, f"\0{user}\0{password}".encode())
-        return
+        return (await _step(ask, f"\0{user}\0{password}".encode())).session_lifetime_ms
     scram = Scram(mechanism.removeprefix("SCRAM-").replace("-", "").lower(), user, password, secrets.token_urlsafe(18))
-    final = scram.respond(await _step(ask, scram.first()))
-    scram.verify(await _step(ask, final))
+    final = scram.respond((await _step(ask, scram.first())).auth_bytes)
+    answer = await _step(ask, final)
+    scram.verify(answer.auth_bytes)
+    return answer.session_lifetime_ms
 
 
-async def _step(ask: Ask, token: bytes) -> bytes:
+async def _bearer(ask: Ask, token: str, extensions: Mapping[str, str]) -> int:
+    """One message; a broker that refuses says why in JSON and waits for an empty answer before its error."""
+    fields = "".join(f"\x01{name}={value}" for name, value in extensions.items())
+    answer = await _step(ask, f"n,,\x01auth=Bearer {token}{fields}\x01\x01".encode())
+    if answer.auth_bytes:
+        await _step(ask, b"\x01")
+        reason = answer.auth_bytes.decode(errors="replace")
+        raise KafkaError(Error.SASL_AUTHENTICATION_FAILED, f"the broker refused the token: {reason}")
+    return answer.session_lifetime_ms
+
+
+class Answered(NamedTuple):
+    """A broker's answer to one step."""
+
+    auth_bytes: bytes
+    session_lifetime_ms: int
+
+
+async def _step(ask: Ask, token: bytes) -> Answered:
     answer = await ask(SASL_AUTHENTICATE, SaslAuthenticateRequest(auth_bytes=token), 1)
     error = error_of(answer.error_code)
     if error is not Error.NONE:
         raise error_for(error, answer.error_message or "the broker refused the credentials")
-    return bytes(answer.auth_bytes)
+    return Answered(bytes(answer.auth_bytes), answer.session_lifetime_ms)
 
 
 class Scram:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from oncelog.client.core.security import SASL_MECHANISMS
 from oncelog.errors import ConfigError
 
 _WITHOUT_EFFECT = frozenset({"api_version", "loop"})
 """aiokafka's arguments that mean nothing here: versions are negotiated, the loop is the running one."""
-_NOT_OFFERED = frozenset({"sasl_kerberos_service_name", "sasl_kerberos_domain_name", "sasl_oauth_token_provider"})
+_NOT_OFFERED = frozenset({"sasl_kerberos_service_name", "sasl_kerberos_domain_name"})
 
 
 def split_settings(settings: dict[str, Any]) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def split_settings(settings: dict[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in settings.items() if name not in _WITHOUT_EFFECT}
     for name in sorted(_NOT_OFFERED & kept.keys()):
         if kept.pop(name) not in (None, "kafka"):
-            raise ConfigError(f"{name} is not supported; sasl_mechanism may be PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")
+            raise ConfigError(f"{name} is not supported; sasl_mechanism may be {', '.join(SASL_MECHANISMS)}")
     servers = kept.get("bootstrap_servers")
     if servers is not None:
         parts = servers.split(",") if isinstance(servers, str) else list(servers)

@@ -8,15 +8,17 @@ event loop travel together anyway, and a waiting sender gets its answer 5 ms ear
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import Field, dataclass, fields, replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import Field, dataclass, replace
 from typing import Any, Self
 
+from oncelog.client.core.security import SecurityConfig
 from oncelog.config import MAX_INT, MAX_LONG, nearest, parse, properties, render, setting
 from oncelog.errors import ConfigError
 from oncelog.records.compression import Compression
 
-SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+TokenProvider = Callable[[], "str | Awaitable[str]"]
+"""Returns a token for OAUTHBEARER, now or when awaited; also aiokafka's object with a method ``token``."""
 
 _JAVA_PARTITIONERS = {
     "": "sticky",
@@ -34,7 +36,7 @@ _JAVA_WORDS = {"partitioner.class": _JAVA_PARTITIONERS, "partition.assignment.st
 
 
 @dataclass(frozen=True, slots=True)
-class ClientConfig:
+class ClientConfig(SecurityConfig):
     """What all three clients share."""
 
     bootstrap_servers: tuple[str, ...] = setting(
@@ -70,30 +72,20 @@ class ClientConfig:
         low=0,
         high=MAX_LONG,
     )
-    security_protocol: str = setting(
-        "security.protocol",
-        "PLAINTEXT",
-        "How brokers are talked to.",
-        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
-    )
-    ssl_cafile: str | None = setting("ssl.cafile", None, "PEM file of the certificate authorities to trust.")
-    ssl_certfile: str | None = setting("ssl.certfile", None, "PEM file of the client's certificate.")
-    ssl_keyfile: str | None = setting("ssl.keyfile", None, "PEM file of the client's key.")
-    ssl_check_hostname: bool = setting("ssl.check.hostname", True, "Check that the certificate names the host.")
-    sasl_mechanism: str = setting("sasl.mechanism", "PLAIN", "SASL mechanism.", choices=SASL_MECHANISMS)
-    sasl_plain_username: str | None = setting("sasl.username", None, "User for SASL.")
-    sasl_plain_password: str | None = setting("sasl.password", None, "Password for SASL.")
+    token_provider: TokenProvider | None = None
+    """Gives tokens for OAUTHBEARER; not a property, since it is no text."""
 
     @classmethod
-    def from_properties(cls, values: Mapping[str, str]) -> Self:
+    def from_properties(cls, values: Mapping[str, str], token_provider: TokenProvider | None = None) -> Self:
         """Settings from Kafka's property names and texts; unknown names are refused with the nearest known one."""
         translated = {name: _without_java_classes(name, text) for name, text in values.items()}
-        return parse(cls, translated)._checked(frozenset(values))
+        return replace(parse(cls, translated), token_provider=token_provider)._checked(frozenset(values))
 
     @classmethod
     def from_keywords(cls, **values: Any) -> Self:
         """Settings from attribute names and typed values; None stands for the default."""
-        known: dict[str, Field[Any]] = {f.name: f for f in fields(cls)}
+        known: dict[str, Field[Any]] = {f.name: f for f in known_properties(cls).values()}
+        token_provider = values.pop("sasl_oauth_token_provider", None)
         texts: dict[str, str] = {}
         for name, value in values.items():
             f = known.get(name)
@@ -101,7 +93,7 @@ class ClientConfig:
                 raise ConfigError(f"Unknown setting {name!r}{nearest(name, known)}")
             if value is not None:
                 texts[f.metadata["property"]] = _text(f, value)
-        return cls.from_properties(texts)
+        return cls.from_properties(texts, token_provider)
 
     def _checked(self, explicit: frozenset[str]) -> Self:
         """Self, adjusted, or ConfigError for settings that contradict each other."""
@@ -114,12 +106,7 @@ class ClientConfig:
                 )
         if not self.bootstrap_servers:
             raise ConfigError("Missing required configuration bootstrap.servers: it takes host:port")
-        if self.security_protocol.startswith("SASL") and (
-            self.sasl_plain_username is None or self.sasl_plain_password is None
-        ):
-            raise ConfigError(
-                f"security.protocol={self.security_protocol} needs sasl.username and sasl.password to be set"
-            )
+        self.check_security(self.token_provider is not None)
         return self
 
     def as_properties(self) -> dict[str, str]:

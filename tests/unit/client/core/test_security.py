@@ -1,0 +1,60 @@
+"""Settings of TLS and SASL: Java's way of writing them, and what contradicts itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from oncelog.client.core.config import ClientConfig
+from oncelog.client.core.security import parse_jaas
+from oncelog.errors import ConfigError
+
+SASL = {"security.protocol": "SASL_SSL"}
+PEM = "-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----"
+
+
+def test_jaas_is_read_as_java_reads_it() -> None:
+    text = 'a.b.ScramLoginModule required username="u\\"1" password=\'p;w = 2\' other=plain;'
+    assert parse_jaas(text).options == {"username": 'u"1', "password": "p;w = 2", "other": "plain"}
+    config = ClientConfig.from_properties(SASL | {"sasl.jaas.config": text})
+    assert config.credentials() == ('u"1', "p;w = 2")
+
+
+@pytest.mark.parametrize(
+    ("properties", "text"),
+    [
+        (SASL, r"needs sasl\.username and sasl\.password"),
+        (SASL | {"sasl.jaas.config": "nonsense"}, r"sasl\.jaas\.config: it takes MODULE required"),
+        (SASL | {"sasl.jaas.config": "com.sun.security.auth.module.Krb5LoginModule required;"}, "names Kerberos"),
+        (SASL | {"sasl.mechanism": "GSSAPI"}, "GSSAPI.*AWS_MSK_IAM"),
+        (SASL | {"sasl.mechanism": "OAUTHBEARER"}, "needs a token"),
+        (
+            SASL | {"sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.token.endpoint.url": "ftp://x"},
+            "a URL with http, https or file",
+        ),
+        (
+            SASL | {"sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.token.endpoint.url": "https://x"},
+            "needs a client id and its secret",
+        ),
+        (
+            SASL
+            | {
+                "sasl.username": "u",
+                "sasl.password": "p",
+                "sasl.login.callback.handler.class": "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+            },
+            r"contradicts sasl\.mechanism=PLAIN: it belongs to AWS_MSK_IAM",
+        ),
+        ({"ssl.truststore.certificates": PEM}, "is JKS, but the certificates in the settings are PEM"),
+        ({"ssl.keystore.key": PEM, "ssl.keystore.type": "PEM"}, "need each other"),
+        ({"ssl.cafile": "a", "ssl.truststore.location": "b"}, "Give one of"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(properties: dict[str, str], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        ClientConfig.from_properties(properties)
+
+
+def test_no_refusal_repeats_a_password() -> None:
+    with pytest.raises(ConfigError) as refused:
+        ClientConfig.from_properties(SASL | {"sasl.jaas.config": 'Module password="hunter2"'})
+    assert "hunter2" not in str(refused.value)

@@ -1,0 +1,219 @@
+"""The checkpoint of a query, as the sink reads it: who the query is, what is planned, what ended, what was written.
+
+Called on the driver, by ``commit()``, ``for_each_batch`` and ``oncelog pipeline doctor``. Spark's files are only read;
+the sink's own memory lies beside them in the folder ``oncelog``. Local folders, HDFS and object stores are reached
+through ``pyarrow.fs``, with the credentials that it finds in the environment of the driver.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote, unquote
+
+from oncelog.errors import OncelogError
+from oncelog.spark.marker import Memory, OnMissingMarker, Plan, PlannedBatch, Previous
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+MEMORY_FOLDER = "oncelog"
+_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+"""Hadoop's names of file systems that pyarrow knows by another name."""
+
+
+class CheckpointError(OncelogError):
+    """The checkpoint cannot be read or does not hold what Spark writes; the text says which file and what to do."""
+
+
+class ClusterFacts(NamedTuple):
+    """What a plan needs to know of the cluster that is to be written."""
+
+    cluster_id: str
+    retention_ms: int | None
+
+
+class Checkpoint:
+    """The root of a query's checkpoint: the option ``checkpointLocation``."""
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self._files, self._root = _file_system(location)
+
+    def query_id(self) -> str:
+        """The id of the query, the same over restarts. Raises CheckpointError where this is no checkpoint."""
+        text = self._read("metadata")
+        if text is None:
+            raise CheckpointError(
+                f"Checkpoint {self.location} holds no file metadata as this driver's Python sees it: name the folder "
+                "of the query itself, with its scheme (file:, hdfs:, s3a:) where it is not on this machine"
+            )
+        try:
+            return str(json.loads(text)["id"])
+        except (ValueError, KeyError, TypeError):
+            raise self._strange("metadata") from None
+
+    def planned(self, batch_id: int) -> PlannedBatch | None:
+        """The plan of a batch; None where the file is not there."""
+        name = f"offsets/{batch_id}"
+        data = self._read(name)
+        if data is None:
+            return None
+        try:
+            lines = data.decode().split("\n")
+            planned_at_ms = int(json.loads(lines[1])["batchTimestampMs"])
+        except (ValueError, KeyError, TypeError, IndexError):
+            raise self._strange(name) from None
+        return PlannedBatch(batch_id, hashlib.sha256(data).hexdigest(), planned_at_ms, "\n".join(lines[2:]).strip())
+
+    def ended(self, batch_id: int) -> bool:
+        """Whether Spark's commit log says that the batch ended."""
+        return self._read(f"commits/{batch_id}") is not None
+
+    def batches(self, log: str) -> list[int]:
+        """The numbers of the files in ``offsets`` or ``commits``, ascending."""
+        return sorted(int(name) for name in self._names(log) if name.isdecimal())
+
+    def memories(self) -> list[Memory]:
+        """What the sinks of the query remember, one for each group."""
+        suffix = ".json"
+        names = [name for name in sorted(self._names(MEMORY_FOLDER)) if name.endswith(suffix)]
+        found = (self.remembered(unquote(name.removesuffix(suffix))) for name in names)
+        return [memory for memory in found if memory is not None]
+
+    def remembered(self, group: str) -> Memory | None:
+        """What the sink of this group remembers; None where it never wrote."""
+        name = _memory_file(group)
+        text = self._read(name)
+        if text is None:
+            return None
+        try:
+            fields = json.loads(text)
+            return Memory(str(fields["clusterId"]), str(fields["group"]), int(fields["sinceBatchId"]))
+        except (ValueError, KeyError, TypeError):
+            raise self._strange(name) from None
+
+    def remember(self, memory: Memory) -> None:
+        """Keep ``memory``; before the batch is written, so that what is in the log is never without it."""
+        name = _memory_file(memory.group)
+        fields = {"clusterId": memory.cluster_id, "group": memory.group, "sinceBatchId": memory.since_batch_id}
+        self._write(name, json.dumps(fields).encode())
+
+    # --- files ------------------------------------------------------------------------------------------------------
+
+    def _read(self, name: str) -> bytes | None:
+        try:
+            with self._files.open_input_stream(f"{self._root}/{name}") as file:
+                return bytes(file.read())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._unreadable(name, error) from error
+
+    def _names(self, folder: str) -> list[str]:
+        from pyarrow.fs import FileSelector, FileType
+
+        selector = FileSelector(f"{self._root}/{folder}", allow_not_found=True)
+        try:
+            return [info.base_name for info in self._files.get_file_info(selector) if info.type is FileType.File]
+        except OSError as error:
+            raise self._unreadable(folder, error) from error
+
+    def _write(self, name: str, data: bytes) -> None:
+        """Under another name first, so that a file that is there is whole."""
+        from pyarrow.fs import FileType
+
+        path = f"{self._root}/{name}"
+        partial = f"{path}.partial"
+        try:
+            self._files.create_dir(path.rpartition("/")[0], recursive=True)
+            with self._files.open_output_stream(partial) as file:
+                file.write(data)
+            if self._files.type_name == "hdfs" and self._files.get_file_info(path).type is FileType.File:
+                self._files.delete_file(path)
+            self._files.move(partial, path)
+        except OSError as error:
+            raise CheckpointError(
+                f"Checkpoint {self.location} cannot be written ({name}: {error}): the sink keeps there where it wrote "
+                "last; give the driver's Python the rights that Spark has"
+            ) from error
+
+    def _unreadable(self, name: str, error: OSError) -> CheckpointError:
+        return CheckpointError(
+            f"Checkpoint {self.location} cannot be read ({name}: {error}), and without it a restored checkpoint could "
+            "not be told from the query's own: give the driver's Python the rights that Spark has"
+        )
+
+    def _strange(self, name: str) -> CheckpointError:
+        return CheckpointError(
+            f"Checkpoint {self.location} holds a file {name} that is not what Spark writes: restore it, or start with "
+            "a new checkpoint"
+        )
+
+
+def plan_of(
+    checkpoint: Checkpoint, batch_id: int, group: str, facts: ClusterFacts, on_missing: OnMissingMarker
+) -> Plan:
+    """The plan of a batch that Spark is about to write. Raises CheckpointError where it cannot be read."""
+    batch = checkpoint.planned(batch_id)
+    if batch is None:
+        raise CheckpointError(
+            f"Checkpoint {checkpoint.location} holds no offsets/{batch_id}, the plan of the batch to be written: name "
+            "the checkpoint of this query, and use neither asynchronous progress tracking nor real-time mode"
+        )
+    previous = None
+    if batch_id > 0:
+        previous = Previous(checkpoint.planned(batch_id - 1), checkpoint.ended(batch_id - 1))
+    return Plan(
+        group=group,
+        query_id=checkpoint.query_id(),
+        checkpoint=checkpoint.location,
+        batch=batch,
+        previous=previous,
+        remembered=checkpoint.remembered(group),
+        cluster_id=facts.cluster_id,
+        retention_ms=facts.retention_ms,
+        on_missing=on_missing,
+    )
+
+
+def marker_group(prefix: str, query_id: str, topic: str, name: str = "") -> str:
+    """The group of a query's marker, and its transactional id: another destination is another writer.
+
+    :param topic: the option ``topic``; empty where the rows name their topics.
+    :param name: of the sink, where a query has several.
+    """
+    return f"{prefix}{query_id}" + (f"-{topic}" if topic else "") + (f":{name}" if name else "")
+
+
+def named_group(prefix: str, batch_id: int, topic: str) -> str:
+    """The same for a batch write with an id: each id of a prefix stands for itself."""
+    return f"{prefix}:{batch_id}:{topic}"
+
+
+def _memory_file(group: str) -> str:
+    return f"{MEMORY_FOLDER}/{quote(group, safe='')}.json"
+
+
+@functools.cache
+def _file_system(location: str) -> tuple[FileSystem, str]:
+    """The file system of a location in Hadoop's spelling, and the path in it without a slash at the end."""
+    from pyarrow.fs import FileSystem, LocalFileSystem
+
+    scheme, separator, rest = location.partition(":")
+    if not separator or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
+        return LocalFileSystem(), os.path.abspath(location).rstrip("/")
+    if scheme == "file":  # Hadoop takes the rest as it is, without %-codes
+        return LocalFileSystem(), re.sub(r"^//[^/]*(?=/)", "", rest).rstrip("/")
+    try:
+        found, path = FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}:{rest}")
+    except (OSError, ValueError) as error:  # pyarrow's errors are of both
+        raise CheckpointError(
+            f"Checkpoint {location} cannot be reached through pyarrow.fs ({error}): use a file system that it knows "
+            "(file:, hdfs:, s3a:, gs:, abfss:), and set its credentials in the driver's environment"
+        ) from error
+    return found, path.rstrip("/")

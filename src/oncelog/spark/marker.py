@@ -1,0 +1,366 @@
+"""What marker and checkpoint together say of a micro-batch: write it, skip it, or refuse, as that cannot be known.
+
+Pure. Called under the fence by whoever is about to write: ``commit()`` on the driver
+(:mod:`oncelog.spark.sink_protocol`) or the first task of the executors. The driver collects the :class:`Plan`
+(:mod:`oncelog.spark.checkpoint`), which can be pickled; the marker is read by the one that fenced.
+
+What is told apart is not "batch N" but "this plan of batch N, into this destination". The plan of a batch is the file
+``offsets/<N>`` of the checkpoint: written before the batch runs and never again, so an honest restart repeats it byte
+for byte. The destination is part of the group's name, so another destination is another writer.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from typing import TypeAlias
+
+LEAST_RETENTION_MS = 60_000
+"""The least ``offsets.retention.minutes`` that Kafka allows: what is certain where the broker's may not be asked."""
+OFFSETS_IN_MARKER = 3000
+"""Longest offsets, as JSON, in a marker; a broker takes 4096 bytes of metadata (``offset.metadata.max.bytes``)."""
+
+
+class OnMissingMarker(Enum):
+    """What to do with a batch of which marker and checkpoint cannot tell whether it is written."""
+
+    FAIL = "fail"
+    WRITE = "write"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedBatch:
+    """The file ``offsets/<N>`` of a checkpoint.
+
+    :param fingerprint: a hash of the whole file.
+    :param planned_at_ms: ``batchTimestampMs``, by the clock of the driver that planned.
+    :param offsets: where the batch ends in each source, a line a source, as Spark wrote it.
+    """
+
+    batch_id: int
+    fingerprint: str
+    planned_at_ms: int
+    offsets: str
+
+    def __str__(self) -> str:
+        return _described(self.planned_at_ms, self.offsets, self.fingerprint)
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """What the transaction of a batch leaves behind: which plan of which batch it was, and how many rows it held."""
+
+    query_id: str
+    batch_id: int
+    rows: int
+    fingerprint: str
+    planned_at_ms: int = 0
+    offsets: str = ""
+
+    @classmethod
+    def of(cls, plan: Plan | NamedWrite, rows: int) -> Marker:
+        """The marker of a batch that is written as ``plan`` says."""
+        if isinstance(plan, NamedWrite):
+            return cls(plan.name, plan.batch_id, rows, "")
+        batch = plan.batch
+        offsets = batch.offsets if len(json.dumps(batch.offsets)) <= OFFSETS_IN_MARKER else ""
+        return cls(plan.query_id, batch.batch_id, rows, batch.fingerprint, batch.planned_at_ms, offsets)
+
+    def encode(self) -> str:
+        fields = {"queryId": self.query_id, "batchId": self.batch_id, "rows": self.rows}
+        if self.fingerprint:
+            fields |= {"fingerprint": self.fingerprint, "plannedAtMs": self.planned_at_ms, "offsets": self.offsets}
+        return json.dumps(fields)
+
+    @classmethod
+    def decode(cls, metadata: str) -> Marker | None:
+        """None for metadata that no sink wrote, such as that of an ordinary consumer."""
+        try:
+            fields = json.loads(metadata)
+            return cls(
+                query_id=str(fields["queryId"]),
+                batch_id=int(fields["batchId"]),
+                rows=int(fields["rows"]),
+                fingerprint=str(fields.get("fingerprint", "")),
+                planned_at_ms=int(fields.get("plannedAtMs", 0)),
+                offsets=str(fields.get("offsets", "")),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def __str__(self) -> str:
+        return f"{self.rows} rows, {_described(self.planned_at_ms, self.offsets, self.fingerprint)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """The batch before, as the checkpoint knows it.
+
+    :param batch: its plan; None where Spark has removed the file.
+    :param ended: whether Spark's commit log says that it ended.
+    """
+
+    batch: PlannedBatch | None
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the checkpoint remembers of its last write: kept in it by the sink before it writes there.
+
+    :param since_batch_id: the first batch that was written to this cluster and group without a break.
+    """
+
+    cluster_id: str
+    group: str
+    since_batch_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that the driver knows of a micro-batch before anything is asked of the marker.
+
+    :param group: the consumer group of the marker, and the transactional id: of one query into one destination.
+    :param checkpoint: its location, for what users are told.
+    :param previous: None for batch 0.
+    :param remembered: None where the checkpoint has never written to this group.
+    :param cluster_id: of the cluster that is to be written now.
+    :param retention_ms: the broker's ``offsets.retention.minutes``; None where it may not be asked.
+    """
+
+    group: str
+    query_id: str
+    checkpoint: str
+    batch: PlannedBatch
+    previous: Previous | None
+    remembered: Memory | None
+    cluster_id: str
+    retention_ms: int | None
+    on_missing: OnMissingMarker
+
+    @property
+    def number(self) -> int:
+        return self.batch.batch_id
+
+    @property
+    def memory(self) -> Memory:
+        """What the checkpoint is to remember before this batch is written."""
+        known = self.remembered
+        if known is not None and (known.cluster_id, known.group) == (self.cluster_id, self.group):
+            return known
+        return Memory(self.cluster_id, self.group, self.batch.batch_id)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedWrite:
+    """A batch write with an id: its group is its own, and a marker in it says that it is written."""
+
+    group: str
+    name: str
+    batch_id: int
+
+    @property
+    def number(self) -> int:
+        return self.batch_id
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """The batch is not in: write records and marker."""
+
+    reason: str
+    warning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """The batch is in, or is to be taken as in: write no record; a marker where ``leave_marker`` asks for it."""
+
+    reason: str
+    warning: str = ""
+    leave_marker: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """It cannot be written and not be skipped without breaking the promise; the reason is for the user."""
+
+    reason: str
+
+
+Decision: TypeAlias = Write | Skip | Refuse
+
+
+def decide(plan: Plan | NamedWrite, marker: Marker | None, now_ms: int, rows: int | None = None) -> Decision:
+    """What is to become of the batch of ``plan``, with ``marker`` read from its group under the fence.
+
+    :param now_ms: the clock of whoever decides.
+    :param rows: of the batch, where they are counted already.
+    """
+    if isinstance(plan, NamedWrite):
+        return _decide_named(plan, marker, rows)
+    if marker is None:
+        return _without_marker(plan, now_ms)
+    number = plan.batch.batch_id
+    if marker.query_id != plan.query_id or not marker.fingerprint:
+        return Refuse(_foreign(plan, marker))
+    if marker.batch_id == number and marker.fingerprint == plan.batch.fingerprint:
+        return Skip(f"batch {number} is in: the marker holds this very plan", _warn_of_rows(plan, marker, rows))
+    if marker.batch_id >= number:
+        return Refuse(_older_than_the_log(plan, marker))
+    if marker.batch_id < number - 1:
+        return Refuse(_lost(plan, marker))
+    before = plan.previous.batch if plan.previous is not None else None
+    if before is not None and before.fingerprint != marker.fingerprint:
+        return Refuse(_another_before(plan, marker, before))
+    return Write(f"the marker holds batch {marker.batch_id}, the one before")
+
+
+def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) -> Write | Skip:
+    """A batch write with an id has no plan: its marker alone counts."""
+    if marker is None:
+        return Write(f"no marker of batchId {write.batch_id}")
+    warning = ""
+    if rows is not None and marker.rows != rows:
+        warning = (
+            f"batchId {write.batch_id} of {write.name} is already written with {marker.rows} rows and has {rows} now; "
+            "nothing is written: give it another batchId if it is another write"
+        )
+    return Skip(f"batchId {write.batch_id} is written", warning)
+
+
+def _warn_of_rows(plan: Plan, marker: Marker, rows: int | None) -> str:
+    if rows is None or rows == marker.rows:
+        return ""
+    return (
+        f"Batch {plan.batch.batch_id} of query {plan.query_id} is written with {marker.rows} rows and has {rows} when "
+        "it is repeated: what makes its rows is not deterministic; it stays as it is written"
+    )
+
+
+def could_have_expired(planned_at_ms: int, now_ms: int, retention_ms: int | None) -> bool:
+    """Whether a marker committed at any time after the plan may be gone by now.
+
+    A tenth of the retention allows for clocks that differ; a plan from the future is one of a clock that does.
+    """
+    retention = LEAST_RETENTION_MS if retention_ms is None else retention_ms
+    margin = retention // 10
+    return not -margin <= now_ms - planned_at_ms < retention - margin
+
+
+def _without_marker(plan: Plan, now_ms: int) -> Decision:
+    unknown = _why_unknown(plan, now_ms)
+    if not unknown:
+        return Write("no marker, and none of this batch could have expired")
+    number = plan.batch.batch_id
+    told = f"Batch {number} of query {plan.query_id} has no marker in group {plan.group}, and {unknown}"
+    match plan.on_missing:
+        case OnMissingMarker.FAIL:
+            return Refuse(
+                f"{told}, so it cannot be known whether it is written: look at what the destination holds, then set "
+                f"onMissingMarker to write (batch {number} is not there) or skip (it is)"
+            )
+        case OnMissingMarker.WRITE:
+            return Write(unknown, f"{told}; it is written, as onMissingMarker is write")
+        case OnMissingMarker.SKIP:
+            return Skip(unknown, f"{told}; it is taken as written, as onMissingMarker is skip", leave_marker=True)
+
+
+def _why_unknown(plan: Plan, now_ms: int) -> str:
+    """Why a missing marker does not tell that the batch is missing too; empty where it does."""
+    known, previous = plan.remembered, plan.previous
+    if known is not None and known.cluster_id != plan.cluster_id:
+        return (
+            f"checkpoint {plan.checkpoint} wrote last to the cluster with id {known.cluster_id}, while this is "
+            f"{plan.cluster_id}"
+        )
+    if could_have_expired(plan.batch.planned_at_ms, now_ms, plan.retention_ms):
+        return f"it was planned at {_time(plan.batch.planned_at_ms)}, {_expiry(plan)}"
+    if previous is None:
+        return ""
+    if known is None:
+        return (
+            f"checkpoint {plan.checkpoint} has never written there (it was copied, taken over from another sink, or "
+            "its topic or transactionalIdPrefix has changed)"
+        )
+    before = plan.batch.batch_id - 1
+    if not previous.ended:
+        return f"Spark's commit log in {plan.checkpoint} does not say that batch {before} ended"
+    if previous.batch is None:
+        return f"{plan.checkpoint} holds no offsets/{before} any more"
+    if known.since_batch_id <= before and not could_have_expired(
+        previous.batch.planned_at_ms, now_ms, plan.retention_ms
+    ):
+        return (
+            f"that of batch {before}, planned at {_time(previous.batch.planned_at_ms)}, cannot have expired yet: "
+            "the log lost it (a power failure, a restored cluster), or the group or the marker's topic was deleted"
+        )
+    return ""
+
+
+def _expiry(plan: Plan) -> str:
+    if plan.retention_ms is None:
+        return (
+            "and how long markers live is not known (grant DESCRIBE_CONFIGS on the cluster, or say it in the option "
+            "offsetsRetentionMinutes)"
+        )
+    return f"and markers may expire after {plan.retention_ms // 60_000} minutes (offsets.retention.minutes)"
+
+
+_WAY_BACK = (
+    "go on with the checkpoint that wrote last, or start with a new checkpoint and startingOffsets where the log ends"
+)
+
+
+def _older_than_the_log(plan: Plan, marker: Marker) -> str:
+    number = plan.batch.batch_id
+    what = "another plan of it" if marker.batch_id == number else f"batch {marker.batch_id} already"
+    return (
+        f"Batch {number} of query {plan.query_id} is refused, as the log holds {what}: written there is {marker}, and "
+        f"that of checkpoint {plan.checkpoint} was {plan.batch}; the checkpoint is older "
+        f"than the log (restored or copied): {_WAY_BACK}"
+    )
+
+
+def _lost(plan: Plan, marker: Marker) -> str:
+    first, last = marker.batch_id + 1, plan.batch.batch_id - 1
+    missing = f"batch {first} is" if first == last else f"batches {first} to {last} are"
+    return (
+        f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as {missing} not in this log, whose last is "
+        f"batch {marker.batch_id} ({marker}): the log lost them (a power failure, a restored cluster) or is another "
+        f"one: restore it, or remove the files above {marker.batch_id} from offsets and commits of {plan.checkpoint}, "
+        "so that Spark plans them again"
+    )
+
+
+def _another_before(plan: Plan, marker: Marker, before: PlannedBatch) -> str:
+    return (
+        f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as batch {marker.batch_id} in the log is "
+        f"not that of this checkpoint: written there is {marker}, and that of checkpoint {plan.checkpoint} was "
+        f"{before}; two copies of a checkpoint have written: {_WAY_BACK}"
+    )
+
+
+def _foreign(plan: Plan, marker: Marker) -> str:
+    whose = "an older version of the sink" if marker.query_id == plan.query_id else f"query {marker.query_id}"
+    return (
+        f"Batch {plan.batch.batch_id} of query {plan.query_id} is refused, as group {plan.group} holds a marker of "
+        f"{whose} (batch {marker.batch_id}): give this query another transactionalIdPrefix and set onMissingMarker to "
+        f"write (batch {plan.batch.batch_id} is not in the destination) or skip (it is)"
+    )
+
+
+def _described(planned_at_ms: int, offsets: str, fingerprint: str) -> str:
+    shown = offsets.replace("\n", ", ")
+    up_to = f"up to {shown[:300]}{'...' if len(shown) > 300 else ''}" if shown else "offsets too long to tell"
+    return f"planned at {_time(planned_at_ms)}, {up_to} (fingerprint {fingerprint[:12]})"
+
+
+def _time(at_ms: int) -> str:
+    try:
+        return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return f"{at_ms} ms"

@@ -48,7 +48,7 @@ class Cluster:
         return AdminConfig.from_properties({name: text for name, text in self.properties.items() if name in known})
 
     def admin(self) -> Admin:
-        """An admin client; every property must be one of its own."""
+        """An admin client."""
         from oncelog.client.blocking import Admin
         from oncelog.client.core.config import AdminConfig
 

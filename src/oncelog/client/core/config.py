@@ -8,10 +8,12 @@ event loop travel together anyway, and a waiting sender gets its answer 5 ms ear
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import Field, dataclass, replace
 from typing import Any, Self
 
+from oncelog.client.core.java_settings import JAVA_SETTINGS
 from oncelog.client.core.security import SecurityConfig
 from oncelog.config import MAX_INT, MAX_LONG, nearest, parse, properties, render, setting
 from oncelog.errors import ConfigError
@@ -19,6 +21,8 @@ from oncelog.records.compression import Compression
 
 TokenProvider = Callable[[], "str | Awaitable[str]"]
 """Returns a token for OAUTHBEARER, now or when awaited; also aiokafka's object with a method ``token``."""
+
+log = logging.getLogger(__name__)
 
 _JAVA_PARTITIONERS = {
     "": "sticky",
@@ -77,7 +81,12 @@ class ClientConfig(SecurityConfig):
 
     @classmethod
     def from_properties(cls, values: Mapping[str, str], token_provider: TokenProvider | None = None) -> Self:
-        """Settings from Kafka's property names and texts; unknown names are refused with the nearest known one."""
+        """Settings from Kafka's property names and texts, as in a file that Java's clients share.
+
+        What only they, or only other clients of ours, know is left out, with a warning if it asks for something.
+        Names that nobody knows are refused with the nearest known one.
+        """
+        values = {name: text for name, text in values.items() if not _for_others(cls, name, text)}
         translated = {name: _without_java_classes(name, text) for name, text in values.items()}
         return replace(parse(cls, translated), token_provider=token_provider)._checked(frozenset(values))
 
@@ -118,6 +127,23 @@ class ClientConfig(SecurityConfig):
 def known_properties(cls: type[ClientConfig]) -> Mapping[str, Field[Any]]:
     """The fields of a settings class by property name."""
     return properties(cls)  # type: ignore[arg-type]
+
+
+def _for_others(cls: type[ClientConfig], name: str, text: str) -> bool:
+    """Whether a property is for other clients than ``cls``; warns where only Java's would do what it asks for."""
+    if name in known_properties(cls):
+        return False
+    if any(name in known_properties(other) for other in (ProducerConfig, ConsumerConfig, AdminConfig)):
+        return True
+    if name not in JAVA_SETTINGS:
+        return False
+    if text.strip() not in JAVA_SETTINGS[name]:
+        log.warning("%s=%s has no effect: only Apache Kafka's Java clients have this setting", name, _shown(name, text))
+    return True
+
+
+def _shown(name: str, text: str) -> str:
+    return "(hidden)" if any(word in name for word in ("password", "passphrase", "secret", "jaas", "key")) else text
 
 
 def _without_java_classes(name: str, text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.client.core.config import ConsumerConfig, ProducerConfig
+from oncelog.client.core.config import AdminConfig, ClientConfig, ConsumerConfig, ProducerConfig
 from oncelog.errors import ConfigError
 
 
@@ -80,3 +80,38 @@ def test_settings_survive_the_way_through_properties() -> None:
 def test_a_consumer_refuses(properties: dict[str, str], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         ConsumerConfig.from_properties(properties)
+
+
+JAVAS_FILE = {
+    "bootstrap.servers": "kafka:9092",
+    "client.dns.lookup": "use_all_dns_ips",
+    "key.serializer": "org.apache.kafka.common.serialization.StringSerializer",
+    "group.id": "billing",
+    "acks": "all",
+    "enable.metrics.push": "false",
+    "ssl.cipher.suites": "TLS_AES_256_GCM_SHA384",
+    "sasl.oauthbearer.assertion.private.key.passphrase": "hunter2",
+}
+
+
+@pytest.mark.parametrize("kind", [AdminConfig, ConsumerConfig, ProducerConfig])
+def test_a_file_for_javas_clients_is_taken(kind: type[ClientConfig], caplog: pytest.LogCaptureFixture) -> None:
+    config = kind.from_properties(JAVAS_FILE)
+    assert config.bootstrap_servers == ("kafka:9092",)
+    assert [record.getMessage().partition("=")[0] for record in caplog.records] == [
+        "ssl.cipher.suites",
+        "sasl.oauthbearer.assertion.private.key.passphrase",
+    ]
+    assert "TLS_AES_256_GCM_SHA384 has no effect" in caplog.text
+    assert "hunter2" not in caplog.text
+
+
+def test_what_other_clients_know_is_left_to_them(caplog: pytest.LogCaptureFixture) -> None:
+    assert ConsumerConfig.from_properties(JAVAS_FILE).group_id == "billing"
+    assert not hasattr(AdminConfig.from_properties(JAVAS_FILE), "group_id")
+
+
+@pytest.mark.parametrize("kind", [AdminConfig, ConsumerConfig, ProducerConfig])
+def test_a_slip_of_the_pen_is_refused_with_what_was_meant(kind: type[ClientConfig]) -> None:
+    with pytest.raises(ConfigError, match=r"client\.idd.*client\.id"):
+        kind.from_properties({"client.idd": "x"})

@@ -26,6 +26,7 @@ COMMANDS = {
     "transactions": "Transactions: which are open, what holds readers back, and how to end it.",
     "dump-log": "Show what the files of a log say.",
     "pipeline": "Run a data pipeline on Spark.",
+    "promote": "Make of a data folder an Apache Kafka node.",
     "doctor": "What this installation runs on, and what it lacks.",
     "demo": "The main job on real data, with crashes, proven record by record.",
 }

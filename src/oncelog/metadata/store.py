@@ -505,6 +505,11 @@ class MetadataStore:
         self._next_producer_id = after
         return range(first, after)
 
+    @property
+    def next_producer_id(self) -> int:
+        """The first producer id of no block: nobody has it or a higher one."""
+        return self._next_producer_id
+
     def reserve_producer_ids(self, end: int) -> None:
         """No producer id below ``end`` is given from now on."""
         if end > self._next_producer_id:

@@ -188,6 +188,21 @@ class ApacheKafka:
         config.write_text("".join(f"{name}={value}\n" for name, value in self._all_properties().items()))
         if not (self.data_folder / "meta.properties").exists():
             self.run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(config))
+        return self._launch(config, timeout_s)
+
+    def start_promoted(self, folder: Path, *, timeout_s: float = 60) -> ApacheKafka:
+        """Start on a folder that was made for Kafka, by its own ``server.properties`` as it is.
+
+        Its listener must be :attr:`bootstrap_servers`, its controller's :attr:`controller`.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self._launch(folder / "server.properties", timeout_s)
+
+    @property
+    def controller(self) -> str:
+        return f"127.0.0.1:{self._controller_port}"
+
+    def _launch(self, config: Path, timeout_s: float) -> ApacheKafka:
         with self.log_path.open("ab") as log:
             command = [*java_command(), "-Xms256m", f"-Xmx{self._heap}", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"]
             self._process = subprocess.Popen(

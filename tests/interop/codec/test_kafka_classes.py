@@ -43,6 +43,8 @@ def java_class(definition: MessageDef) -> str:
         case "coordinator-key" | "coordinator-value":
             coordinator = "transaction" if definition.name.startswith("TransactionLog") else "group"
             return f"org.apache.kafka.coordinator.{coordinator}.generated.{definition.name}"
+        case "metadata":
+            return f"org.apache.kafka.common.metadata.{definition.name}"
         case "data":
             return f"org.apache.kafka.common.message.{definition.name}"
         case _:

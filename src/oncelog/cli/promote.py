@@ -1,0 +1,173 @@
+"""``oncelog promote``: a data folder becomes an Apache Kafka node."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from oncelog.cli.output import progress, remark, show_json, show_time
+from oncelog.cli.properties import given_properties
+from oncelog.server.open_transactions import OpenTransaction
+from oncelog.server.opening import Address
+from oncelog.server.promotion import SERVER_PROPERTIES, Mode, Plan, PromotionError, planned, promote
+
+MIB = 1024 * 1024
+
+
+@click.command("promote")
+@click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--to", "target", required=True, type=click.Path(path_type=Path), help="The folder of the Kafka node.")
+@click.option("--listen", default="127.0.0.1:9092", metavar="HOST:PORT", help="Where the node will serve clients.")
+@click.option("--controller", default="127.0.0.1:9093", metavar="HOST:PORT", help="Its controller's address.")
+@click.option("--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As oncelog serve got it.")
+@click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE", help="As oncelog serve got it.")
+@click.option("--copy", "mode", flag_value="copy", help="Copy every file, closed segments too.")
+@click.option("--move", "mode", flag_value="move", help="Remove the data folder once the node's is whole.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and what Kafka will do at once.")
+@click.option(
+    "--kafka",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    envvar="KAFKA_HOME",
+    help="Apache Kafka's folder: its own dump tool then reads the snapshot too. Default: KAFKA_HOME.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Say it as JSON.")
+def command(
+    data: Path,
+    target: Path,
+    listen: str,
+    controller: str,
+    config: Path | None,
+    assignments: tuple[str, ...],
+    mode: Mode | None,
+    dry_run: bool,
+    kafka: Path | None,
+    as_json: bool,
+) -> None:
+    """Make of a data folder the storage of an Apache Kafka 4 node, nothing lost.
+
+    Offsets, producer ids, open transactions, groups, settings and credentials go along. The broker must be stopped.
+    The data folder stays as it is, byte for byte, unless --move is given; closed segments are shared as hard links
+    unless --copy is.
+
+    \b
+    Examples:
+      oncelog promote ./data --to ./kafka --dry-run
+      oncelog promote ./data --to ./kafka --listen 10.0.0.5:9092 --controller 10.0.0.5:9093
+    """
+    settings = given_properties(config, assignments)
+    now_ms = time.time_ns() // 1_000_000
+    how: Mode = mode or "link"
+    with planned(
+        data,
+        target,
+        listen=Address.parse(listen),
+        controller=Address.parse(controller),
+        settings=settings,
+        mode=how,
+        now_ms=now_ms,
+    ) as plan:
+        if not dry_run:
+            with progress("promoting", sum(item.size_bytes for item in plan.items)) as advance:
+                promote(plan, how, advance)
+    checked = None if dry_run or kafka is None else check_with_kafka(plan, kafka)
+    if as_json:
+        show_json(_as_json(plan, now_ms, done=not dry_run, checked=checked))
+        return
+    _tell(plan, now_ms, done=not dry_run)
+    if not dry_run:
+        _tell_next(plan, checked)
+
+
+def check_with_kafka(plan: Plan, kafka: Path) -> int:
+    """How many records Kafka's own dump tool reads in the snapshot: all of them.
+
+    :raises PromotionError: it cannot be run, or reads others than were written.
+    """
+    from oncelog.spark.java import find_java
+
+    libraries = kafka / "libs" if (kafka / "libs").is_dir() else kafka
+    snapshot = plan.target / "__cluster_metadata-0" / plan.snapshot.name
+    ran = subprocess.run(
+        [
+            *(find_java(), "-cp", f"{libraries}/*", "org.apache.kafka.tools.DumpLogSegments"),
+            *("--cluster-metadata-decoder", "--skip-record-metadata", "--files", str(snapshot)),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    read = len(re.findall(r'"type":"[A-Z_]+_RECORD"', ran.stdout))
+    if ran.returncode != 0 or read != len(plan.snapshot.records):
+        raise PromotionError(
+            f"Kafka's dump tool in {kafka} read {read} of {len(plan.snapshot.records)} records of {snapshot}; "
+            f"do not start Kafka on {plan.target}: {(ran.stderr or ran.stdout).strip()[-300:]}"
+        )
+    return read
+
+
+def _tell(plan: Plan, now_ms: int, *, done: bool) -> None:
+    verb = "is" if done else "would be"
+    click.echo(
+        f"{plan.target} {verb} the storage of node {plan.identity.node_id} of cluster {plan.identity.cluster_id}: "
+        f"{plan.topics} topics, {plan.partitions} partitions, next producer id {plan.next_producer_id}"
+    )
+    click.echo(f"linked {plan.linked_bytes / MIB:.1f} MiB of closed segments, copied {plan.copied_bytes / MIB:.1f} MiB")
+    if not plan.clean:
+        click.echo(
+            "the broker was not stopped cleanly: Kafka recovers the segments at its start, as after its own crash"
+        )
+    for setting in plan.dropped_settings:
+        click.echo(f"not taken along, since Kafka does not know it: {setting}")
+    for name in plan.left_behind:
+        click.echo(f"not taken along: {name}")
+    for transaction in plan.open_transactions:
+        click.echo(f"open transaction: {_fate(transaction, now_ms)}")
+
+
+def _fate(transaction: OpenTransaction, now_ms: int) -> str:
+    began = f"{transaction.transactional_id}, {transaction.state} since {show_time(transaction.started_ms)}"
+    if transaction.state != "Ongoing":
+        return f"{began}: Kafka completes it at its start"
+    if transaction.times_out(now_ms):
+        return f"{began}: past its time-out of {transaction.timeout_ms} ms, Kafka aborts it at its start"
+    left_ms = transaction.started_ms + transaction.timeout_ms - now_ms
+    return f"{began}: its producer may go on with it for {left_ms} ms more"
+
+
+def _tell_next(plan: Plan, checked: int | None) -> None:
+    if checked is None:
+        remark("the snapshot was read back; --kafka FOLDER has Kafka's own dump tool read it too")
+    else:
+        click.echo(f"Kafka's dump tool read all {checked} records of the snapshot")
+    click.echo(f"start it: kafka-server-start.sh {plan.target / SERVER_PROPERTIES}")
+
+
+def _as_json(plan: Plan, now_ms: int, *, done: bool, checked: int | None) -> Mapping[str, Any]:
+    return {
+        "done": done,
+        "target": str(plan.target),
+        "cluster_id": plan.identity.cluster_id,
+        "node_id": plan.identity.node_id,
+        "topics": plan.topics,
+        "partitions": plan.partitions,
+        "next_producer_id": plan.next_producer_id,
+        "linked_bytes": plan.linked_bytes,
+        "copied_bytes": plan.copied_bytes,
+        "clean_shutdown": plan.clean,
+        "dropped_settings": list(plan.dropped_settings),
+        "left_behind": list(plan.left_behind),
+        "open_transactions": [
+            {**transaction._asdict(), "aborted_at_start": transaction.times_out(now_ms)}
+            for transaction in plan.open_transactions
+        ],
+        "snapshot": plan.snapshot.name,
+        "records": len(plan.snapshot.records),
+        "records_read_by_kafka": checked,
+        "properties": dict(plan.properties),
+    }

@@ -1,0 +1,78 @@
+"""Which transactions a data folder at rest has open, read from the files of ``__transaction_state``.
+
+Called by ``promotion``: the next coordinator aborts those past their time-out as soon as it starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from oncelog.coordinator.transaction.states import TransactionState
+from oncelog.log.file_names import parse_file_name, parse_partition_folder
+from oncelog.ports import Disk
+from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
+from oncelog.protocol.internal_records import Unknown, decode_transaction_key, decode_transaction_value
+from oncelog.records.batch import decode_records, iter_headers, verify_crc
+from oncelog.records.errors import CorruptBatch
+from oncelog.types import TRANSACTION_STATE_TOPIC
+
+UNFINISHED = frozenset({TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})
+
+
+class OpenTransaction(NamedTuple):
+    transactional_id: str
+    state: str
+    producer_id: int
+    producer_epoch: int
+    started_ms: int
+    timeout_ms: int
+    partitions: int
+
+    def times_out(self, now_ms: int) -> bool:
+        """Whether a coordinator that starts now aborts it at once."""
+        return self.state == TransactionState.ONGOING.label and self.started_ms + self.timeout_ms <= now_ms
+
+
+def open_transactions(disk: Disk) -> Iterator[OpenTransaction]:
+    """Sorted by transactional id. A torn end of a log is passed over, as recovery passes over it."""
+    latest: dict[str, TransactionLogValue] = {}
+    for folder in disk.list(""):
+        partition = parse_partition_folder(folder)
+        if partition is None or partition.topic != TRANSACTION_STATE_TOPIC:
+            continue
+        for name in disk.list(folder):
+            parsed = parse_file_name(name)
+            if parsed is not None and name.endswith(".log"):
+                _replay(disk.read(f"{folder}/{name}"), latest)
+    for transactional_id, value in sorted(latest.items()):
+        state = TransactionState(value.transaction_status)
+        if state in UNFINISHED:
+            yield OpenTransaction(
+                transactional_id,
+                state.label,
+                value.producer_id,
+                value.producer_epoch,
+                value.transaction_start_timestamp_ms,
+                value.transaction_timeout_ms,
+                sum(len(topic.partition_ids) for topic in value.transaction_partitions or ()),
+            )
+
+
+def _replay(data: bytes, latest: dict[str, TransactionLogValue]) -> None:
+    try:
+        for position, header in iter_headers(data):
+            if not verify_crc(data, position):
+                return
+            if header.is_control:
+                continue
+            for record in decode_records(data, position, check_crc=False):
+                key = decode_transaction_key(record.key or b"")
+                if isinstance(key, Unknown):
+                    continue
+                if record.value is None:
+                    latest.pop(key.transactional_id, None)
+                else:
+                    latest[key.transactional_id] = decode_transaction_value(record.value)
+    except CorruptBatch:
+        return

@@ -1,0 +1,310 @@
+"""A data folder of ours becomes the storage of an Apache Kafka KRaft node (``oncelog promote``).
+
+Called by the command. The partition folders are Kafka's already; what is made is the metadata, as one snapshot of
+``__cluster_metadata-0``, and ``server.properties``. The target is built beside its final name and takes it in one
+rename, so a process that is killed leaves the source whole and no target.
+
+Invariants
+- Nothing is written into the source: its metadata file is copied, with the write-ahead log beside it, under the lock
+  that a broker would take, and opened as a copy.
+- Only closed ``.log`` segments are linked. Kafka writes into all other files in place.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from oncelog.config import parse_broker
+from oncelog.errors import OncelogError
+from oncelog.log.checkpoints import (
+    CLEAN_SHUTDOWN,
+    META_PROPERTIES,
+    OFFSET_CHECKPOINTS,
+    MetaProperties,
+    encode_uuid,
+    read_clean_shutdown,
+    read_meta_properties,
+    read_partition_metadata,
+    write_meta_properties,
+)
+from oncelog.log.file_names import parse_file_name
+from oncelog.metadata.adoption import CLUSTER_METADATA_FOLDER
+from oncelog.metadata.identity import new_topic_id
+from oncelog.metadata.kraft import OWN_PREFIX, Quorum, Snapshot, read_snapshot, snapshot_of
+from oncelog.metadata.store import FILE_NAME, MetadataStore, ResourceType
+from oncelog.server.disk import OsDisk
+from oncelog.server.open_transactions import OpenTransaction, open_transactions
+from oncelog.server.opening import Address, SystemRandom
+
+Mode = Literal["link", "copy", "move"]
+Advance = Callable[[int, str], None]
+SERVER_PROPERTIES: Final = "server.properties"
+ONE_NODE: Final[Mapping[str, str]] = {
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+}
+"""What Kafka's defaults expect of three nodes."""
+
+_LOCK_FIRST_BYTE: Final = 0x40000002
+_LOCK_BYTES: Final = 510
+"""SQLite's range of shared locks; a broker that runs holds all of it."""
+
+
+class PromotionError(OncelogError):
+    """The folder cannot be promoted; nothing was changed."""
+
+
+class Item(NamedTuple):
+    """One file of the target, by its path below the data folder."""
+
+    path: str
+    linked: bool
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a promotion will do, found out without writing anything."""
+
+    source: Path
+    target: Path
+    identity: MetaProperties
+    topics: int
+    partitions: int
+    next_producer_id: int
+    items: tuple[Item, ...]
+    left_behind: tuple[str, ...]
+    """Files and folders of the source that a Kafka node has no use for."""
+    dropped_settings: tuple[str, ...]
+    """Kept settings that only this broker knows."""
+    clean: bool
+    """Whether the source was closed cleanly; else Kafka recovers its segments, as after its own crash."""
+    open_transactions: tuple[OpenTransaction, ...]
+    snapshot: Snapshot
+    properties: Mapping[str, str]
+
+    @property
+    def copied_bytes(self) -> int:
+        return sum(item.size_bytes for item in self.items if not item.linked)
+
+    @property
+    def linked_bytes(self) -> int:
+        return sum(item.size_bytes for item in self.items if item.linked)
+
+
+@contextmanager
+def planned(
+    source: Path,
+    target: Path,
+    *,
+    listen: Address,
+    controller: Address,
+    settings: Mapping[str, str],
+    mode: Mode,
+    now_ms: int,
+) -> Iterator[Plan]:
+    """The plan; no broker can start on the source while the block runs.
+
+    :param settings: what ``oncelog serve`` was given by ``--config`` and ``--set``: none of it is in the data folder.
+    :raises PromotionError: the source is no data folder or in use, or the target is there.
+    """
+    source, target = source.absolute(), target.absolute()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise PromotionError(f"the target {target} exists and is not an empty folder; name another one")
+    if target.is_relative_to(source):
+        raise PromotionError(f"the target {target} lies inside the data folder {source}; name one outside of it")
+    parse_broker({name: value for name, value in settings.items() if name not in ("listeners", "log.dirs")})
+    with _locked_metadata(source) as metadata_copy:
+        yield _plan(source, target, metadata_copy, listen, controller, settings, mode, now_ms)
+
+
+@contextmanager
+def _locked_metadata(source: Path) -> Iterator[Path]:
+    """A copy of the source's metadata, made and kept under the lock that a running broker holds.
+
+    The bytes are read through the descriptor that holds the lock: closing another one of this file would end it.
+    """
+    import fcntl
+
+    path = source / FILE_NAME
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError as error:
+        raise PromotionError(
+            f"{source} is no data folder of oncelog: cannot open {path.name}: {error.strerror}"
+        ) from error
+    try:
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, _LOCK_BYTES, _LOCK_FIRST_BYTE)
+        except OSError:
+            raise PromotionError(f"{source} is in use by a broker; stop it first") from None
+        with tempfile.TemporaryDirectory(prefix="oncelog-promote-") as scratch:
+            copy = Path(scratch) / FILE_NAME
+            copy.write_bytes(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
+            log = path.with_name(f"{FILE_NAME}-wal")
+            if log.exists():
+                shutil.copy2(log, copy.with_name(log.name))
+            yield copy
+    finally:
+        os.close(descriptor)
+
+
+def _plan(
+    source: Path,
+    target: Path,
+    metadata_copy: Path,
+    listen: Address,
+    controller: Address,
+    settings: Mapping[str, str],
+    mode: Mode,
+    now_ms: int,
+) -> Plan:
+    disk = OsDisk(str(source))
+    identity = read_meta_properties(disk)
+    if identity is None:
+        raise PromotionError(
+            f"{source} has no {META_PROPERTIES}: start oncelog serve on it once, stop it, and try again"
+        )
+    if not identity.directory_id:  # meta.properties of version 0
+        identity = replace(identity, directory_id=encode_uuid(new_topic_id(SystemRandom())))
+    store = MetadataStore(str(metadata_copy), node_id=identity.node_id, random=SystemRandom(), sync=False)
+    try:
+        quorum = Quorum(identity.node_id, identity.directory_id, controller.host, controller.port)
+        snapshot = snapshot_of(store, quorum, now_ms)
+        topics = {topic.name: topic for topic in store.topics()}
+        dropped = _own_settings(store, settings)
+        next_producer_id = store.next_producer_id
+    finally:
+        store.close()
+    missing = [
+        f"{topic.name}-{partition}"
+        for topic in topics.values()
+        for partition in range(topic.partitions)
+        if read_partition_metadata(disk, f"{topic.name}-{partition}") != topic.topic_id
+    ]
+    if missing:
+        raise PromotionError(
+            f"{len(missing)} partitions have no folder of their topic's id ({', '.join(missing[:3])}): "
+            f"start oncelog serve on {source} once, which makes them, stop it, and try again"
+        )
+    folders = sorted(f"{topic.name}-{partition}" for topic in topics.values() for partition in range(topic.partitions))
+    items = tuple(_items(source, folders, mode))
+    taken = {item.path.partition("/")[0] for item in items} | {META_PROPERTIES}
+    left = sorted(entry.name for entry in source.iterdir() if entry.name not in taken)
+    return Plan(
+        source=source,
+        target=target,
+        identity=identity,
+        topics=len(topics),
+        partitions=len(folders),
+        next_producer_id=next_producer_id,
+        items=items,
+        left_behind=tuple(name for name in left if not name.startswith(FILE_NAME)),
+        dropped_settings=dropped,
+        clean=read_clean_shutdown(disk),
+        open_transactions=tuple(open_transactions(disk)),
+        snapshot=snapshot,
+        properties=_server_properties(target, identity.node_id, listen, controller, settings),
+    )
+
+
+def _own_settings(store: MetadataStore, settings: Mapping[str, str]) -> tuple[str, ...]:
+    kept = {
+        name for resource in ("", str(store.node_id)) for name in store.dynamic_config(ResourceType.BROKER, resource)
+    }
+    return tuple(sorted(name for name in kept | settings.keys() if name.startswith(OWN_PREFIX)))
+
+
+def _items(source: Path, folders: Sequence[str], mode: Mode) -> Iterator[Item]:
+    for name in (*OFFSET_CHECKPOINTS, CLEAN_SHUTDOWN):
+        if (source / name).is_file():
+            yield Item(name, False, (source / name).stat().st_size)
+    for folder in folders:
+        files = sorted(path for path in (source / folder).iterdir() if path.is_file())
+        segments = [path.name for path in files if path.suffix == ".log" and parse_file_name(path.name)]
+        active = max(segments, default="")
+        for path in files:
+            if path.suffix == ".damaged":
+                continue
+            linked = mode != "copy" and path.name in segments and path.name != active
+            yield Item(f"{folder}/{path.name}", linked, path.stat().st_size)
+
+
+def _server_properties(
+    target: Path, node_id: int, listen: Address, controller: Address, settings: Mapping[str, str]
+) -> dict[str, str]:
+    """What Kafka needs to start on the folder: this node, its addresses, what one node needs, what was given."""
+    made = {
+        "process.roles": "broker,controller",
+        "node.id": str(node_id),
+        "controller.quorum.bootstrap.servers": str(controller),
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"PLAINTEXT://{listen},CONTROLLER://{controller}",
+        "advertised.listeners": f"PLAINTEXT://{listen},CONTROLLER://{controller}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "log.dirs": str(target),
+    }
+    given = {
+        name: value
+        for name, value in settings.items()
+        if not name.startswith(OWN_PREFIX) and name not in made and name not in ("log.dir", "cluster.id")
+    }
+    return {**ONE_NODE, **given, **made}
+
+
+def promote(plan: Plan, mode: Mode, advance: Advance = lambda amount, text: None) -> None:
+    """Build the target; with ``move`` the source is removed once the target is whole and on stable storage."""
+    partial = plan.target.with_name(f"{plan.target.name}.partial")
+    if partial.exists():
+        shutil.rmtree(partial)  # of a promotion that was killed
+    partial.mkdir(parents=True)
+    try:
+        for item in plan.items:
+            _take(plan.source / item.path, partial / item.path, linked=item.linked)
+            advance(item.size_bytes, item.path.partition("/")[0])
+        _write_metadata(plan, partial)
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise PromotionError(
+            f"cannot build {plan.target}: {error}; the data folder {plan.source} is as it was"
+        ) from error
+    os.sync()
+    if plan.target.exists():
+        plan.target.rmdir()
+    partial.rename(plan.target)
+    os.sync()
+    if mode == "move":
+        shutil.rmtree(plan.source)
+
+
+def _take(source: Path, target: Path, *, linked: bool) -> None:
+    target.parent.mkdir(exist_ok=True)
+    if linked:
+        try:
+            os.link(source, target)
+            return
+        except OSError:  # another file system, or one without links
+            pass
+    shutil.copy2(source, target)
+
+
+def _write_metadata(plan: Plan, folder: Path) -> None:
+    write_meta_properties(OsDisk(str(folder)), plan.identity)
+    metadata = folder / CLUSTER_METADATA_FOLDER
+    metadata.mkdir()
+    snapshot = metadata / plan.snapshot.name
+    snapshot.write_bytes(plan.snapshot.data)
+    if read_snapshot(snapshot.read_bytes()) != plan.snapshot.records:
+        raise PromotionError(f"the snapshot {snapshot.name} does not read back as it was written; nothing was promoted")
+    text = "".join(f"{name}={value}\n" for name, value in plan.properties.items())
+    (folder / SERVER_PROPERTIES).write_text(f"# Made by oncelog promote from {plan.source}\n{text}")

@@ -1,0 +1,76 @@
+"""The metadata as a snapshot of Kafka's metadata log; ``tests/interop/promote`` shows that Kafka starts on one."""
+
+from __future__ import annotations
+
+import pytest
+
+from oncelog.metadata.errors import MetadataError
+from oncelog.metadata.kraft import Quorum, read_snapshot, snapshot_of
+from oncelog.metadata.store import MetadataStore, ResourceType
+from oncelog.protocol.generated.config_record import ConfigRecord
+from oncelog.protocol.generated.partition_record import PartitionRecord
+from oncelog.protocol.generated.producer_ids_record import ProducerIdsRecord
+from oncelog.records.batch import iter_headers
+
+QUORUM = Quorum(1, "AAAAAAAAAAAAAAAAAAAAAQ", "127.0.0.1", 9093)
+
+
+class Counting:
+    """Identities one after the other; implements ``ports.Random``."""
+
+    def __init__(self) -> None:
+        self.next = 0
+
+    def token(self, size: int) -> bytes:
+        self.next += 1
+        return self.next.to_bytes(size, "big")
+
+
+@pytest.fixture
+def store() -> MetadataStore:
+    made = MetadataStore(":memory:", node_id=1, random=Counting())
+    made.create_topic("orders", 600, {"retention.ms": "-1"}, 0)
+    made.set_dynamic_config(ResourceType.BROKER, "", {"oncelog.flush.policy": "commit", "log.cleaner.backoff.ms": "1"})
+    made.allocate_producer_id()
+    return made
+
+
+def test_a_snapshot_reads_back_as_it_was_made(store: MetadataStore) -> None:
+    snapshot = snapshot_of(store, QUORUM, 5)
+    assert read_snapshot(snapshot.data) == snapshot.records
+
+
+def test_its_name_is_the_offset_behind_its_last_record(store: MetadataStore) -> None:
+    snapshot = snapshot_of(store, QUORUM, 5)
+    *_, (_, last) = iter_headers(snapshot.data)
+    assert snapshot.name == f"{last.base_offset + 1:020d}-{1:010d}.checkpoint"
+
+
+def test_no_partition_has_a_leader_and_each_keeps_its_last_leader_epoch(store: MetadataStore) -> None:
+    partitions = [record for record in snapshot_of(store, QUORUM, 5).records if isinstance(record, PartitionRecord)]
+    assert len(partitions) == 600
+    assert {(p.leader, p.leader_epoch) for p in partitions} == {(-1, store.leader_epoch("orders", 0))}
+
+
+def test_producer_ids_go_on_behind_the_last_block(store: MetadataStore) -> None:
+    last = snapshot_of(store, QUORUM, 5).records[-1]
+    assert isinstance(last, ProducerIdsRecord)
+    assert last.next_producer_id == 1000
+
+
+def test_settings_that_kafka_does_not_know_stay_behind(store: MetadataStore) -> None:
+    names = [record.name for record in snapshot_of(store, QUORUM, 5).records if isinstance(record, ConfigRecord)]
+    assert names == ["retention.ms", "log.cleaner.backoff.ms"]
+
+
+@pytest.mark.parametrize("cut", [1, 61, 200, -1])
+def test_a_torn_snapshot_is_refused(store: MetadataStore, cut: int) -> None:
+    with pytest.raises(MetadataError):
+        read_snapshot(snapshot_of(store, QUORUM, 5).data[:cut])
+
+
+def test_a_changed_byte_is_noticed(store: MetadataStore) -> None:
+    data = bytearray(snapshot_of(store, QUORUM, 5).data)
+    data[300] ^= 1
+    with pytest.raises(MetadataError):
+        read_snapshot(bytes(data))

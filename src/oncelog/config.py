@@ -422,6 +422,13 @@ class BrokerConfig:
         low=1,
         high=MAX_INT,
     )
+    queued_max_request_bytes: int = setting(
+        "queued.max.request.bytes",
+        -1,
+        "Memory for requests on their way; -1: 256 MB, or two of the largest requests.",
+        low=-1,
+        high=MAX_LONG,
+    )
     max_connections: int = setting("max.connections", MAX_INT, "Connections served at once.", low=0, high=MAX_INT)
     connections_max_idle_ms: int = setting(
         "connections.max.idle.ms",
@@ -576,6 +583,8 @@ def _check_together(config: BrokerConfig) -> None:
 
     if config.topic_defaults.segment_ms < 1:
         raise ConfigError("log.roll.ms must be greater than or equal to 1")
+    if 0 < config.queued_max_request_bytes < config.socket_request_max_bytes:
+        raise ConfigError("queued.max.request.bytes must be larger or equal to socket.request.max.bytes")
     if config.group_min_session_timeout_ms > config.group_max_session_timeout_ms:
         raise ConfigError("group.max.session.timeout.ms must be greater than or equal to group.min.session.timeout.ms")
     given = [name for name in (*config.static, *config.dynamic) if name.startswith(("group.consumer.", "group.share."))]

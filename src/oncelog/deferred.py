@@ -3,10 +3,14 @@
 The broker's and the client's cores promise answers with it; shells decide when events happen. Callbacks run
 at once, in the order in which they were added, on the thread that resolves: nothing here schedules anything,
 so a simulation that replays the same events sees the same order.
+
+Whoever resolves works in somebody else's turn, so an exception in a callback never reaches him: it fails the deferred
+that the callback was to resolve, down to the one who waits for the answer, or is logged where there is none.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
@@ -14,17 +18,21 @@ from oncelog.errors import InvariantError
 
 T = TypeVar("T")
 U = TypeVar("U")
+Failed = Callable[[Exception], None]
+
+logger = logging.getLogger(__name__)
 
 
 class Deferred(Generic[T]):
-    """Resolved exactly once; a second ``resolve`` is a bug and raises ``InvariantError``."""
+    """Resolved or failed exactly once; a second time is a bug and raises ``InvariantError``."""
 
-    __slots__ = ("_callbacks", "_done", "_value")
+    __slots__ = ("_callbacks", "_done", "_failure", "_value")
 
     def __init__(self) -> None:
-        self._callbacks: list[Callable[[T], None]] = []
+        self._callbacks: list[tuple[Callable[[T], None], Failed]] = []
         self._done = False
         self._value: T | None = None
+        self._failure: Exception | None = None
 
     @classmethod
     def of(cls, value: T) -> Deferred[T]:
@@ -39,53 +47,90 @@ class Deferred(Generic[T]):
 
     @property
     def value(self) -> T:
+        """:raises Exception: what the deferred failed with."""
         if not self._done:
             raise InvariantError("the value of a Deferred was read before it was resolved")
+        if self._failure is not None:
+            raise self._failure
         return self._value  # type: ignore[return-value]
 
     def resolve(self, value: T) -> None:
+        self._settle()
+        self._value = value
+        callbacks, self._callbacks = self._callbacks, []
+        for callback, _ in callbacks:
+            try:
+                callback(value)
+            except Exception as error:  # noqa: BLE001 - another's callback; this is not its turn
+                _unhandled(error)
+
+    def fail(self, failure: Exception) -> None:
+        """There will be no value: a defect or a failure that no rule foresaw."""
+        self._settle()
+        self._failure = failure
+        callbacks, self._callbacks = self._callbacks, []
+        for _, failed in callbacks:
+            failed(failure)
+
+    def _settle(self) -> None:
         if self._done:
             raise InvariantError("a Deferred was resolved twice")
         self._done = True
-        self._value = value
-        callbacks, self._callbacks = self._callbacks, []
-        for callback in callbacks:
-            callback(value)
 
-    def then(self, callback: Callable[[T], None]) -> None:
-        """Call ``callback`` with the value: now where it is known, else when it comes."""
-        if self._done:
+    def then(self, callback: Callable[[T], None], failed: Failed | None = None) -> None:
+        """Call ``callback`` with the value, or ``failed`` with why there is none: now if it is known, else later."""
+        if not self._done:
+            self._callbacks.append((callback, failed or _unhandled))
+        elif self._failure is None:
             callback(self.value)
         else:
-            self._callbacks.append(callback)
+            (failed or _unhandled)(self._failure)
 
     def map(self, function: Callable[[T], U]) -> Deferred[U]:
         """A deferred for ``function`` of the value."""
         result: Deferred[U] = Deferred()
-        self.then(lambda value: result.resolve(function(value)))
+
+        def known(value: T) -> None:
+            try:
+                mapped = function(value)
+            except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
+                result.fail(error)
+            else:
+                result.resolve(mapped)
+
+        self.then(known, result.fail)
         return result
 
     def flat_map(self, function: Callable[[T], Deferred[U]]) -> Deferred[U]:
         """A deferred for what ``function``'s own deferred resolves to."""
         result: Deferred[U] = Deferred()
-        self.then(lambda value: function(value).then(result.resolve))
+        self.map(function).then(lambda inner: inner.then(result.resolve, result.fail), result.fail)
         return result
 
 
+def _unhandled(error: Exception) -> None:
+    logger.error("an answer that nobody waits for failed", exc_info=error)
+
+
 def gather(deferreds: Sequence[Deferred[T]]) -> Deferred[list[T]]:
-    """All values in the order given, once the last one is known; at once for none."""
+    """All values in the order given, once the last one is known; at once for none. One that failed fails it."""
     result: Deferred[list[T]] = Deferred()
     missing = len(deferreds)
     if not missing:
         result.resolve([])
         return result
 
-    def one_more(_: T) -> None:
+    def one_more(_: object) -> None:
         nonlocal missing
         missing -= 1
-        if not missing:
+        if missing:
+            return
+        failure = next((deferred._failure for deferred in deferreds if deferred._failure is not None), None)
+        if failure is not None:
+            result.fail(failure)
+        else:
             result.resolve([deferred.value for deferred in deferreds])
 
     for deferred in deferreds:
-        deferred.then(one_more)
+        deferred.then(one_more, one_more)
     return result

@@ -1,13 +1,18 @@
 """Deadlines of the cores: a queue that the shell asks when to wake it and fires with the time that it is.
 
 Used by broker, coordinators and client core. Callbacks run in the order of their deadlines, equal ones in the
-order of scheduling, so a simulation with a virtual clock is repeatable.
+order of scheduling, so a simulation with a virtual clock is repeatable. An exception in one callback is logged and
+keeps no other from its turn. Deadlines are written in the time of the wall clock, but last as long as they were meant
+to: when that clock is set, the shell calls :meth:`Timers.shift`.
 """
 
 from __future__ import annotations
 
 import heapq
+import logging
 from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
 
 TimerCallback = Callable[[int], None]
 
@@ -33,10 +38,11 @@ class Timer:
 class Timers:
     """A heap of timers; cancelled ones leave it when their time comes or when they are the majority."""
 
-    __slots__ = ("_heap", "_sequence")
+    __slots__ = ("_heap", "_repeated", "_sequence")
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Timer]] = []
+        self._repeated: list[Repeated] = []
         self._sequence = 0
 
     def schedule(self, at_ms: int, callback: TimerCallback) -> Timer:
@@ -59,9 +65,56 @@ class Timers:
         while (at_ms := self.next_ms()) is not None and at_ms <= now_ms:
             timer = heapq.heappop(self._heap)[2]
             callback, timer.callback = timer.callback, None
-            if callback is not None:
+            if callback is None:
+                continue
+            try:
                 callback(now_ms)
+            except Exception:
+                logger.exception("what was due failed; all else that is due goes on")
+
+    def repeat(self, first_ms: int, interval_ms: Callable[[], int], work: TimerCallback) -> Repeated:
+        """Call ``work`` at ``first_ms``, then again and again after what ``interval_ms()`` says at that time."""
+        repeated = Repeated(self, first_ms, interval_ms, work)
+        self._repeated.append(repeated)
+        return repeated
+
+    def intervals_changed(self) -> None:
+        """Settings are new: what repeats itself asks for its interval at the next opportunity, not when it is due."""
+        self.schedule(0, self._rearrange)
+
+    def _rearrange(self, now_ms: int) -> None:
+        for repeated in self._repeated:
+            repeated.interval_changed(now_ms)
+
+    def shift(self, delta_ms: int) -> None:
+        """The wall clock was set ``delta_ms`` on (below zero: back): what was to come in a minute still does."""
+        for _, _, timer in self._heap:
+            timer.at_ms += delta_ms
+        self._heap = [(at_ms + delta_ms, sequence, timer) for at_ms, sequence, timer in self._heap]
 
     def _drop_cancelled(self) -> None:
         self._heap = [entry for entry in self._heap if entry[2].pending]
         heapq.heapify(self._heap)
+
+
+class Repeated:
+    """Work that comes back, whatever happens to it: the next time is arranged before the work begins."""
+
+    __slots__ = ("_interval_ms", "_timer", "_timers", "_work")
+
+    def __init__(self, timers: Timers, first_ms: int, interval_ms: Callable[[], int], work: TimerCallback) -> None:
+        self._timers = timers
+        self._interval_ms = interval_ms
+        self._work = work
+        self._timer = timers.schedule(first_ms, self._run)
+
+    def _run(self, now_ms: int) -> None:
+        self._timer = self._timers.schedule(now_ms + max(1, self._interval_ms()), self._run)
+        self._work(now_ms)
+
+    def interval_changed(self, now_ms: int) -> None:
+        """The next time comes no later than the new interval says."""
+        at_ms = now_ms + max(1, self._interval_ms())
+        if self._timer.pending and at_ms < self._timer.at_ms:
+            self._timer.cancel()
+            self._timer = self._timers.schedule(at_ms, self._run)

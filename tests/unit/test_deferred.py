@@ -46,3 +46,22 @@ def test_flat_map_waits_for_the_inner_value() -> None:
     assert not result.done
     inner.resolve(2)
     assert result.value == 3
+
+
+def test_a_defect_in_a_callback_reaches_who_waits_for_its_result_and_nobody_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    shared: Deferred[int] = Deferred()
+    failures: list[Exception] = []
+    seen: list[int] = []
+    shared.map(lambda value: value // 0).then(seen.append, failures.append)
+    shared.flat_map(lambda value: Deferred.of(value // 0)).then(seen.append, failures.append)
+    gather([shared.map(lambda value: value // 0), Deferred.of(1)]).then(lambda _: None, failures.append)
+    shared.then(lambda value: seen.append(value // 0))
+    shared.then(seen.append)
+    shared.resolve(7)
+    assert [type(failure) for failure in failures] == [ZeroDivisionError] * 3
+    assert seen == [7]
+    assert [record.name for record in caplog.records] == ["oncelog.deferred"]
+    with pytest.raises(ZeroDivisionError):
+        _ = shared.map(lambda value: value // 0).value

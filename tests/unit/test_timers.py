@@ -37,3 +37,46 @@ def test_cancelled_timers_do_not_pile_up() -> None:
     for _ in range(10_000):
         timers.schedule(1_000_000, lambda _: None).cancel()
     assert len(timers._heap) < 2048
+
+
+def test_what_repeats_outlives_its_failures_and_holds_up_nothing_else() -> None:
+    timers = Timers()
+    fired: list[tuple[str, int]] = []
+
+    def fail(now_ms: int) -> None:
+        fired.append(("fails", now_ms))
+        raise RuntimeError("no rule foresees this")
+
+    timers.repeat(10, lambda: 10, fail)
+    timers.schedule(10, lambda now_ms: fired.append(("other", now_ms)))
+    timers.fire(10)
+    timers.fire(20)
+    assert fired == [("fails", 10), ("other", 10), ("fails", 20)]
+
+
+def test_a_shorter_interval_is_in_force_at_once_and_an_interval_of_0_ends() -> None:
+    timers = Timers()
+    interval_ms = 1000
+    fired: list[int] = []
+    timers.repeat(1000, lambda: interval_ms, fired.append)
+    interval_ms = 50
+    timers.intervals_changed()
+    timers.fire(100)
+    timers.fire(150)
+    assert fired == [150]
+    interval_ms = 0
+    timers.fire(200)
+    timers.fire(201)
+    assert fired == [150, 200, 201]
+
+
+def test_deadlines_move_with_the_wall_clock() -> None:
+    timers = Timers()
+    fired: list[int] = []
+    timers.schedule(1000, fired.append)
+    later = timers.schedule(2000, fired.append)
+    timers.shift(-3_600_000)
+    assert timers.next_ms() == 1000 - 3_600_000
+    assert later.at_ms == 2000 - 3_600_000
+    timers.fire(1000 - 3_600_000)
+    assert fired == [1000 - 3_600_000]

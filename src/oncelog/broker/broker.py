@@ -91,7 +91,7 @@ class Broker:
         self.logs.start(self.metadata)
         for info in self.metadata.topics():
             self._open_partitions(info, range(info.partitions), now_ms)
-        self.metadata.reserve_producer_ids(self.logs.highest_producer_id() + 1)
+        self.metadata.reserve_producer_ids(self.logs.producer_ids_end(self.metadata.next_producer_id))
         self._coordinators.recover()
 
     def start(self, now_ms: int) -> None:
@@ -168,11 +168,22 @@ class Broker:
             header.client_id or "",
             now_ms,
         )
-        result = handler_for(header.api_key)(self, context, request)
+        try:
+            result = handler_for(header.api_key)(self, context, request)
+        except Exception as error:  # noqa: BLE001 - one client's request ends its own connection, nothing else
+            self._defect(context, error)
+            return
         if isinstance(result, Deferred):
-            result.then(lambda response: self._reply(context, response))
+            result.then(lambda response: self._reply(context, response), lambda error: self._defect(context, error))
         else:
             self._reply(context, result)
+
+    @staticmethod
+    def _defect(context: RequestContext, error: Exception) -> None:
+        """A request met what no rule foresees: its client learns it, and nobody else."""
+        name = ApiKey(context.api_key).name
+        logger.error("%s %d of %s failed", name, context.api_version, context.client_host, exc_info=error)
+        context.channel.close(f"{name} version {context.api_version} could not be answered: {error!r:.200}")
 
     def disconnected(self, channel: Channel) -> None:
         """The connection ended: drop what only it waits for. Group membership lives on until its session ends."""
@@ -182,16 +193,22 @@ class Broker:
         if response is None:
             context.channel.reply(context.slot, ())
             return
+        try:
+            parts = self._encoded(context, response)
+        except Exception as error:  # noqa: BLE001 - as above: it may be another's turn
+            self._defect(context, error)
+            return
+        context.channel.reply(context.slot, parts)
+
+    @staticmethod
+    def _encoded(context: RequestContext, response: Message) -> list[Part]:
         api_key, version = context.api_key, context.api_version
-        parts: list[Part]
         if api_key == ApiKey.FETCH:
             body = encode_fetch_response_parts(response, version)  # type: ignore[arg-type]
             header = encode_response_header(api_key, version, context.correlation_id, body.size_bytes)
-            parts = [header, *body]
-        else:
-            encoded = response.encode(version)
-            parts = [encode_response_header(api_key, version, context.correlation_id, len(encoded)), encoded]
-        context.channel.reply(context.slot, parts)
+            return [header, *body]
+        encoded = response.encode(version)
+        return [encode_response_header(api_key, version, context.correlation_id, len(encoded)), encoded]
 
     def _refuse_version(self, channel: Channel, slot: int, header: RequestHeader) -> None:
         if header.api_key != ApiKey.API_VERSIONS:
@@ -245,6 +262,7 @@ class Broker:
         """Take settings that were changed while the broker runs (AlterConfigs of the broker)."""
         self.config = config
         self.logs.reconfigure(config)
+        self.timers.intervals_changed()
 
     def topic_config_changed(self, name: str) -> None:
         """The effective settings of a topic are new: its logs follow at once."""
@@ -277,6 +295,7 @@ class Broker:
             )
             if log.flushed_offset < log.log_end_offset:
                 self._mark_dirty(self._partitions[topic_partition])
+        self.logs.opened([TopicPartition(info.name, index) for index in indexes], now_ms)
 
     def _advanced(self, partition: Partition) -> None:
         self.fetches.wake(partition.topic_partition)
@@ -297,7 +316,11 @@ class Broker:
         self._flush_due = False
         tickets = []
         for partition in dirty:
-            ticket = None if partition.failed else partition.log.begin_flush()
+            try:
+                ticket = None if partition.failed else partition.log.begin_flush()
+            except StorageError as error:
+                partition.flush_failed(str(error))
+                continue
             if ticket is not None:
                 tickets.append((partition, ticket))
         return FlushJob(self.logs.disk, tuple(tickets)) if tickets else None

@@ -38,6 +38,11 @@ class Cleaner:
         except CorruptLogError as error:
             logger.warning("%s; compacted topics are compacted from their start", error)
 
+    def forget(self, topic_partition: TopicPartition) -> None:
+        """The log is gone; one of the same name is another one, and begins at its start."""
+        self._refused.discard(topic_partition)
+        self._first_dirty.pop(topic_partition, None)
+
     def clean(self, now_ms: int) -> None:
         """Start compacting the first log, by name, that has enough to gain; nothing while one is under way."""
         if self._running:
@@ -62,21 +67,35 @@ class Cleaner:
             elif self._logs.get(topic_partition) is not log or log.failed is not None:
                 job.discard()
             else:
-                self._first_dirty[topic_partition] = job.finish(log, now_ms)
-                self._write_checkpoint()
-                logger.info("compacted %s: %d to %d bytes", topic_partition, job.bytes_before, job.bytes_after)
+                self._finish(topic_partition, log, job, now_ms)
+            self.clean(now_ms)  # the next one that has enough to gain, without a pause
 
         self._background.run(job.run, done)
 
+    def _finish(
+        self, topic_partition: TopicPartition, log: PartitionLog, job: compaction.Compaction, now_ms: int
+    ) -> None:
+        try:
+            self._first_dirty[topic_partition] = job.finish(log, now_ms)
+        except StorageError as error:
+            self._give_up(topic_partition, job, error)
+            return
+        self.write_checkpoint()
+        logger.info("compacted %s: %d to %d bytes", topic_partition, job.bytes_before, job.bytes_after)
+
     def _give_up(self, topic_partition: TopicPartition, job: compaction.Compaction, error: Exception) -> None:
         """A log that can not be compacted is left as it is until the next start (``uncleanable-partitions``)."""
-        if not isinstance(error, (CorruptLogError, StorageError)):
-            raise error
-        logger.error("%s can not be compacted and keeps growing until a restart: %s", topic_partition, error)
+        foreseen = isinstance(error, (CorruptLogError, StorageError))
+        logger.error(
+            "%s can not be compacted and keeps growing until a restart: %s",
+            topic_partition,
+            error,
+            exc_info=None if foreseen else error,
+        )
         self._refused.add(topic_partition)
         job.discard()
 
-    def _write_checkpoint(self) -> None:
+    def write_checkpoint(self) -> None:
         offsets = {tp: offset for tp, offset in self._first_dirty.items() if tp in self._logs}
         try:
             checkpoints.write_offset_checkpoint(self._disk, checkpoints.CLEANER_OFFSET_CHECKPOINT, offsets)

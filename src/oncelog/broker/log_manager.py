@@ -8,7 +8,7 @@ of the same name can be made at once. Source: Kafka's ``LogManager``.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.broker.cleaner import Cleaner
@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 FLUSH_CHECKPOINT_INTERVAL_MS = 60_000
 """``log.flush.offset.checkpoint.interval.ms`` and its siblings in Kafka."""
 FIRST_RETENTION_DELAY_MS = 30_000
+MOST_PRODUCER_IDS_UNKNOWN = 2**32
+"""Of producer ids that logs know and the metadata does not, after it was lost: the largest gap between two of them."""
 SMALL_FLUSH_BYTES = 32 * 1024
 SMALL_FLUSH_PARTITIONS = 4
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
@@ -82,6 +84,8 @@ class LogManager:
         """Whether the run before this one ended cleanly."""
         self._recovery_points: dict[TopicPartition, int] = {}
         self._log_starts: dict[TopicPartition, int] = {}
+        self._deleted: set[TopicPartition] = set()
+        """Logs that checkpoint files may still name though they are gone."""
         self._stopped = False
         self._cleaner = Cleaner(disk, background, self._logs)
 
@@ -93,27 +97,55 @@ class LogManager:
         self.was_clean = checkpoints.read_clean_shutdown(self.disk)
         self._recovery_points = self._read_checkpoint(checkpoints.RECOVERY_POINT_CHECKPOINT)
         self._log_starts = self._read_checkpoint(checkpoints.LOG_START_OFFSET_CHECKPOINT)
+        self._cleaner.load()
         checkpoints.remove_clean_shutdown(self.disk)
 
     def started(self, now_ms: int) -> None:
         """Every log is open: begin the periodic work."""
-        config = self._config
         self._tidy(now_ms)
-        self._repeat(now_ms, FIRST_RETENTION_DELAY_MS, config.log_retention_check_interval_ms, self._apply_retention)
-        self._repeat(now_ms, FLUSH_CHECKPOINT_INTERVAL_MS, FLUSH_CHECKPOINT_INTERVAL_MS, self._write_checkpoints)
-        interval_ms = config.producer_id_expiration_check_interval_ms
-        self._repeat(now_ms, interval_ms, interval_ms, self._expire_producers)
-        if config.log_cleaner_enable:
-            self._cleaner.load()
-            self._repeat(now_ms, config.log_cleaner_backoff_ms, config.log_cleaner_backoff_ms, self._cleaner.clean)
+
+        def retention_ms() -> int:
+            return self._config.log_retention_check_interval_ms
+
+        def checkpoint_ms() -> int:
+            return FLUSH_CHECKPOINT_INTERVAL_MS
+
+        def expiration_ms() -> int:
+            return self._config.producer_id_expiration_check_interval_ms
+
+        def cleaner_ms() -> int:
+            return self._config.log_cleaner_backoff_ms
+
+        self._repeat(now_ms, FIRST_RETENTION_DELAY_MS, retention_ms, self._apply_retention)
+        self._repeat(now_ms, checkpoint_ms(), checkpoint_ms, self._write_checkpoints)
+        self._repeat(now_ms, expiration_ms(), expiration_ms, self._expire_producers)
+        if self._config.log_cleaner_enable:
+            self._repeat(now_ms, cleaner_ms(), cleaner_ms, self._cleaner.clean)
 
     def reconfigure(self, config: BrokerConfig) -> None:
         """Settings of the broker changed while it runs; topics' own settings come through ``update_config``."""
         self._config = config
+        for log in self._logs.values():
+            log.update_producer_settings(
+                config.producer_id_expiration_ms,
+                verify_transactions=config.transaction_partition_verification_enable,
+            )
 
-    def highest_producer_id(self) -> int:
-        """The highest producer id that any log remembers, -1 for none."""
-        return max((entry.producer_id for log in self._logs.values() for entry in log.active_producers()), default=-1)
+    def producer_ids_end(self, known_end: int) -> int:
+        """Above every producer id that any log remembers as given out; ``known_end``: the metadata's own answer.
+
+        A client may write under any id. One that lies beyond all others by more than a cluster ever gives was not
+        given out, and does not use up the ids between.
+        """
+        end = known_end
+        for producer_id in sorted(
+            {entry.producer_id for log in self._logs.values() for entry in log.active_producers()}
+        ):
+            if producer_id - end > MOST_PRODUCER_IDS_UNKNOWN:
+                logger.warning("producer id %d was never given out: a client made it up", producer_id)
+                break
+            end = max(end, producer_id + 1)
+        return end
 
     def stop(self, now_ms: int) -> None:
         """Sync and close every log; the clean-shutdown marker is left only if no disk failed."""
@@ -137,6 +169,8 @@ class LogManager:
             self._set_aside(topic_partition)
             known = None
         is_new = not self.disk.exists(folder)
+        if is_new:
+            self._forget(topic_partition)
         log = PartitionLog.open(
             self.disk,
             folder,
@@ -157,12 +191,25 @@ class LogManager:
         self._logs[topic_partition] = log
         return log
 
+    def _forget(self, topic_partition: TopicPartition) -> None:
+        """What was known of a log is not true of another one of its name."""
+        self._recovery_points.pop(topic_partition, None)
+        self._log_starts.pop(topic_partition, None)
+        self._cleaner.forget(topic_partition)
+
+    def opened(self, topic_partitions: Iterable[TopicPartition], now_ms: int) -> None:
+        """New logs are there: no checkpoint on disk may speak of earlier ones of their names after a crash."""
+        if not self._deleted.isdisjoint(topic_partitions):
+            self._write_checkpoints(now_ms)
+
     def _sync_recovered(self, log: PartitionLog) -> None:
         """What a killed process had not synced yet is about to be shown to readers and repeated to producers."""
-        ticket = log.begin_flush() if log.flushed_offset < log.log_end_offset else None
-        if ticket is None:
+        if log.flushed_offset >= log.log_end_offset:
             return
         try:
+            ticket = log.begin_flush()
+            if ticket is None:
+                return
             ticket.sync(self.disk)
         except StorageError as error:
             log.fail(str(error))
@@ -197,8 +244,8 @@ class LogManager:
     def delete(self, log: PartitionLog, now_ms: int) -> None:
         """Take a partition's folder out of the way at once and remove it after ``file.delete.delay.ms``."""
         del self._logs[log.topic_partition]
-        self._recovery_points.pop(log.topic_partition, None)
-        self._log_starts.pop(log.topic_partition, None)
+        self._forget(log.topic_partition)
+        self._deleted.add(log.topic_partition)
         folder = log.delete(self._random.token(16).hex())
         self._remove_later(folder, now_ms + log.config.file_delete_delay_ms)
 
@@ -249,23 +296,27 @@ class LogManager:
                 {tp: log.log_start_offset for tp, log in logs if log.log_start_offset > 0},
             )
             write(self.disk, checkpoints.REPLICATION_OFFSET_CHECKPOINT, {tp: log.high_watermark for tp, log in logs})
+            self._cleaner.write_checkpoint()
+            self._deleted.clear()
         except StorageError as error:
             logger.error("checkpoints can not be written, the next start will check more of the logs: %s", error)
 
     # -- periodic work ------------------------------------------------------------------------------------------
 
-    def _repeat(self, now_ms: int, first_ms: int, interval_ms: int, work: Callable[[int], None]) -> None:
+    def _repeat(self, now_ms: int, first_ms: int, interval_ms: Callable[[], int], work: Callable[[int], None]) -> None:
         def run(at_ms: int) -> None:
             if not self._stopped:
                 work(at_ms)
-                self._timers.schedule(at_ms + interval_ms, run)
 
-        self._timers.schedule(now_ms + first_ms, run)
+        self._timers.repeat(now_ms + first_ms, interval_ms, run)
 
     def _apply_retention(self, now_ms: int) -> None:
         for log in list(self._logs.values()):
             if log.failed is None:
-                log.apply_retention(now_ms)
+                try:
+                    log.apply_retention(now_ms)
+                except StorageError as error:
+                    logger.error("%s: old segments can not be removed now: %s", log.topic_partition, error)
 
     def _expire_producers(self, now_ms: int) -> None:
         for log in self._logs.values():

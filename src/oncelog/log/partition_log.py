@@ -152,6 +152,11 @@ class PartitionLog:
         self._compression = None if codec == "producer" else Compression.from_name(codec)
         self._compression_level = level
 
+    def update_producer_settings(self, producer_id_expiration_ms: int, *, verify_transactions: bool) -> None:
+        """Take what the broker says about producers from now on."""
+        self._state.expiration_ms = producer_id_expiration_ms
+        self._state.verify_transactions = verify_transactions
+
     @property
     def recovery_point(self) -> int:
         """What the checkpoint of this name may say: segments that end below it are not looked into after a crash.

@@ -8,7 +8,9 @@ last stable offset.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from operator import attrgetter
 from struct import Struct
 from typing import NamedTuple
 
@@ -32,6 +34,9 @@ class AbortedTxn(NamedTuple):
     last_stable_offset: int
 
 
+_LAST_OFFSET = attrgetter("last_offset")
+
+
 class TransactionIndex:
     """Entries of one segment, in the order of their markers."""
 
@@ -48,8 +53,10 @@ class TransactionIndex:
 
     def collect(self, offset: int, upper_bound_offset: int, into: list[AbortedTxn]) -> bool:
         """Add the transactions that touch ``[offset, upper_bound_offset)``; True where no later segment has more."""
-        for aborted in self.entries:
-            if aborted.last_offset >= offset and aborted.first_offset < upper_bound_offset:
+        entries = self.entries
+        for index in range(bisect_left(entries, offset, key=_LAST_OFFSET), len(entries)):
+            aborted = entries[index]
+            if aborted.first_offset < upper_bound_offset:
                 into.append(aborted)
             if aborted.last_stable_offset >= upper_bound_offset:
                 return True

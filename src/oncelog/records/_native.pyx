@@ -53,6 +53,7 @@ cdef list REASONS = [
     "the output has no room for it",
 ]
 cdef int NO_KEY = _pure.NO_KEY
+cdef Py_ssize_t REFUSED_TOLD = _pure.REFUSED_TOLD
 cdef int BAD_TIMESTAMP = _pure.BAD_TIMESTAMP
 cdef object new_tuple = tuple.__new__
 
@@ -246,6 +247,8 @@ def walk(area, int64_t count, int64_t base_timestamp, bint require_keys, int64_t
             elif timestamp != -1 and (timestamp < low or timestamp > high):
                 refused.append((index, BAD_TIMESTAMP, timestamp))
             index += 1
+            if len(refused) == REFUSED_TOLD:
+                return largest, sequential, refused
         if cursor != end:
             raise remaining(end - cursor)
     finally:

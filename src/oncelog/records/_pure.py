@@ -17,6 +17,8 @@ _MAX_INT64 = 2**63 - 1
 
 NO_KEY = 1
 BAD_TIMESTAMP = 2
+REFUSED_TOLD = 1000
+"""How many records of one batch a refusal names; a batch that claims millions must not cost their messages."""
 
 PAST_END = "its length runs past the end of the batch"
 VARINT_TOO_LONG = "a number is longer than its type allows"
@@ -125,7 +127,8 @@ def walk(
 
     :return: the largest timestamp (-1 when none is larger), whether the offset deltas are 0, 1, 2, ..., and for each
         refused record (index, ``NO_KEY`` or ``BAD_TIMESTAMP``, timestamp): records without a key where
-        ``require_keys``, and records with a timestamp (other than -1) outside [low, high].
+        ``require_keys``, and records with a timestamp (other than -1) outside [low, high]. With the
+        :data:`REFUSED_TOLD`-th of them it ends: such a batch is refused in any case.
     :raises CorruptBatch: the area does not hold exactly ``count`` well-formed records.
     """
     data = bytes(area)
@@ -155,6 +158,8 @@ def walk(
             elif timestamp != NO_TIMESTAMP and not low <= timestamp <= high:
                 refused.append((index, BAD_TIMESTAMP, timestamp))
             index += 1
+            if len(refused) == REFUSED_TOLD:
+                return largest, sequential, refused
     except _Malformed as error:
         raise CorruptBatch(f"record {index} of the batch is malformed: {error}") from None
     _check_end(data, position)

@@ -17,7 +17,7 @@ from struct import Struct
 import cramjam
 
 from oncelog.records.crc import Buffer
-from oncelog.records.errors import CorruptBatch
+from oncelog.records.errors import CorruptBatch, UnpacksTooLarge
 
 DEFAULT_LIMIT_BYTES = 256 * 1024 * 1024
 """What one batch may unpack to where the caller has no limit of its own."""
@@ -66,7 +66,8 @@ def compress(codec: Compression, data: Buffer, level: int | None = None) -> byte
 def decompress(codec: Compression, data: Buffer, max_size_bytes: int = DEFAULT_LIMIT_BYTES) -> bytes:
     """What was packed into ``data``.
 
-    :raises CorruptBatch: the bytes are not what ``codec`` writes, or hold more than ``max_size_bytes``.
+    :raises CorruptBatch: the bytes are not what ``codec`` writes.
+    :raises UnpacksTooLarge: they hold more than ``max_size_bytes``.
     """
     match codec:
         case Compression.NONE:
@@ -83,8 +84,8 @@ def decompress(codec: Compression, data: Buffer, max_size_bytes: int = DEFAULT_L
             return _decompress_bounded(codec, data, bound, max_size_bytes)
 
 
-def _too_large(codec: str, max_size_bytes: int) -> CorruptBatch:
-    return CorruptBatch(f"{codec} data unpacks to more than the limit of {max_size_bytes} bytes")
+def _too_large(codec: str, max_size_bytes: int) -> UnpacksTooLarge:
+    return UnpacksTooLarge(f"{codec} data unpacks to more than the limit of {max_size_bytes} bytes")
 
 
 # --- gzip ---------------------------------------------------------------------------------------------------------
@@ -286,7 +287,7 @@ def _decompress_bounded(codec: Compression, data: Buffer, bound: int, max_size_b
     try:
         size = unpacker.decompress_into(data, room)
     except cramjam.DecompressionError as error:
-        raise CorruptBatch(
+        raise UnpacksTooLarge(
             f"{name} data is corrupt or unpacks to more than the limit of {max_size_bytes} bytes: {error}"
         ) from error
     return bytes(memoryview(room)[:size])

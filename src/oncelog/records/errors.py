@@ -7,3 +7,7 @@ from oncelog.errors import OncelogError
 
 class CorruptBatch(OncelogError):
     """Bytes that claim to be a record batch break the format, or unpack to more than the caller's limit."""
+
+
+class UnpacksTooLarge(CorruptBatch):
+    """A batch unpacks to more than the caller allows; a producer may come again with smaller ones."""

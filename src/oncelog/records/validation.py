@@ -29,7 +29,7 @@ from oncelog.records.batch import (
 )
 from oncelog.records.compression import DEFAULT_LIMIT_BYTES, Compression, compress
 from oncelog.records.crc import Buffer, crc32c
-from oncelog.records.errors import CorruptBatch
+from oncelog.records.errors import CorruptBatch, UnpacksTooLarge
 from oncelog.records.native import RecordArea, decode, walk
 from oncelog.types import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP
 
@@ -42,6 +42,10 @@ _BASE_OFFSET = Struct(">q")
 _LENGTH = Struct(">8xi")
 _MIN_BATCH_LENGTH = 14
 _LAST_CODEC = int(max(Compression))
+_UNPACKED_FOR_EACH_BYTE = 32
+_LEAST_UNPACKED_BYTES = 32 * 1024 * 1024
+_MOST_RENUMBERED = 65_536
+"""Records whose wrong offsets are mended; no client numbers more of them wrongly but on purpose."""
 
 
 class ValidatedBatch(NamedTuple):
@@ -79,13 +83,15 @@ def validate_append(
     after_max_ms: int = 3_600_000,
     compression_type: Compression | None = None,
     compression_level: int | None = None,
-    max_unpacked_bytes: int = DEFAULT_LIMIT_BYTES,
+    max_unpacked_bytes: int | None = None,
 ) -> ValidatedBatch | InvalidBatch:
     """Check the records of one partition in a Produce, and rewrite what the leader must.
 
     ``batch`` must be exactly one batch. ``compression_type`` is the topic's codec, None for ``producer``: a batch of
     another codec is packed anew. The largest timestamp is recomputed (CreateTime) or becomes ``now_ms``
-    (LogAppendTime). Record offsets that are not 0, 1, 2, ... are numbered anew. One refused record refuses the batch.
+    (LogAppendTime). Record offsets that are not 0, 1, 2, ... are numbered again. One refused record refuses the batch.
+    What it unpacks to is bound to ``max_unpacked_bytes``, None for what :func:`unpacked_limit` says: beyond it the
+    answer is MESSAGE_TOO_LARGE, at which producers split a batch.
     """
     header = _read_envelope(batch, max_message_bytes)
     if isinstance(header, InvalidBatch):
@@ -94,11 +100,16 @@ def validate_append(
     if refusal is not None:
         return refusal
     try:
-        area = record_area(batch, 0, header, max_unpacked_bytes)
+        limit = unpacked_limit(max_message_bytes) if max_unpacked_bytes is None else max_unpacked_bytes
+        area = record_area(batch, 0, header, limit)
         create_time = timestamp_type is TimestampType.CREATE_TIME
         low = max(now_ms - before_max_ms, _MIN_LONG) if create_time else _MIN_LONG
         high = min(now_ms + after_max_ms, MAX_LONG) if create_time else MAX_LONG
-        largest, sequential, refused = walk(area, header.records_count, header.base_timestamp, compacted, low, high)
+        # Records that their client dated by LogAppendTime all bear the batch's timestamp, which is looked at below.
+        bounds = (_MIN_LONG, MAX_LONG) if header.attributes & TIMESTAMP_TYPE_BIT else (low, high)
+        largest, sequential, refused = walk(area, header.records_count, header.base_timestamp, compacted, *bounds)
+    except UnpacksTooLarge as error:
+        return InvalidBatch(Error.MESSAGE_TOO_LARGE, str(error), [])
     except CorruptBatch as error:
         return InvalidBatch(Error.INVALID_RECORD, str(error), [])
     if header.attributes & TIMESTAMP_TYPE_BIT:
@@ -112,6 +123,9 @@ def validate_append(
     codec = header.compression if compression_type is None else compression_type
     rewritten: bytearray | None = None
     if not sequential:
+        if header.records_count > _MOST_RENUMBERED:
+            message = f"{header.records_count} records are numbered wrongly; at most {_MOST_RENUMBERED} are mended"
+            return InvalidBatch(Error.INVALID_RECORD, message, [])
         renumbered = _renumbered(area, header)
         rewritten = _repacked(header, renumbered.base_timestamp, renumbered.to_bytes(), codec, compression_level)
     elif codec is not header.compression:
@@ -125,6 +139,11 @@ def validate_append(
         header = read_header(rewritten)
     delta = -1 if largest == NO_TIMESTAMP else header.last_offset_delta
     return ValidatedBatch(header, batch if rewritten is None else rewritten, largest, delta)
+
+
+def unpacked_limit(max_message_bytes: int) -> int:
+    """What one batch may unpack to on a topic with this ``max.message.bytes``: more than any honest producer packs."""
+    return min(DEFAULT_LIMIT_BYTES, max(_LEAST_UNPACKED_BYTES, _UNPACKED_FOR_EACH_BYTE * max_message_bytes))
 
 
 def single_batch(records: Buffer) -> int | InvalidBatch:
@@ -234,7 +253,9 @@ def _check_header(header: BatchHeader) -> InvalidBatch | None:
 
 def _append_time_set_by_client(count: int) -> InvalidBatch:
     message = "only the leader may set the timestamp type LogAppendTime"
-    return InvalidBatch(Error.INVALID_TIMESTAMP, message, [(index, message) for index in range(count)])
+    return InvalidBatch(
+        Error.INVALID_TIMESTAMP, message, [(index, message) for index in range(min(count, _pure.REFUSED_TOLD))]
+    )
 
 
 def _dated_by_client(
@@ -246,10 +267,10 @@ def _dated_by_client(
     """
     without_key = {index for index, kind, _ in refused if kind == _pure.NO_KEY}
     outside = not low <= header.max_timestamp <= high
+    indexes = range(min(header.records_count, _pure.REFUSED_TOLD)) if outside else sorted(without_key)
     return [
         (index, _pure.NO_KEY if index in without_key else _pure.BAD_TIMESTAMP, header.max_timestamp)
-        for index in range(header.records_count)
-        if outside or index in without_key
+        for index in indexes
     ]
 
 

@@ -1,27 +1,30 @@
 """One client connection: frames in, answers out in the order of requests.
 
-Reading goes through the event loop's transport into our own buffers, so that a batch reaches the log without being
-copied. Writing goes around the transport, on a duplicate of its socket: ``sendmsg`` for bytes and ``sendfile`` for
-ranges of segment files, with the loop's ``add_writer`` where the socket is full.
+Reading goes through the event loop's transport into a buffer that all connections share, or into that of a large
+request, so that a batch reaches the log without being copied. Writing goes around the transport, on its socket:
+``sendmsg`` for bytes and ``sendfile`` for ranges of segment files, with the loop's ``add_writer``, on a duplicate of
+the socket, while it is full.
 
 Invariants
 - Answers leave in the order of their requests.
 - Like Apache Kafka, a connection has one request in the works at a time; only produce requests behind produce
   requests go ahead, so that one sync commits all of a pipelining producer's batches.
 - While a peer does not read its answers, its requests wait too: memory for a slow peer is bounded.
+- A request takes memory as it comes, not as it is announced, and all of them share ``RequestMemory``.
+- A connection that sends nothing and has nothing to be sent holds no buffer.
+- A peer that takes nothing of its answers for ``connections.max.idle.ms`` is as idle as one that sends nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import socket
-from asyncio.trsock import TransportSocket
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
+from oncelog.errors import StorageError
 from oncelog.log.partition_log import FileSlice
 
 if TYPE_CHECKING:
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 READ_BUFFER_BYTES = 64 * 1024
+"""Of the buffer that all connections share; what is in it is taken out before the next one reads."""
+FIRST_FRAME_BYTES = 16 * 1024
+"""A request that does not fit begins with so much; as it fills up it grows to twice its size."""
 SEND_AT_ONCE = 64
 """Buffers handed to one ``sendmsg``; far below the kernel's IOV_MAX."""
 PRODUCE = 0
@@ -49,17 +55,22 @@ class Connection(asyncio.BufferedProtocol):
         self.last_active = server.loop.time()
         self._transport: asyncio.Transport | None = None
         self._socket: socket.socket | None = None
-        self._small = bytearray(READ_BUFFER_BYTES)
-        self._filled = 0
+        self._writer: socket.socket | None = None
+        self._rest = b""
         self._frame: bytearray | None = None
+        self._frame_size = 0
         self._frame_filled = 0
+        self._frame_room = 0
+        self._frame_wanted = 0
+        self.request_begun = 0.0
+        self._largest = 0
+        self._held_bytes = 0
         self._waiting: deque[memoryview] = deque()
         self._next_slot = 0
         self._next_reply = 0
         self._replies: dict[int, Sequence[Part]] = {}
         self._only_produce = True
         self._out: deque[Part] = deque()
-        self._writer_armed = False
         self._closing = False
 
     # -- life ---------------------------------------------------------------------------------------------------
@@ -68,7 +79,8 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is not a subclass
         peer = transport.get_extra_info("peername")
         self.client_host = str(peer[0]) if peer else "unknown"
-        self._socket = _duplicate(transport.get_extra_info("socket"))
+        original = transport.get_extra_info("socket")
+        self._socket = socket.socket(fileno=original.fileno())  # the transport's own: detached at the end
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if not self._server.admit(self):
@@ -79,12 +91,13 @@ class Connection(asyncio.BufferedProtocol):
         self._out.clear()
         self._waiting.clear()
         self._replies.clear()
+        self._frame = None
+        self._disarm_writer()
         if self._socket is not None:
-            if self._writer_armed:
-                self._server.loop.remove_writer(self._socket.fileno())
-                self._writer_armed = False
-            self._socket.close()
+            self._socket.detach()
             self._socket = None
+        self._server.memory.forget(self)
+        self._release(self._held_bytes)
         self._server.forget(self)
 
     def close(self, reason: str) -> None:
@@ -98,12 +111,32 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.pause_reading()
         self._server.wants_write(self)
 
+    def cut_off(self, reason: str) -> None:
+        """End the connection at once, whatever is left to be sent: its peer does not take it."""
+        logger.info("connection of %s cut off: %s", self.client_host, reason)
+        self._closing = True
+        self._abort()
+
+    @property
+    def held_bytes(self) -> int:
+        """Memory that its requests take; what it has begun to send and what waits."""
+        return self._held_bytes
+
+    @property
+    def is_receiving(self) -> bool:
+        """Whether a part of a request is here and more of it is to come."""
+        return self._frame is not None
+
     # -- reading ------------------------------------------------------------------------------------------------
 
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._frame is not None:
+            if len(self._frame) < self._frame_room:
+                self._frame += bytes(self._frame_room - len(self._frame))
             return memoryview(self._frame)[self._frame_filled :]
-        return memoryview(self._small)[self._filled :]
+        rest, shared = self._rest, self._server.read_buffer
+        shared[: len(rest)] = rest
+        return memoryview(shared)[len(rest) :]
 
     def buffer_updated(self, nbytes: int) -> None:
         if self._closing:
@@ -111,19 +144,23 @@ class Connection(asyncio.BufferedProtocol):
         self.last_active = self._server.loop.time()
         if self._frame is not None:
             self._frame_filled += nbytes
-            if self._frame_filled == len(self._frame):
+            if self._frame_filled == self._frame_size:
                 frame, self._frame = self._frame, None
+                self._largest = max(self._largest, len(frame))
                 self._take(memoryview(frame))
+                self._release(self._frame_room)
+            elif self._frame_filled == self._frame_room:
+                self._want_room(min(self._frame_size, 2 * self._frame_room))
         else:
-            self._filled += nbytes
-            self._split()
+            self._split(len(self._rest) + nbytes)
         self._server.turn_ends()
 
-    def _split(self) -> None:
-        """Cut whole frames out of the buffer; a frame that does not fit gets a buffer of its own."""
-        small, position, filled = self._small, 0, self._filled
+    def _split(self, filled: int) -> None:
+        """Cut whole frames out of the shared buffer; one that is not all there gets a buffer of its own."""
+        shared, position = self._server.read_buffer, 0
+        self._rest = b""
         while filled - position >= 4:
-            size = int.from_bytes(small[position : position + 4], "big", signed=True)
+            size = int.from_bytes(shared[position : position + 4], "big", signed=True)
             if not 0 <= size <= self._server.max_request_bytes:
                 self.close(
                     f"a request of {size} bytes; socket.request.max.bytes allows {self._server.max_request_bytes}"
@@ -131,20 +168,51 @@ class Connection(asyncio.BufferedProtocol):
                 return
             position += 4
             if filled - position >= size:
-                self._take(memoryview(bytes(memoryview(small)[position : position + size])))
+                self._take(memoryview(bytes(memoryview(shared)[position : position + size])))
                 position += size
                 if self._closing:
                     return
                 continue
-            frame = bytearray(size)
-            self._frame_filled = filled - position
-            frame[: self._frame_filled] = memoryview(small)[position:filled]
-            self._frame = frame
-            self._filled = 0
+            self._begin_frame(memoryview(shared)[position:filled], size)
             return
-        if position:
-            small[: filled - position] = small[position:filled]
-        self._filled = filled - position
+        self._rest = bytes(memoryview(shared)[position:filled])
+
+    def _begin_frame(self, begun: memoryview, size: int) -> None:
+        """A request of ``size`` bytes of which ``begun`` is here; a connection that sent one as large has its trust."""
+        self._frame = bytearray(begun)
+        self.request_begun = self.last_active
+        self._frame_size, self._frame_filled, self._frame_room = size, len(begun), len(begun)
+        self._hold(len(begun))
+        if not self._closing:
+            self._want_room(min(size, max(FIRST_FRAME_BYTES, 2 * len(begun), self._largest)))
+
+    # -- memory -------------------------------------------------------------------------------------------------
+
+    def _want_room(self, room: int) -> None:
+        """Let the frame grow to ``room``, now or when there is memory for it; it is read no further before."""
+        more = room - self._frame_room
+        self._frame_wanted = room
+        if self._server.memory.reserve(self, more):
+            self._held_bytes += more
+            self._frame_room = room
+        elif self._transport is not None:
+            self._transport.pause_reading()
+
+    def memory_granted(self) -> None:
+        self._held_bytes += self._frame_wanted - self._frame_room
+        self._frame_room = self._frame_wanted
+        if self._transport is not None and not self._closing and not self._waiting:
+            self._transport.resume_reading()
+
+    def _hold(self, size_bytes: int) -> None:
+        self._held_bytes += size_bytes
+        if not self._server.memory.count(size_bytes):
+            limit = self._server.memory.limit_bytes
+            self.close(f"requests take more memory than queued.max.request.bytes allows ({limit} bytes)")
+
+    def _release(self, size_bytes: int) -> None:
+        self._held_bytes -= size_bytes
+        self._server.memory.release(size_bytes)
 
     def eof_received(self) -> bool:
         return False
@@ -154,6 +222,7 @@ class Connection(asyncio.BufferedProtocol):
     def _take(self, frame: memoryview) -> None:
         if self._waiting or not self._may_start(frame):
             self._waiting.append(frame)
+            self._hold(len(frame))
             if self._transport is not None and len(self._waiting) == 1:
                 self._transport.pause_reading()
             return
@@ -176,9 +245,14 @@ class Connection(asyncio.BufferedProtocol):
     def resume(self) -> None:
         """Start the requests that waited, as far as the rules allow; called at the end of a turn."""
         while self._waiting and not self._closing and self._may_start(self._waiting[0]):
-            self._start(self._waiting.popleft())
-        if not self._waiting and not self._closing and self._transport is not None:
+            frame = self._waiting.popleft()
+            self._release(len(frame))
+            self._start(frame)
+        if not self._waiting and not self._closing and self._transport is not None and self._has_room():
             self._transport.resume_reading()
+
+    def _has_room(self) -> bool:
+        return self._frame is None or self._frame_filled < self._frame_room
 
     # -- answers ------------------------------------------------------------------------------------------------
 
@@ -196,7 +270,7 @@ class Connection(asyncio.BufferedProtocol):
         self._server.wants_write(self)
 
     def write(self) -> None:
-        """Send what there is; where the socket is full, the loop calls again."""
+        """Send what there is; while the socket is full, the loop calls again."""
         if self._socket is None:
             return
         try:
@@ -204,7 +278,7 @@ class Connection(asyncio.BufferedProtocol):
         except (BrokenPipeError, ConnectionResetError, ConnectionAbortedError):
             self._abort()
             return
-        except OSError as error:
+        except (OSError, StorageError) as error:
             logger.warning("cannot answer %s: %s", self.client_host, error)
             self._abort()
             return
@@ -263,14 +337,19 @@ class Connection(asyncio.BufferedProtocol):
         return True
 
     def _arm_writer(self) -> None:
-        if not self._writer_armed and self._socket is not None:
-            self._writer_armed = True
-            self._server.loop.add_writer(self._socket.fileno(), self._writable)
+        if self._writer is None and self._socket is not None:
+            self._writer = self._socket.dup()  # the transport's own descriptor is the transport's to watch
+            self._server.loop.add_writer(self._writer.fileno(), self._writable)
+
+    def _disarm_writer(self) -> None:
+        if self._writer is not None:
+            self._server.loop.remove_writer(self._writer.fileno())
+            self._writer.close()
+            self._writer = None
 
     def _writable(self) -> None:
-        if self._socket is not None and self._writer_armed:
-            self._server.loop.remove_writer(self._socket.fileno())
-            self._writer_armed = False
+        self._disarm_writer()
+        self.last_active = self._server.loop.time()
         self.write()
         self._server.turn_ends()
 
@@ -278,13 +357,6 @@ class Connection(asyncio.BufferedProtocol):
         self._out.clear()
         if self._transport is not None:
             self._transport.abort()
-
-
-def _duplicate(original: Any) -> socket.socket:
-    """The transport's socket once more; uvloop's stand-in has no working ``dup``, Windows' sockets are no files."""
-    if isinstance(original, TransportSocket):
-        return original.dup()
-    return socket.socket(fileno=os.dup(original.fileno()))
 
 
 def _is_produce(frame: memoryview) -> bool:

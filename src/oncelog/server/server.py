@@ -18,7 +18,8 @@ from collections.abc import Callable
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.log_manager import FlushJob
-from oncelog.server.connection import Connection
+from oncelog.server.connection import READ_BUFFER_BYTES, Connection
+from oncelog.server.request_memory import STALLED_S, RequestMemory
 from oncelog.types import TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -26,6 +27,10 @@ logger = logging.getLogger(__name__)
 QUICK_SYNC_S = 0.001
 """While small syncs take less than this on average, they run on the loop's thread: handing one to another thread and
 back costs more, and whoever produces waits for it in any case."""
+
+WATCH_S = 1.0
+GOODBYE_S = 1.0
+"""How long a stop waits for peers to take what they were answered."""
 
 
 class Worker:
@@ -73,7 +78,8 @@ class Server:
         self.broker = broker
         self.loop = asyncio.get_running_loop()
         self.max_request_bytes = broker.config.socket_request_max_bytes
-        self._max_connections = broker.config.max_connections
+        self.memory = RequestMemory(broker.config.queued_max_request_bytes, self.max_request_bytes)
+        self.read_buffer = bytearray(READ_BUFFER_BYTES)
         self._flusher = flusher
         self._background = background
         self._listener: asyncio.Server | None = None
@@ -94,7 +100,7 @@ class Server:
     async def listen(self, sock: socket.socket) -> None:
         """Accept connections on a bound socket."""
         self._listener = await self.loop.create_server(self._accept, sock=sock, backlog=512)
-        self._watch_idle()
+        self._watch()
         self.turn_ends()
 
     async def stop(self) -> None:
@@ -119,9 +125,11 @@ class Server:
             connection.write()
             connection.close("the broker stops")
             connection.write()
-        deadline = self.loop.time() + 1
+        deadline = self.loop.time() + GOODBYE_S
         while self._connections and self.loop.time() < deadline:
             await asyncio.sleep(0.001)
+        for connection in list(self._connections):
+            connection.cut_off("it does not read its answers, and the broker stops")
         self._flusher.stop()
         self._background.stop()
 
@@ -134,7 +142,7 @@ class Server:
     def admit(self, connection: Connection) -> bool:
         """Count a new connection in; False where there are as many as ``max.connections`` allows."""
         self._connections[connection] = None
-        return len(self._connections) <= self._max_connections and not self._stopped
+        return len(self._connections) <= self.broker.config.max_connections and not self._stopped
 
     def forget(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
@@ -145,15 +153,36 @@ class Server:
         """Its answers leave at the end of this turn."""
         self._writable[connection] = None
 
-    def _watch_idle(self) -> None:
-        idle_ms = self.broker.config.connections_max_idle_ms
-        if idle_ms < 0 or self._stopped:
+    def _watch(self) -> None:
+        """Once a second: connections that are idle, and those that keep memory from others."""
+        if self._stopped:
             return
-        oldest = self.loop.time() - idle_ms / 1000
-        for connection in [c for c in self._connections if c.last_active < oldest]:
-            connection.close(f"idle for longer than connections.max.idle.ms={idle_ms}")
+        now = self.loop.time()
+        idle_ms = self.broker.config.connections_max_idle_ms
+        for connection in list(self._connections):
+            idle_s = now - connection.last_active
+            if 0 <= idle_ms < idle_s * 1000:
+                connection.cut_off(f"idle for longer than connections.max.idle.ms={idle_ms}")
+        if self.memory.is_short:
+            self._make_room(now - STALLED_S)
         self.turn_ends()
-        self.loop.call_later(max(1.0, min(idle_ms / 1000 / 2, 60)), self._watch_idle)
+        self.loop.call_later(WATCH_S, self._watch)
+
+    def _make_room(self, since: float) -> None:
+        """Others wait for memory: end requests of which nothing has come since ``since``, the first one first.
+
+        Those that wait themselves are ended only if all others do so too, and none of them would ever go on.
+        """
+        receiving = [connection for connection in self._connections if connection.is_receiving]
+        stalled = [connection for connection in receiving if connection.last_active < since]
+        silent = [connection for connection in stalled if not self.memory.wanted_bytes(connection)]
+        ended = silent or (stalled if len(stalled) == len(receiving) else [])
+        missing = self.memory.missing_bytes
+        for connection in sorted(ended, key=lambda connection: connection.request_begun):
+            if missing <= 0:
+                return
+            missing -= connection.held_bytes + self.memory.wanted_bytes(connection)
+            connection.cut_off("its request does not go on while others wait for memory")
 
     # -- turns --------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import pytest
 
 from oncelog.broker.log_manager import LogManager
 from oncelog.config import BrokerConfig, TopicConfig
-from oncelog.errors import ConfigError
+from oncelog.errors import ConfigError, Error, StorageError
 from oncelog.log import checkpoints
 from oncelog.metadata.store import MetadataStore
 from oncelog.records.batch import encode_batch
@@ -127,3 +127,63 @@ def test_damaged_checkpoint_costs_a_full_check_not_the_start() -> None:
     again, _, _ = manager(disk, cluster_id=store.cluster_id)
     again.start(store)
     assert append(again, OLD_ID) == 1
+
+
+def test_a_topic_made_again_begins_at_its_start_whatever_checkpoints_say_of_the_one_before() -> None:
+    disk = MemoryDisk()
+    logs, _, _ = manager(disk)
+    append(logs, OLD_ID)
+    log = logs._logs[T0]
+    log.delete_records_before(-1)
+    for name in checkpoints.OFFSET_CHECKPOINTS:
+        checkpoints.write_offset_checkpoint(disk, name, {T0: 1})
+    logs._cleaner.load()
+    logs.delete(log, 0)
+    assert append(logs, NEW_ID) == 0
+    assert logs._cleaner._first_dirty == {}
+    logs.opened([T0], 0)
+    assert checkpoints.read_offset_checkpoint(disk, checkpoints.CLEANER_OFFSET_CHECKPOINT) == {}
+    assert checkpoints.read_offset_checkpoint(disk, checkpoints.LOG_START_OFFSET_CHECKPOINT) == {}
+    killed, _, store = manager(disk)
+    killed.start(store)
+    assert append(killed, NEW_ID) == 1
+    assert killed._logs[T0].log_start_offset == 0
+
+
+def test_retention_goes_on_after_a_storage_error_of_one_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = MemoryDisk()
+    logs, timers, _ = manager(disk)
+    logs.started(0)
+    append(logs, OLD_ID)
+    other = logs.open(TopicPartition("u", 0), NEW_ID, TopicConfig(), 0)
+    looked: list[str] = []
+
+    def fails(now_ms: int) -> int:
+        looked.append("t")
+        raise StorageError("cannot remove t-0/0.log: input/output error")
+
+    def works(now_ms: int) -> int:
+        looked.append("u")
+        return 0
+
+    monkeypatch.setattr(logs._logs[T0], "apply_retention", fails)
+    monkeypatch.setattr(other, "apply_retention", works)
+    timers.fire(30_000)
+    timers.fire(330_000)
+    assert looked == ["t", "u"] * 2
+
+
+def test_a_producer_id_far_beyond_all_others_was_not_given_out() -> None:
+    disk = MemoryDisk()
+    logs, _, _ = manager(disk)
+    log = logs.open(T0, OLD_ID, TopicConfig(), 0)
+    for producer_id in (7_000_000, 12, 2**63 - 1):
+        batch = encode_batch(
+            [Record(offset=0, timestamp=0, key=None, value=b"v")],
+            producer_id=producer_id,
+            producer_epoch=0,
+            base_sequence=0,
+        )
+        assert log.append_client(batch, leader_epoch=0, now_ms=0).error is Error.NONE
+    assert logs.producer_ids_end(1000) == 7_000_001
+    assert logs.producer_ids_end(8_000_000) == 8_000_000

@@ -23,6 +23,7 @@ from oncelog.records.batch import (
 )
 from oncelog.records.compression import compress
 from oncelog.records.control import encode_end_txn_marker
+from oncelog.records.native import RecordArea
 from oncelog.records.validation import InvalidBatch, ValidatedBatch, validate_append
 
 NOW = 1_700_000_000_000
@@ -256,7 +257,7 @@ def test_bomb_is_refused() -> None:
     packed = compress(Compression.ZSTD, bytes(50_000_000))
     header = BatchHeader(attributes=Compression.ZSTD.value, records_count=1, base_timestamp=NOW, max_timestamp=NOW)
     verdict = refused(bytes(header_bytes(header, packed)) + packed, max_unpacked_bytes=1_000_000)
-    assert verdict.error_code is Error.INVALID_RECORD
+    assert verdict.error_code is Error.MESSAGE_TOO_LARGE
     assert "limit" in verdict.message
 
 
@@ -301,3 +302,44 @@ def test_batch_that_grows_past_the_limit_when_packed_anew_is_refused() -> None:
     assert len(batch) < 1000
     verdict = refused(batch, compression_type=Compression.NONE, max_message_bytes=50_000)
     assert verdict.error_code is Error.MESSAGE_TOO_LARGE
+
+
+@pytest.mark.parametrize("codec", [Compression.GZIP, Compression.LZ4, Compression.ZSTD])
+def test_a_batch_that_unpacks_to_far_more_than_max_message_bytes_is_too_large(codec: Compression) -> None:
+    batch = batch_of(value=bytes(64 * 1024 * 1024), compression=codec)
+    verdict = validate_append(batch, now_ms=NOW, max_message_bytes=10_000_000)
+    assert isinstance(verdict, ValidatedBatch)
+    assert refused(batch, max_message_bytes=len(batch)).error_code is Error.MESSAGE_TOO_LARGE
+
+
+def many_records(count: int, timestamp: int, *, key: bytes | None, deltas: bool = True) -> bytes:
+    area = RecordArea()
+    for _ in range(1000):
+        area.append(timestamp, key, None, ())
+    if deltas:
+        for _ in range(count - 1000):
+            area.append(timestamp, key, None, ())
+        records = area.to_bytes()
+    else:
+        first = RecordArea()
+        first.append(timestamp, key, None, ())
+        records = first.to_bytes() * count
+    batch = batch_of(timestamp)
+    header = read_header(batch)._replace(
+        attributes=Compression.ZSTD, records_count=count, last_offset_delta=count - 1, base_timestamp=timestamp
+    )
+    packed = compress(Compression.ZSTD, records)
+    return bytes(header_bytes(header, packed)) + packed
+
+
+def test_the_list_of_refused_records_is_bounded() -> None:
+    verdict = refused(many_records(5000, NOW, key=None), compacted=True)
+    assert (verdict.error_code, len(verdict.record_errors)) == (Error.INVALID_RECORD, 1000)
+    verdict = refused(many_records(5000, NOW + 2 * HOUR, key=b"k"))
+    assert (verdict.error_code, len(verdict.record_errors)) == (Error.INVALID_TIMESTAMP, 1000)
+
+
+def test_records_numbered_wrongly_are_mended_up_to_a_bound() -> None:
+    mended = accepted(many_records(2000, NOW, key=b"k", deltas=False))
+    assert [record.offset for record in decode_records(mended.records)] == list(range(2000))
+    assert refused(many_records(70_000, NOW, key=b"k", deltas=False)).error_code is Error.INVALID_RECORD

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 API = ApiKey.FETCH
 VERSIONS = (4, 18)
 FIRST_WITH_TOPIC_IDS = 13
+ISOLATION_LEVELS = frozenset(IsolationLevel)
 
 
 class _Answer(NamedTuple):
@@ -57,13 +58,24 @@ class _Answer(NamedTuple):
 
 def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Deferred[FetchResponse]:
     """Resolves at once when there is enough, something to report, or nothing to wait for; else later."""
+    if request.isolation_level not in ISOLATION_LEVELS:
+        return Deferred.of(FetchResponse(error_code=Error.INVALID_REQUEST))
     session, positions = _positions(broker, context, request)
     if isinstance(session, Error):
         return Deferred.of(FetchResponse(error_code=session))
     response: Deferred[FetchResponse] = Deferred()
 
+    isolation = IsolationLevel(request.isolation_level)
+
     def attempt(final: bool) -> bool:
-        answers = _read(broker, context, request, positions)
+        try:
+            return look(final)
+        except Exception as error:  # noqa: BLE001 - it may be the turn of whoever wrote to the partition
+            response.fail(error)
+            return True
+
+    def look(final: bool) -> bool:
+        answers = _read(broker, context, request, positions, isolation)
         total = sum(answer.size_bytes for answer in answers)
         if not (final or total >= request.min_bytes or any(answer.at_once for answer in answers)):
             return False
@@ -130,10 +142,13 @@ def _partition(broker: Broker, key: PartitionKey) -> Partition | None:
 
 
 def _read(
-    broker: Broker, context: RequestContext, request: FetchRequest, positions: dict[PartitionKey, FetchPosition]
+    broker: Broker,
+    context: RequestContext,
+    request: FetchRequest,
+    positions: dict[PartitionKey, FetchPosition],
+    isolation: IsolationLevel,
 ) -> list[_Answer]:
     """Every partition's answer; the byte limits are spent in serving order, but for one batch that always fits."""
-    isolation = IsolationLevel(request.isolation_level)
     left = min(request.max_bytes, broker.config.fetch_max_bytes)
     answers = []
     at_least_one_batch = True

@@ -36,11 +36,13 @@ LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 FIRST_VERSION_OF = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 FIRST_WITH_LEADER_EPOCH = 4
+ISOLATION_LEVELS = frozenset(IsolationLevel)
 CONSUMER_REPLICA = -1
 DEBUGGING_REPLICA = -2
 
 
 def handle(broker: Broker, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    isolated = request.isolation_level in ISOLATION_LEVELS
     seen: dict[TopicPartition, int] = {}
     for topic in request.topics:
         for asked in topic.partitions:
@@ -52,7 +54,7 @@ def handle(broker: Broker, context: RequestContext, request: ListOffsetsRequest)
                 name=topic.name,
                 partitions=[
                     _refused(asked, Error.INVALID_REQUEST)
-                    if seen[TopicPartition(topic.name, asked.partition_index)] > 1
+                    if not isolated or seen[TopicPartition(topic.name, asked.partition_index)] > 1
                     else _answer(broker, context, request, topic.name, asked)
                     for asked in topic.partitions
                 ],

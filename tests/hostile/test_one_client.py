@@ -1,0 +1,170 @@
+"""What one hostile or clumsy client sends costs others nothing: each row was once a way to stop the broker."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
+from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from oncelog.protocol.generated.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from tests.conformance.wire import ZSTD, Connection, ConnectionClosed, Position, batch, eventually, record
+from tests.hostile.conftest import Node
+
+MB = 1024 * 1024
+INVALID_REQUEST, MESSAGE_TOO_LARGE, INVALID_RECORD, INVALID_TIMESTAMP = 42, 10, 87, 32
+
+
+def test_announced_requests_take_no_memory_before_they_come(node: Node) -> None:
+    before = node.memory_bytes()
+    announced = [node.connect() for _ in range(20)]
+    for connection in announced:
+        connection.send_bytes(struct.pack(">i", 100 * MB) + bytes(1000))
+    node.check_neighbour()
+    assert node.memory_bytes() - before < 32 * MB
+    for connection in announced:
+        connection.close()
+
+
+def test_requests_on_their_way_share_a_bound_of_memory(tmp_path: Path) -> None:
+    limits = {"queued.max.request.bytes": str(24 * MB), "socket.request.max.bytes": str(8 * MB)}
+    node = Node(tmp_path, limits)
+    node.start()
+    try:
+        node.check_neighbour()
+        before = node.memory_bytes()
+        slow = [node.connect() for _ in range(8)]
+        for connection in slow:
+            connection._socket.settimeout(0.2)
+            with contextlib.suppress(TimeoutError):  # it has to wait for memory
+                connection.send_bytes(struct.pack(">i", 8 * MB) + bytes(8 * MB - 1))
+        assert node.memory_bytes() - before < 48 * MB
+        node.check_neighbour()
+        # A large request of an honest client waits, until those who send nothing more have made room.
+        with node.connect() as honest:
+            honest.create_topic("large", max_message_bytes=8 * MB)
+            assert honest.produce("large", batch(bytes(6 * MB))).error == 0
+        for connection in slow:
+            connection.close()
+    finally:
+        node.close()
+
+
+@pytest.mark.parametrize("count", [8_000_000, 4_000_000])
+def test_batch_that_unpacks_to_millions_of_records_is_refused_cheaply(node: Node, count: int) -> None:
+    with node.connect() as bomber:
+        topic = f"bombed-{count}"
+        bomber.create_topic(topic, cleanup_policy="compact")
+        packed = batch(
+            records=zstandard.compress(record(None) * count), count=count, last_offset_delta=count - 1, attributes=ZSTD
+        )
+        assert len(packed) < 20_000
+        before = node.memory_bytes()
+        assert bomber.produce(topic, packed).error in (MESSAGE_TOO_LARGE, INVALID_RECORD)
+        assert node.memory_bytes() - before < 128 * MB
+    node.check_neighbour()
+
+
+def test_unknown_isolation_level_is_refused_where_it_came_from(node: Node) -> None:
+    with node.connect() as client:
+        client.create_topic("isolated")
+        assert client.fetch_all({}, isolation=7).error == INVALID_REQUEST
+        asked = ListOffsetsPartition(partition_index=0, current_leader_epoch=-1, timestamp=-1)
+        request = ListOffsetsRequest(
+            replica_id=-1, isolation_level=7, topics=[ListOffsetsTopic(name="isolated", partitions=[asked])]
+        )
+        (answer,) = client.ask(request, 9).topics
+        assert answer.partitions[0].error_code == INVALID_REQUEST
+    node.check_neighbour()
+
+
+def test_names_too_long_for_the_answer_end_their_own_connection(node: Node) -> None:
+    name = "n" * 32_760
+    bystander = node.connect()
+    bystander.create_topic("long-names")
+    waiting = bystander.send_fetch({("long-names", 0): Position(0, MB)}, max_wait_ms=60_000, min_bytes=1)
+    resource = DescribeConfigsResource(resource_type=2, resource_name=name, configuration_keys=None)
+    for request, version in (
+        (DescribeConfigsRequest(resources=[resource]), 1),
+        (DescribeGroupsRequest(groups=[name]), 0),
+        (DeleteTopicsRequest(topic_names=[name]), 5),
+    ):
+        with node.connect() as client, contextlib.suppress(ConnectionClosed):
+            client.ask(request, version)
+    with node.connect() as producer:
+        assert producer.produce("long-names", batch(b"v")).error == 0
+    assert bystander.receive_fetch(waiting).partitions["long-names", 0].batches
+    bystander.close()
+
+
+def test_made_up_producer_id_uses_up_no_others(tmp_path: Path) -> None:
+    node = Node(tmp_path, {})
+    node.start()
+    try:
+        with node.connect() as client:
+            client.create_topic("t")
+            first = client.ask(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4)
+            assert client.produce("t", batch(b"v", pid=2**63 - 1, epoch=0, sequence=0)).error == 0
+        node.kill()
+        node.start()
+        with node.connect() as client:
+            second = client.ask(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4)
+            assert second.error_code == 0
+            assert first.producer_id < second.producer_id < 10_000
+    finally:
+        node.close()
+
+
+def test_peer_that_never_reads_is_closed_when_it_is_idle_and_holds_up_no_stop(tmp_path: Path) -> None:
+    node = Node(tmp_path, {"connections.max.idle.ms": "1500"})
+    node.start()
+    try:
+        with node.connect() as writer:
+            writer.create_topic("t", max_message_bytes=16 * MB)
+            assert writer.produce("t", batch(bytes(12 * MB))).error == 0
+        deaf = node.connect()
+        for _ in range(4):
+            deaf.send_fetch({("t", 0): Position(0, 16 * MB)}, max_bytes=16 * MB)
+
+        def is_closed() -> bool:
+            return "does not read" in node.log_tail() or established(node, deaf) == 0
+
+        eventually(is_closed)
+        node.check_neighbour()
+    finally:
+        node.close()
+
+
+def established(node: Node, connection: Connection) -> int:
+    """How many sockets the broker has towards this peer."""
+    port = connection._socket.getsockname()[1]
+    lines = Path(f"/proc/{node.pid}/net/tcp").read_text().splitlines()[1:]
+    ours = f":{int(node.bootstrap_servers.rpartition(':')[2]):04X}"
+    return sum(
+        1
+        for fields in map(str.split, lines)
+        if fields[1].endswith(ours) and fields[2].endswith(f":{port:04X}") and fields[3] == "01"
+    )
+
+
+def test_slow_reader_of_a_deleted_topic_keeps_no_stop_from_success(tmp_path: Path) -> None:
+    node = Node(tmp_path, {"log.segment.delete.delay.ms": "1"})
+    node.start()
+    with node.connect() as writer:
+        writer.create_topic("t", max_message_bytes=16 * MB)
+        assert writer.produce("t", batch(bytes(12 * MB))).error == 0
+        deaf = node.connect()
+        deaf.send_fetch({("t", 0): Position(0, 16 * MB)}, max_bytes=16 * MB)
+        assert len(deaf._exactly(100)) == 100
+        writer.ask(DeleteTopicsRequest(topic_names=["t"], timeout_ms=1000), 5)
+        eventually(lambda: not list((tmp_path / "data").glob("t-0*")))
+    node.check_neighbour()
+    process = node._running()
+    node.stop()
+    assert process.returncode == 0, node.log_tail()

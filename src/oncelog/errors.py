@@ -8,6 +8,7 @@ retry may help; KIP-360, KIP-447, KIP-588, KIP-654, KIP-691 and KIP-890 for how 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import ClassVar
 
 
 class Error(IntEnum):
@@ -220,20 +221,28 @@ class OncelogError(Exception):
     """Root of every exception that oncelog raises on purpose; its text is fit for a user."""
 
 
-class KafkaError(OncelogError):
+class KafkaError(OncelogError, RuntimeError):
     """A broker refused a request.
 
-    :param error: the row of the table.
+    :param error: the row of the table; a text instead is the message, and the row is the class's own.
     :param message: what was refused, with its value, and the next step; the code's name is added.
     """
 
-    def __init__(self, error: Error, message: str = "") -> None:
-        super().__init__(f"{message} [{error.name}]" if message else error.name)
-        self.error = error
+    default: ClassVar[Error] = Error.UNKNOWN_SERVER_ERROR
+    """The row of an exception that is made with a text alone."""
+
+    def __init__(self, error: Error | str = "", message: str = "") -> None:
+        row, text = (error, message) if isinstance(error, Error) else (self.default, error)
+        super().__init__(f"{text} [{row.name}]" if text else row.name)
+        self.error = row
 
     @property
     def retriable(self) -> bool:
         return self.error.retriable
+
+    @property
+    def invalid_metadata(self) -> bool:
+        return self.error.refresh_metadata
 
 
 class ConfigError(OncelogError, ValueError):

@@ -1,4 +1,4 @@
-"""The client's exceptions, in one place to import from; the definitions are in ``client.core.errors``."""
+"""The client's exceptions, in one place to import from; the definitions are in ``client.core``."""
 
 from oncelog.client.core.errors import *  # noqa: F403
-from oncelog.client.core.errors import __all__ as __all__
+from oncelog.client.core.response_errors import *  # noqa: F403

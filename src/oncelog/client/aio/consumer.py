@@ -11,6 +11,7 @@ import asyncio
 import inspect
 import logging
 import ssl
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from types import TracebackType
@@ -387,6 +388,11 @@ class Consumer:
         """The high watermark that the last fetch told; None before one."""
         return self._subscription.state(partition).high_watermark
 
+    def last_poll_timestamp(self, partition: TopicPartition) -> int | None:
+        """When the two marks of the partition were last told, as ms since 1970; None before a fetch."""
+        told_ms = self._subscription.state(partition).fetched_at_ms
+        return None if told_ms is None else int(time.time() * 1000) - (self._network.now_ms() - told_ms)
+
     def last_stable_offset(self, partition: TopicPartition) -> int | None:
         """The last stable offset that the last fetch told; None before one."""
         return self._subscription.state(partition).last_stable_offset
@@ -701,4 +707,4 @@ async def _tell(callback: Callable[[set[TopicPartition]], Any], partitions: list
         log.exception("the rebalance listener failed for %s", sorted(partitions))
 
 
-__all__ = ["Consumer", "ConsumerRebalanceListener", "PartitionState"]
+__all__ = ["Consumer", "ConsumerRebalanceListener", "Deserializer", "PartitionState"]

@@ -7,49 +7,48 @@ closing the producer is left. Names are aiokafka's where it has one.
 
 from __future__ import annotations
 
+from oncelog.client.core.response_errors import *  # noqa: F403
+from oncelog.client.core.response_errors import (
+    BrokerResponseError,
+    OffsetOutOfRangeError,
+    UnknownTopicOrPartitionError,
+)
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 
 __all__ = [
     "AbortableTransactionError",
     "CommitFailedError",
-    "ConcurrentTransactions",
     "ConfigError",
     "ConsumerStoppedError",
     "Error",
     "FatalProducerError",
-    "FencedInstanceIdError",
-    "GroupAuthorizationFailedError",
-    "IllegalGenerationError",
     "IllegalOperation",
     "IllegalStateError",
-    "InvalidProducerEpoch",
-    "InvalidTopicError",
     "KafkaConnectionError",
     "KafkaError",
     "KafkaTimeoutError",
     "LogTruncationError",
     "MessageSizeTooLargeError",
     "NoOffsetForPartitionError",
-    "OffsetOutOfRangeError",
     "OncelogError",
-    "OutOfOrderSequenceNumber",
     "ProducerClosed",
     "ProducerFenced",
-    "RebalanceInProgressError",
     "RecordDeserializationError",
     "RecordTooLargeError",
-    "TopicAlreadyExistsError",
-    "TopicAuthorizationFailedError",
+    "RequestTimedOutError",
     "TransactionalIdAuthorizationFailed",
-    "UnknownMemberIdError",
-    "UnknownTopicOrPartitionError",
-    "UnsupportedVersionError",
     "error_for",
 ]
 
 
-class IllegalStateError(OncelogError, RuntimeError):
+class IllegalStateError(KafkaError):
     """A method was called when it makes no sense; the text says what to call instead."""
+
+    default = Error.INVALID_REQUEST
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+        self.args = (message,)  # no broker refused: no code in the text
 
 
 IllegalOperation = IllegalStateError
@@ -59,26 +58,30 @@ class ProducerClosed(IllegalStateError):
     """The producer was stopped."""
 
 
-class ConsumerStoppedError(IllegalStateError):
-    """The consumer was stopped."""
+class ConsumerStoppedError(OncelogError, RuntimeError):
+    """The consumer was stopped; as in aiokafka no KafkaError, which a loop that reads may survive."""
 
 
 class KafkaTimeoutError(KafkaError):
     """Something took longer than its setting allows; the text names the setting."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(Error.REQUEST_TIMED_OUT, message)
+    default = Error.REQUEST_TIMED_OUT
+
+
+class RequestTimedOutError(KafkaTimeoutError, BrokerResponseError):
+    """A broker, or everything between, took longer than ``request.timeout.ms``."""
 
 
 class KafkaConnectionError(KafkaError):
     """No broker could be reached, or the connection broke."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(Error.NETWORK_EXCEPTION, message)
+    default = Error.NETWORK_EXCEPTION
 
 
 class AbortableTransactionError(KafkaError):
     """The open transaction cannot be committed any more. Call ``abort_transaction()``, then begin it again."""
+
+    default = Error.TRANSACTION_ABORTABLE
 
 
 class FatalProducerError(KafkaError):
@@ -88,16 +91,19 @@ class FatalProducerError(KafkaError):
 class ProducerFenced(FatalProducerError):
     """A newer producer has taken this ``transactional.id``, or the transaction timed out. Close this one."""
 
+    default = Error.PRODUCER_FENCED
 
-class TransactionalIdAuthorizationFailed(FatalProducerError):
+
+class TransactionalIdAuthorizationFailed(FatalProducerError, BrokerResponseError):
     """The principal may not write with this ``transactional.id``."""
 
+    default = Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
-class RecordTooLargeError(KafkaError):
-    """One record exceeds ``max.request.size`` or ``buffer.memory``."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(Error.MESSAGE_TOO_LARGE, message)
+class RecordTooLargeError(BrokerResponseError):
+    """One record exceeds ``max.request.size`` or ``buffer.memory``, or what the broker allows."""
+
+    default = Error.MESSAGE_TOO_LARGE
 
 
 MessageSizeTooLargeError = RecordTooLargeError
@@ -106,16 +112,13 @@ MessageSizeTooLargeError = RecordTooLargeError
 class CommitFailedError(KafkaError):
     """Offsets were not committed: the group has rebalanced and the partitions belong to another member now."""
 
+    default = Error.ILLEGAL_GENERATION
+
 
 class NoOffsetForPartitionError(KafkaError):
     """A partition has no committed offset and ``auto.offset.reset`` is ``none``."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(Error.OFFSET_OUT_OF_RANGE, message)
-
-
-class OffsetOutOfRangeError(KafkaError):
-    """The position does not exist in the log and ``auto.offset.reset`` is ``none``."""
+    default = Error.OFFSET_OUT_OF_RANGE
 
 
 class LogTruncationError(OffsetOutOfRangeError):
@@ -127,9 +130,8 @@ class LogTruncationError(OffsetOutOfRangeError):
     def __init__(self, partition: object, position: int, divergent_offset: int | None) -> None:
         kept = "" if divergent_offset is None else f" from offset {divergent_offset} on"
         super().__init__(
-            Error.OFFSET_OUT_OF_RANGE,
             f"{partition} was read to offset {position} and has lost records{kept} since: its new leader did not have "
-            "them; auto.offset.reset is none, so seek to where reading shall go on",
+            "them; auto.offset.reset is none, so seek to where reading shall go on"
         )
         self.divergent_offset = divergent_offset
 
@@ -138,89 +140,18 @@ class RecordDeserializationError(KafkaError):
     """A deserializer refused a record; the text names it. The position stays in front of it."""
 
 
-class UnknownTopicOrPartitionError(KafkaError):
-    """The topic or partition does not exist."""
-
-
-class InvalidTopicError(KafkaError):
-    """The topic's name is not allowed."""
-
-
-class TopicAlreadyExistsError(KafkaError):
-    """A topic of that name exists."""
-
-
-class TopicAuthorizationFailedError(KafkaError):
-    """The principal may not use the topic."""
-
-
-class GroupAuthorizationFailedError(KafkaError):
-    """The principal may not use the group."""
-
-
-class UnsupportedVersionError(KafkaError):
-    """The broker does not offer what was asked for."""
-
-
-class InvalidProducerEpoch(KafkaError):
-    """A batch came from an older instance of the producer."""
-
-
-class OutOfOrderSequenceNumber(KafkaError):
-    """A batch did not follow the last stored one."""
-
-
-class ConcurrentTransactions(KafkaError):
-    """The last transaction of the ``transactional.id`` is not finished yet."""
-
-
-class IllegalGenerationError(KafkaError):
-    """The group has moved on to another generation."""
-
-
-class UnknownMemberIdError(KafkaError):
-    """The coordinator does not know the member (any more)."""
-
-
-class RebalanceInProgressError(KafkaError):
-    """The group is rebalancing; the call may be repeated when it has ended."""
-
-
-class FencedInstanceIdError(KafkaError):
-    """Another consumer uses the same ``group.instance.id``."""
-
-
 _CLASSES: dict[Error, type[KafkaError]] = {
-    Error.UNKNOWN_TOPIC_OR_PARTITION: UnknownTopicOrPartitionError,
-    Error.UNKNOWN_TOPIC_ID: UnknownTopicOrPartitionError,
-    Error.INVALID_TOPIC_EXCEPTION: InvalidTopicError,
-    Error.TOPIC_ALREADY_EXISTS: TopicAlreadyExistsError,
-    Error.TOPIC_AUTHORIZATION_FAILED: TopicAuthorizationFailedError,
-    Error.GROUP_AUTHORIZATION_FAILED: GroupAuthorizationFailedError,
-    Error.OFFSET_OUT_OF_RANGE: OffsetOutOfRangeError,
-    Error.UNSUPPORTED_VERSION: UnsupportedVersionError,
-    Error.INVALID_PRODUCER_EPOCH: InvalidProducerEpoch,
-    Error.OUT_OF_ORDER_SEQUENCE_NUMBER: OutOfOrderSequenceNumber,
-    Error.CONCURRENT_TRANSACTIONS: ConcurrentTransactions,
+    **{kind.default: kind for kind in BrokerResponseError.__subclasses__()},
+    Error.NETWORK_EXCEPTION: KafkaConnectionError,
     Error.PRODUCER_FENCED: ProducerFenced,
-    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: TransactionalIdAuthorizationFailed,
     Error.TRANSACTION_ABORTABLE: AbortableTransactionError,
-    Error.ILLEGAL_GENERATION: IllegalGenerationError,
-    Error.UNKNOWN_MEMBER_ID: UnknownMemberIdError,
-    Error.REBALANCE_IN_PROGRESS: RebalanceInProgressError,
-    Error.FENCED_INSTANCE_ID: FencedInstanceIdError,
+    Error.UNKNOWN_TOPIC_ID: UnknownTopicOrPartitionError,
 }
 
 
 def error_for(error: Error, message: str) -> KafkaError:
     """The exception for a code that a broker answered."""
-    if error is Error.REQUEST_TIMED_OUT:
-        return KafkaTimeoutError(message)
-    if error is Error.NETWORK_EXCEPTION:
-        return KafkaConnectionError(message)
-    if error is Error.MESSAGE_TOO_LARGE:
-        return RecordTooLargeError(message)
-    return _CLASSES.get(error, KafkaError)(error, message)
+    return _CLASSES.get(error, BrokerResponseError)(error, message)
 
 
 def error_of(code: int) -> Error:

@@ -282,6 +282,7 @@ class Fetcher:
         if error is not Error.NONE:
             self._refused(node, name, state, error, data, now_ms)
             return
+        state.fetched_at_ms = now_ms
         if data.high_watermark >= 0:
             state.high_watermark = data.high_watermark
         if data.last_stable_offset >= 0:

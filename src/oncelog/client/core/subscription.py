@@ -46,6 +46,7 @@ class PartitionState:
     __slots__ = (
         "checked_epoch",
         "fetch_position",
+        "fetched_at_ms",
         "high_watermark",
         "last_fetched_epoch",
         "last_stable_offset",
@@ -68,6 +69,8 @@ class PartitionState:
         self.revoking = False
         self.version = 0
         """Changes with every seek, so that answers for the old position are dropped."""
+        self.fetched_at_ms: int | None = None
+        """When the last answer came that told the two marks below, by the client's clock."""
         self.high_watermark: int | None = None
         self.last_stable_offset: int | None = None
         self.log_start_offset: int | None = None

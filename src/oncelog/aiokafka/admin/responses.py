@@ -1,0 +1,49 @@
+"""What aiokafka's admin client answers: the rows of the protocol's responses, as plain tuples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TopicError = tuple[str, int, str | None]
+ConfigRow = tuple[str, str | None, bool, int, bool, list[tuple[str, str | None, int]]]
+"""Name, value, read only, source, sensitive, synonyms."""
+ResourceConfigs = tuple[int, str | None, int, str, list[ConfigRow]]
+"""Error code, error message, kind and name of the resource, settings."""
+Group = tuple[int, str, str, str, str, list[tuple[str, str | None, str, str, list[tuple[str, int]]]]]
+"""Error code, name, state, kind of protocol, assignor, members: id, instance, client, host, partitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsResponse:
+    """Of ``create_topics`` and ``create_partitions``."""
+
+    topic_errors: list[TopicError]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTopicsResponse:
+    topic_error_codes: list[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeConfigsResponse:
+    resources: list[ResourceConfigs]
+
+
+@dataclass(frozen=True, slots=True)
+class AlterConfigsResponse:
+    resources: list[tuple[int, str | None, int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeGroupsResponse:
+    groups: list[Group]
+
+
+__all__ = [
+    "AlterConfigsResponse",
+    "DeleteTopicsResponse",
+    "DescribeConfigsResponse",
+    "DescribeGroupsResponse",
+    "TopicsResponse",
+]

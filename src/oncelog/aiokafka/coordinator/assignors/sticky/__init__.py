@@ -1,0 +1,1 @@
+"""Where aiokafka keeps its assignors."""

@@ -1,0 +1,95 @@
+"""``aiokafka.AIOKafkaProducer`` with aiokafka's settings and defaults, on :class:`oncelog.client.aio.Producer`."""
+
+from __future__ import annotations
+
+import ssl
+import warnings
+from typing import Any
+
+from oncelog.aiokafka.abc import AbstractTokenProvider
+from oncelog.client.aio.producer import Batch as BatchBuilder
+from oncelog.client.aio.producer import Partitioner, Producer, Serializer
+
+_UNSET: Any = object()
+
+
+def warn_of_api_version(api_version: object) -> None:
+    """As aiokafka: versions are negotiated, the argument is without effect."""
+    if api_version is not None:
+        warnings.warn("api_version has no effect: versions are negotiated", DeprecationWarning, stacklevel=3)
+
+
+class AIOKafkaProducer(Producer):
+    """aiokafka's producer.
+
+    Its defaults are kept: ``acks=1`` and no idempotence unless it is asked for or a ``transactional_id`` is set; and
+    ``request_timeout_ms`` is both how long one request may take and how long a record is repeated for.
+    """
+
+    def __init__(
+        self,
+        *,
+        loop: object = None,
+        bootstrap_servers: str | list[str] = "localhost",
+        client_id: str | None = None,
+        metadata_max_age_ms: int = 300_000,
+        request_timeout_ms: int = 40_000,
+        api_version: object = None,
+        acks: int | str = _UNSET,
+        key_serializer: Serializer | None = None,
+        value_serializer: Serializer | None = None,
+        compression_type: str | None = None,
+        max_batch_size: int = 16_384,
+        partitioner: Partitioner | None = None,
+        max_request_size: int = 1_048_576,
+        linger_ms: float = 0,
+        retry_backoff_ms: int = 100,
+        security_protocol: str = "PLAINTEXT",
+        ssl_context: ssl.SSLContext | None = None,
+        connections_max_idle_ms: int = 540_000,
+        enable_idempotence: bool = False,
+        transactional_id: str | None = None,
+        transaction_timeout_ms: int = 60_000,
+        sasl_mechanism: str = "PLAIN",
+        sasl_plain_password: str | None = None,
+        sasl_plain_username: str | None = None,
+        sasl_kerberos_service_name: str = "kafka",
+        sasl_kerberos_domain_name: str | None = None,
+        sasl_oauth_token_provider: AbstractTokenProvider | None = None,
+    ) -> None:
+        warn_of_api_version(api_version)
+        idempotent = enable_idempotence or transactional_id is not None
+        if acks is _UNSET:
+            acks = "all" if idempotent else 1
+        super().__init__(
+            bootstrap_servers=bootstrap_servers,
+            client_id=client_id,
+            metadata_max_age_ms=metadata_max_age_ms,
+            request_timeout_ms=request_timeout_ms,
+            delivery_timeout_ms=int(request_timeout_ms + linger_ms),
+            max_block_ms=request_timeout_ms,
+            acks=acks,
+            key_serializer=key_serializer,
+            value_serializer=value_serializer,
+            compression_type=compression_type,
+            max_batch_size=max_batch_size,
+            partitioner=partitioner,
+            max_request_size=max_request_size,
+            linger_ms=linger_ms,
+            retry_backoff_ms=retry_backoff_ms,
+            security_protocol=security_protocol,
+            ssl_context=ssl_context,
+            connections_max_idle_ms=connections_max_idle_ms,
+            enable_idempotence=idempotent,
+            transactional_id=transactional_id,
+            transaction_timeout_ms=transaction_timeout_ms,
+            sasl_mechanism=sasl_mechanism,
+            sasl_plain_password=sasl_plain_password,
+            sasl_plain_username=sasl_plain_username,
+            sasl_kerberos_service_name=sasl_kerberos_service_name,
+            sasl_kerberos_domain_name=sasl_kerberos_domain_name,
+            sasl_oauth_token_provider=sasl_oauth_token_provider,
+        )
+
+
+__all__ = ["AIOKafkaProducer", "BatchBuilder"]

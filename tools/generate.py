@@ -16,6 +16,7 @@ GENERATORS = (
     "tools.draw_group_states",
     "tools.document_settings",
     "tools.document_commands",
+    "tools.document_spark",
 )
 
 

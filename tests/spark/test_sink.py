@@ -10,13 +10,17 @@ from typing import Any, Protocol
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, window
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import StructType
 
 from oncelog.records.partitioner import partition_for_key
+from oncelog.spark.options import parse_sink_options
 from oncelog.spark.session import for_each_batch
+from oncelog.spark.sink import StreamWriter
 from tests.spark.kafka_records import committed, create_topic, eventually, markers, produce, values, wait_until_settled
 
 
@@ -327,3 +331,43 @@ def test_state_of_transform_with_state_and_output_agree_over_a_restart(
         spark.conf.unset("spark.sql.streaming.stateStore.providerClass")
     found = Counter((record.key, record.value) for record in committed(address, created[1]))
     assert found == Counter({(key, total): 1 for key in (b"0", b"1") for total in (b"5", b"10")})
+
+
+def test_password_goes_to_no_task_and_options_list_the_topics_that_travel(
+    oncelog_broker: RunningBroker, unique_name: str
+) -> None:
+    address = oncelog_broker.bootstrap_servers
+    for name in (unique_name, f"{unique_name}-2", f"{unique_name}-other"):
+        create_topic(address, name, 1)
+    options = {
+        "kafka.bootstrap.servers": address,
+        "kafka.ssl.key.password": "hunter2",
+        "topics": f"{unique_name},{unique_name}-2",
+    }
+    schema = StructType.fromDDL("topic string, value string")
+    writer = StreamWriter(schema, parse_sink_options(options, streaming=True), lambda step, batch: None)
+    for_tasks, for_driver = cloudpickle.dumps(writer), cloudpickle.dumps(writer)
+    assert b"hunter2" not in for_tasks
+    assert f"{unique_name}-2".encode() in for_tasks
+    assert f"{unique_name}-other".encode() not in for_tasks
+    assert b"hunter2" in for_driver
+
+
+def test_rows_may_name_only_the_topics_that_were_listed(
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str
+) -> None:
+    address = oncelog_broker.bootstrap_servers
+    for name in (unique_name, f"{unique_name}-2"):
+        create_topic(address, name, 1)
+    rows = spark.createDataFrame([(unique_name, "a"), (f"{unique_name}-2", "b")], "topic string, value string")
+    options = {"kafka.bootstrap.servers": address}
+    writer = rows.write.format("oncelog").options(**options).mode("append")
+    with pytest.raises(PySparkException, match=r"names topic .*-2', which is none of the option topics"):
+        writer.option("topics", unique_name).save()
+    writer.option("topics", f"{unique_name},{unique_name}-2").save()
+    wait_until_settled(address, unique_name)
+    assert values(committed(address, unique_name)) == [b"a"]
+    big = spark.createDataFrame([("abcd",)], "value string").write.format("oncelog").mode("append")
+    big = big.options(**options, topic=unique_name).option("kafka.max.request.size", "3")
+    with pytest.raises(PySparkException, match=r"more than kafka\.max\.request\.size \(3\) allows"):
+        big.save()

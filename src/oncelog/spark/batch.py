@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from oncelog.errors import ConfigError
 from oncelog.spark.connections import cluster_for
-from oncelog.spark.offsets import OffsetRange, describe_loss, loss_error
+from oncelog.spark.offsets import OffsetRange, check_order, describe_beyond, describe_loss, loss_error
 from oncelog.spark.options import ByTimestampStrategy, SourceOptions
 from oncelog.spark.reading import earliest_and_latest, offsets_at, plan_tasks, read_partition, subscribed_partitions
+
+logger = logging.getLogger(__name__)
 
 
 class BatchReader(DataSourceReader):
@@ -27,10 +31,18 @@ class BatchReader(DataSourceReader):
             return []
         start = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
         end = offsets_at(cluster, options, options.ending, partitions, ByTimestampStrategy.LATEST)
+        check_order(start, end, options.starting, options.ending)
         earliest, latest = earliest_and_latest(cluster, options, partitions)
-        lost = describe_loss(start, earliest, latest)
-        if lost and options.fail_on_data_loss:
+        lost, beyond = describe_loss(start, earliest, latest), describe_beyond(end, latest)
+        if options.fail_on_data_loss and lost:
             raise loss_error(lost)
+        if options.fail_on_data_loss and beyond:
+            raise ConfigError(
+                f"{'; '.join(beyond)}: correct {options.ending.option}, or set failOnDataLoss to false to read what "
+                "is there"
+            )
+        for text in [*lost, *beyond]:
+            logger.warning("%s; going on with what is there, as failOnDataLoss is false", text)
         ranges = [
             OffsetRange(partition, max(start[partition], earliest[partition]), min(end[partition], latest[partition]))
             for partition in partitions

@@ -7,23 +7,19 @@ through ``pyarrow.fs``, with the credentials that it finds in the environment of
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
-import os
-import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote
 
-from oncelog.errors import OncelogError
+from oncelog.errors import OncelogError, StorageError
+from oncelog.spark.locations import file_system
 from oncelog.spark.marker import Memory, OnMissingMarker, Plan, PlannedBatch, Previous
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 MEMORY_FOLDER = "oncelog"
-_SCHEMES = {"s3a": "s3", "s3n": "s3"}
-"""Hadoop's names of file systems that pyarrow knows by another name."""
 
 
 class CheckpointError(OncelogError):
@@ -199,21 +195,8 @@ def _memory_file(group: str) -> str:
     return f"{MEMORY_FOLDER}/{quote(group, safe='')}.json"
 
 
-@functools.cache
 def _file_system(location: str) -> tuple[FileSystem, str]:
-    """The file system of a location in Hadoop's spelling, and the path in it without a slash at the end."""
-    from pyarrow.fs import FileSystem, LocalFileSystem
-
-    scheme, separator, rest = location.partition(":")
-    if not separator or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
-        return LocalFileSystem(), os.path.abspath(location).rstrip("/")
-    if scheme == "file":  # Hadoop takes the rest as it is, without %-codes
-        return LocalFileSystem(), re.sub(r"^//[^/]*(?=/)", "", rest).rstrip("/")
     try:
-        found, path = FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}:{rest}")
-    except (OSError, ValueError) as error:  # pyarrow's errors are of both
-        raise CheckpointError(
-            f"Checkpoint {location} cannot be reached through pyarrow.fs ({error}): use a file system that it knows "
-            "(file:, hdfs:, s3a:, gs:, abfss:), and set its credentials in the driver's environment"
-        ) from error
-    return found, path.rstrip("/")
+        return file_system(location, "Checkpoint")
+    except StorageError as error:
+        raise CheckpointError(str(error)) from error

@@ -1,69 +1,167 @@
-"""Names of Kafka's client properties that ``kafka.*`` options may hold.
+"""Kafka's client properties as ``kafka.*`` options: which are honoured, and why the others are refused.
 
-Source: ``ConsumerConfig``, ``ProducerConfig``, ``SslConfigs`` and ``SaslConfigs`` of Apache Kafka 4.3. A name that is
-listed here and that the client does not act on is accepted, as the Java client accepts it: it tunes that client.
+Called by :mod:`oncelog.spark.options`. Every property of ``ConsumerConfig`` and ``ProducerConfig`` of Apache Kafka 4.3
+is in one of the tables, and so are those of our client that Java's does not have. None is taken and then ignored. The
+page ``docs/reference/spark-options.md`` is written from these tables.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 from oncelog.client.core.config import ClientConfig, known_properties
+from oncelog.config import nearest
+from oncelog.errors import ConfigError
 
-_CONNECTION = """
-bootstrap.servers client.dns.lookup client.id client.rack connections.max.idle.ms default.api.timeout.ms
-enable.metrics.push metadata.max.age.ms metadata.recovery.rebootstrap.trigger.ms metadata.recovery.strategy
-metric.reporters metrics.num.samples metrics.recording.level metrics.sample.window.ms receive.buffer.bytes
-reconnect.backoff.max.ms reconnect.backoff.ms request.timeout.ms retry.backoff.max.ms retry.backoff.ms
-security.protocol security.providers send.buffer.bytes
-socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms
-ssl.cipher.suites ssl.enabled.protocols ssl.endpoint.identification.algorithm ssl.engine.factory.class
-ssl.key.password ssl.keymanager.algorithm ssl.keystore.certificate.chain ssl.keystore.key ssl.keystore.location
-ssl.keystore.password ssl.keystore.type ssl.protocol ssl.provider ssl.secure.random.implementation
-ssl.trustmanager.algorithm ssl.truststore.certificates ssl.truststore.location ssl.truststore.password
-ssl.truststore.type
-sasl.client.callback.handler.class sasl.jaas.config sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin
-sasl.kerberos.service.name sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor
-sasl.login.callback.handler.class sasl.login.class sasl.login.connect.timeout.ms sasl.login.read.timeout.ms
-sasl.login.refresh.buffer.seconds sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor
-sasl.login.refresh.window.jitter sasl.login.retry.backoff.max.ms sasl.login.retry.backoff.ms sasl.mechanism
-sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer sasl.oauthbearer.jwks.endpoint.url
-sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name sasl.oauthbearer.token.endpoint.url
-"""
 
-_OWN = " ".join(known_properties(ClientConfig))
-"""Names of our client that Java's does not have, such as ``ssl.cafile``."""
+@dataclass(frozen=True, slots=True)
+class Property:
+    """What becomes of one property.
 
-CONSUMER_PROPERTIES = frozenset(
-    f"""{_CONNECTION} {_OWN}
-    allow.auto.create.topics check.crcs exclude.internal.topics fetch.max.bytes fetch.max.wait.ms fetch.min.bytes
-    group.id group.instance.id heartbeat.interval.ms isolation.level max.partition.fetch.bytes max.poll.interval.ms
-    max.poll.records partition.assignment.strategy session.timeout.ms
-    """.split()
-)
+    :param effect: what it does; empty for one that is refused.
+    :param only: the values that are what we do anyway, where others are refused.
+    :param refused: why, and what to do instead.
+    """
 
-PRODUCER_PROPERTIES = frozenset(
-    f"""{_CONNECTION} {_OWN}
-    acks batch.size buffer.memory compression.gzip.level compression.lz4.level compression.type
-    compression.zstd.level delivery.timeout.ms enable.idempotence linger.ms max.block.ms
-    max.in.flight.requests.per.connection max.request.size metadata.max.idle.ms retries transaction.timeout.ms
-    """.split()
-)
+    effect: str = ""
+    only: Sequence[str] = ()
+    refused: str = ""
+
+
+def _honoured(effect: str) -> Property:
+    return Property(effect=effect)
+
+
+def _refused(names: str, why: str) -> dict[str, Property]:
+    return {name: Property(refused=why) for name in names.split()}
+
+
+def _only(value: str, why: str, *more: str) -> Property:
+    return Property(effect=f"only `{value or '(empty)'}`", only=(value, *more), refused=why)
+
+
+_JAVA_CLASS = "it names a Java class, and this client is Python"
+_METRICS = "this client has no JMX metrics; a query's progress reports tell its rates and its lag"
+_SYSTEM = "the operating system sizes the buffers of a connection"
+
+_CLIENT = {name: _honoured(f.metadata["doc"]) for name, f in known_properties(ClientConfig).items()}
+
+_BOTH: dict[str, Property] = {
+    **_CLIENT,
+    "client.dns.lookup": _only("use_all_dns_ips", "all addresses of a name are tried, in order"),
+    "enable.metrics.push": _only("false", "no metrics are pushed to the broker (KIP-714)"),
+    "metadata.recovery.strategy": _only("rebootstrap", "unreachable brokers are always looked up anew"),
+    "ssl.protocol": _only("TLSv1.3", "set kafka.ssl.enabled.protocols", "TLS", "TLSv1.2"),
+    **_refused("metric.reporters metrics.num.samples metrics.recording.level metrics.sample.window.ms", _METRICS),
+    **_refused("receive.buffer.bytes send.buffer.bytes", _SYSTEM),
+    **_refused(
+        "socket.connection.setup.timeout.ms socket.connection.setup.timeout.max.ms",
+        "kafka.request.timeout.ms bounds connecting too",
+    ),
+    **_refused("metadata.recovery.rebootstrap.trigger.ms", "unreachable brokers are looked up anew at once"),
+    **_refused(
+        "security.providers ssl.engine.factory.class ssl.provider ssl.keymanager.algorithm ssl.trustmanager.algorithm "
+        "ssl.secure.random.implementation sasl.login.class "
+        "sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class config.providers",
+        _JAVA_CLASS,
+    ),
+    **_refused("ssl.cipher.suites", "Java's names mean nothing to OpenSSL; kafka.ssl.enabled.protocols limits TLS"),
+    **_refused(
+        "sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin sasl.kerberos.service.name "
+        "sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor",
+        "Kerberos is not supported; use SCRAM, OAUTHBEARER or TLS",
+    ),
+    **_refused(
+        "sasl.login.refresh.buffer.seconds sasl.login.refresh.min.period.seconds sasl.login.refresh.window.jitter",
+        "kafka.sasl.login.refresh.window.factor alone says when a token is replaced",
+    ),
+    **_refused(
+        "sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer "
+        "sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms "
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url "
+        "sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name",
+        "the broker checks tokens, the client does not",
+    ),
+    **_refused(
+        "sasl.oauthbearer.assertion.algorithm sasl.oauthbearer.assertion.claim.aud "
+        "sasl.oauthbearer.assertion.claim.exp.seconds sasl.oauthbearer.assertion.claim.iss "
+        "sasl.oauthbearer.assertion.claim.jti.include sasl.oauthbearer.assertion.claim.nbf.seconds "
+        "sasl.oauthbearer.assertion.claim.sub sasl.oauthbearer.assertion.file "
+        "sasl.oauthbearer.assertion.private.key.file sasl.oauthbearer.assertion.private.key.passphrase "
+        "sasl.oauthbearer.assertion.template.file",
+        "only client credentials are exchanged for a token; kafka.sasl.oauthbearer.token.provider may do more",
+    ),
+}
 
 _COLUMNS = "keys and values are binary columns; cast them in Spark"
+_CHECKPOINT = "offsets live in Spark's checkpoint; commitOffsetsToGroup copies them to a group"
+_NO_GROUP = "the query shares out partitions itself and is in no consumer group"
 
-REFUSED_CONSUMER_PROPERTIES = {
-    "auto.offset.reset": "use the option startingOffsets",
-    "enable.auto.commit": "offsets live in Spark's checkpoint; commitOffsetsToGroup copies them to a group",
-    "auto.commit.interval.ms": "offsets live in Spark's checkpoint; commitOffsetsToGroup copies them to a group",
-    "key.deserializer": _COLUMNS,
-    "value.deserializer": _COLUMNS,
-    "interceptor.classes": "an interceptor could drop or change records",
+CONSUMER_PROPERTIES: Mapping[str, Property] = _BOTH | {
+    "allow.auto.create.topics": _only("false", "reading never creates a topic"),
+    "check.crcs": _only("true", "checksums are always verified"),
+    "client.rack": _honoured("Rack of the readers: a replica there is read, where the broker allows it (KIP-392)."),
+    "default.api.timeout.ms": _honoured("How long a call is repeated while brokers are away (60000)."),
+    "exclude.internal.topics": _only("true", "subscribePattern never matches internal topics; name them in subscribe"),
+    "fetch.max.bytes": _honoured("Most bytes of one answer."),
+    "fetch.max.wait.ms": _honoured("Longest wait of the broker for kafka.fetch.min.bytes (500)."),
+    "fetch.min.bytes": _honoured("The broker waits for this many bytes (1)."),
+    "isolation.level": _honoured("`read_committed` unless `read_uncommitted` is asked for."),
+    "max.partition.fetch.bytes": _honoured("Most bytes of one answer; a task reads one partition (4 MiB)."),
+    **_refused("auto.offset.reset", "use the option startingOffsets"),
+    **_refused("auto.commit.interval.ms enable.auto.commit", _CHECKPOINT),
+    **_refused(
+        "group.id", f"{_NO_GROUP}; commitOffsetsToGroup copies the position to a group, for tools that show lag"
+    ),
+    **_refused(
+        "group.instance.id group.protocol group.remote.assignor heartbeat.interval.ms max.poll.interval.ms "
+        "partition.assignment.strategy session.timeout.ms share.acknowledgement.mode share.acquire.mode",
+        _NO_GROUP,
+    ),
+    **_refused("max.poll.records", "rows come in Arrow batches; maxRecordsPerPartition bounds what a task reads"),
+    **_refused("key.deserializer value.deserializer", _COLUMNS),
+    **_refused("interceptor.classes", "an interceptor could drop or change records"),
 }
 
-REFUSED_PRODUCER_PROPERTIES = {
-    "transactional.id": "each query has its own; choose how it begins with the option transactionalIdPrefix",
-    "transaction.two.phase.commit.enable": "the marker commits with the data instead",
-    "key.serializer": _COLUMNS,
-    "value.serializer": _COLUMNS,
-    "interceptor.classes": "an interceptor could drop or change records",
-    "partitioner.class": "use the column partition, or a key",
+PRODUCER_PROPERTIES: Mapping[str, Property] = _BOTH | {
+    "acks": _only("all", "exactly-once writing needs all", "-1"),
+    "batch.size": _honoured("Bytes of one record batch before packing (262144)."),
+    "compression.gzip.level": _honoured("Level for gzip."),
+    "compression.lz4.level": _honoured("Level for lz4."),
+    "compression.type": _honoured("Codec of the batches (`lz4`)."),
+    "compression.zstd.level": _honoured("Level for zstd."),
+    "delivery.timeout.ms": _honoured("How long a batch is sent again while brokers are away (120000)."),
+    "enable.idempotence": _only("true", "exactly-once writing needs true"),
+    "max.block.ms": _honoured("How long the other calls are repeated while brokers are away (60000)."),
+    "max.request.size": _honoured("Largest row, and largest request; without it the broker alone bounds them."),
+    "transaction.timeout.ms": _honoured("The broker aborts a batch's transaction that is open for longer (60000)."),
+    **_refused("buffer.memory", "a task keeps its own batches; maxBatchBytes bounds what goes through the driver"),
+    **_refused("linger.ms", "a task's rows are all there: nothing is gained by waiting for more"),
+    **_refused("max.in.flight.requests.per.connection", "the commit sends one batch of each partition at a time"),
+    **_refused("metadata.max.idle.ms", "only the metadata of the destinations is kept"),
+    **_refused("retries", "kafka.delivery.timeout.ms says how long a batch is sent again"),
+    **_refused("transactional.id", "each query has its own; choose how it begins with transactionalIdPrefix"),
+    **_refused("transaction.two.phase.commit.enable", "the marker commits with the data instead"),
+    **_refused("key.serializer value.serializer", _COLUMNS),
+    **_refused("interceptor.classes", "an interceptor could drop or change records"),
+    **_refused(
+        "partitioner.class partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms "
+        "partitioner.ignore.keys",
+        "use the column partition, or a key",
+    ),
 }
+
+
+def check_client_properties(given: Mapping[str, str], table: Mapping[str, Property]) -> None:
+    """Raises ConfigError for a property that is unknown, refused, or has a value that is not what is done."""
+    for name, value in given.items():
+        found = table.get(name)
+        if found is None:
+            honoured = sorted(known for known, entry in table.items() if entry.effect)
+            hint = nearest(name, honoured).replace("did you mean ", "did you mean kafka.")
+            raise ConfigError(f"Unknown option kafka.{name} of format oncelog{hint}")
+        if not found.effect:
+            raise ConfigError(f"Option kafka.{name} is not supported, leave it out: {found.refused}")
+        if found.only and value.strip().lower() not in {word.lower() for word in found.only}:
+            raise ConfigError(f"Option kafka.{name} cannot be {value!r}, but only {found.only[0]!r}: {found.refused}")

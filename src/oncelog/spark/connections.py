@@ -11,19 +11,16 @@ from collections.abc import Mapping
 
 from oncelog.client.core.config import ClientConfig, known_properties
 from oncelog.spark.kafka_cluster import KafkaCluster
-from oncelog.spark.options import SinkOptions, SourceOptions
+from oncelog.spark.options import ClusterOptions, SinkOptions, SourceOptions
 
-_clusters: dict[tuple[int, tuple[tuple[str, str], ...]], KafkaCluster] = {}
+_clusters: dict[tuple[int, tuple[tuple[str, str], ...], ClusterOptions], KafkaCluster] = {}
 
 
 def cluster_for(options: SourceOptions | SinkOptions) -> KafkaCluster:
     """The client for these options in this process; connects on first use. Raises KafkaError when no broker answers."""
-    key = (os.getpid(), tuple(sorted(options.client.items())))
+    key = (os.getpid(), tuple(sorted(options.client.items())), options.cluster)
     if key not in _clusters:
-        fetch_bytes = options.client.get("max.partition.fetch.bytes", "")
-        _clusters[key] = KafkaCluster(
-            client_config(options.client), fetch_bytes=int(fetch_bytes) if fetch_bytes else None
-        )
+        _clusters[key] = KafkaCluster(client_config(options.client), options.cluster)
     return _clusters[key]
 
 

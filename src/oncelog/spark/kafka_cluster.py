@@ -37,14 +37,16 @@ from oncelog.records.arrow import StoredBatch
 from oncelog.records.batch import iter_headers
 from oncelog.spark.cluster import Fetched
 from oncelog.spark.kafka_transaction import KafkaTransaction
+from oncelog.spark.options import ClusterOptions
 from oncelog.types import IsolationLevel, TopicPartition
 
 T = TypeVar("T")
 
-PATIENCE_S = 60.0
-"""How long a call repeats what may be repeated, a broker that restarts included; Kafka's default.api.timeout.ms."""
-FETCH_BYTES = 4 << 20
-_MAX_WAIT_MS = 500
+DEFAULTS = ClusterOptions()
+NEAR_REPLICA_KEPT_S = 300.0
+"""How long a replica that the leader named is read from before the leader is asked again, as Java's consumer does."""
+GROUP_PATIENCE_S = 5.0
+"""How long a query waits for a group that is only told its position."""
 _FETCH_BY_NAME = 12
 """The last version of Fetch that names topics by their names."""
 
@@ -63,10 +65,9 @@ class Loop:
 class KafkaCluster:
     """One client of a cluster. Safe to use from several threads."""
 
-    def __init__(self, config: ClientConfig, *, fetch_bytes: int | None = None, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, config: ClientConfig, options: ClusterOptions = DEFAULTS) -> None:
         self._config = config
-        self._fetch_bytes = fetch_bytes or FETCH_BYTES
-        self._patience_s = patience_s
+        self.options = options
         self._loop = Loop()
         self._leaders: dict[TopicPartition, int] = {}
         self._coordinators: dict[tuple[str, CoordinatorType], int] = {}
@@ -88,9 +89,10 @@ class KafkaCluster:
         """Wait for ``work`` on the client's loop."""
         return self._loop.run(work)
 
-    async def repeat(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def repeat(self, attempt: Callable[[], Awaitable[T]], patience_s: float | None = None) -> T:
         """The result of ``attempt``, repeated while it raises a retriable KafkaError, until the patience is over."""
-        deadline = asyncio.get_running_loop().time() + self._patience_s
+        patience_s = self.options.patience_ms / 1000 if patience_s is None else patience_s
+        deadline = asyncio.get_running_loop().time() + patience_s
         failures = 0
         while True:
             try:
@@ -173,7 +175,7 @@ class KafkaCluster:
             )
             finder.look_up()
             try:
-                await asyncio.wait_for(found, self._patience_s)
+                await asyncio.wait_for(found, self.options.patience_ms / 1000)
             except TimeoutError:
                 raise KafkaTimeoutError(f"no broker coordinates the {kind.name.lower()} {key!r}") from None
             self._coordinators[key, kind] = -1 if finder.node is None else finder.node
@@ -198,8 +200,20 @@ class KafkaCluster:
                 answers.update(await self._list_offsets(node, {p: questions[p] for p in partitions}, isolation))
 
         if questions:
-            self.run(self.repeat(attempt))
+            self.run(self._repeat_for_offsets(attempt))
         return answers
+
+    async def _repeat_for_offsets(self, attempt: Callable[[], Awaitable[None]]) -> None:
+        """As ``fetchOffset.numRetries`` and ``fetchOffset.retryIntervalMs`` say, where they were given."""
+        attempts = self.options.offset_attempts
+        if attempts is None:
+            return await self.repeat(attempt)
+        for _ in range(attempts - 1):
+            try:
+                return await attempt()
+            except KafkaError:
+                await asyncio.sleep(self.options.offset_interval_ms / 1000)
+        return await attempt()
 
     async def _list_offsets(
         self, node: int, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
@@ -257,12 +271,12 @@ class KafkaCluster:
                 self.forget_coordinator(group, CoordinatorType.GROUP)
                 raise
 
-        self.run(self.repeat(attempt))
+        self.run(self.repeat(attempt, GROUP_PATIENCE_S))
 
     # --- records ----------------------------------------------------------------------------------------------------
 
     def fetcher(self, partition: TopicPartition, isolation: IsolationLevel) -> KafkaFetcher:
-        return KafkaFetcher(self, partition, isolation, self._fetch_bytes)
+        return KafkaFetcher(self, partition, isolation)
 
     @contextmanager
     def transaction(self, transactional_id: str, timeout_ms: int) -> Iterator[KafkaTransaction]:
@@ -270,51 +284,71 @@ class KafkaCluster:
 
 
 class KafkaFetcher:
-    """Raw batches of one partition, onwards from any position."""
+    """Raw batches of one partition, onwards from any position; from a replica in our rack where there is one."""
 
-    def __init__(
-        self, cluster: KafkaCluster, partition: TopicPartition, isolation: IsolationLevel, fetch_bytes: int
-    ) -> None:
+    def __init__(self, cluster: KafkaCluster, partition: TopicPartition, isolation: IsolationLevel) -> None:
         self._cluster = cluster
         self._partition = partition
         self._isolation = isolation
-        self._fetch_bytes = fetch_bytes
+        self._replica: int | None = None
+        self._replica_until_s = 0.0
 
     def fetch(self, position: int) -> Fetched:
-        """What follows ``position``. Raises KafkaError when nothing came for the patience of the client."""
+        """What follows ``position``. Raises KafkaError when nothing came for ``kafkaConsumer.pollTimeoutMs``."""
 
         async def attempt() -> Fetched:
             return await self._fetch(position)
 
-        return self._cluster.run(self._cluster.repeat(attempt))
+        return self._cluster.run(self._cluster.repeat(attempt, self._cluster.options.poll_ms / 1000))
 
     async def _fetch(self, position: int) -> Fetched:
         topic, number = self._partition
-        wanted = FetchPartition(partition=number, fetch_offset=position, partition_max_bytes=self._fetch_bytes)
+        options = self._cluster.options
+        wanted = FetchPartition(partition=number, fetch_offset=position, partition_max_bytes=options.fetch_bytes)
 
         def build(version: int) -> FetchRequest:
             return FetchRequest(
-                max_wait_ms=_MAX_WAIT_MS,
-                min_bytes=1,
-                max_bytes=self._fetch_bytes,
+                max_wait_ms=options.fetch_max_wait_ms,
+                min_bytes=options.fetch_min_bytes,
+                max_bytes=options.fetch_bytes,
                 isolation_level=self._isolation,
                 topics=[FetchTopic(topic=topic, partitions=[wanted])],
+                rack_id=options.rack if version >= 11 else "",
             )
 
-        node = await self._cluster.leader(self._partition)
+        node = await self._node()
         try:
-            answer, _ = await self._cluster.network.call(node, FETCH, build, highest=_FETCH_BY_NAME)
+            answer, version = await self._cluster.network.call(node, FETCH, build, highest=_FETCH_BY_NAME)
         except KafkaError:
-            self._cluster.forget_leader(self._partition)
+            self._look_anew()
             raise
         data = answer.responses[0].partitions[0]
         error = error_of(data.error_code)
+        near = data.preferred_read_replica if version >= 11 else -1
+        if error is Error.NONE and near not in (-1, node) and not data.records:
+            self._replica = near
+            self._replica_until_s = asyncio.get_running_loop().time() + NEAR_REPLICA_KEPT_S
+            return await self._fetch(position)
+        if error is not Error.NONE and self._replica is not None:
+            self._look_anew()
+            raise error_for(Error.OFFSET_NOT_AVAILABLE, f"the replica {node} of {self._partition} is not so far yet")
         if error is Error.OFFSET_OUT_OF_RANGE:
             return await self._behind_the_start(position)
         if error is not Error.NONE:
-            self._cluster.forget_leader(self._partition)
+            self._look_anew()
             raise error_for(error, f"{self._partition} cannot be read at offset {position}")
         return self._visible(position, data)
+
+    async def _node(self) -> int:
+        """The near replica while its time lasts, else the leader, which names one where there is one."""
+        if self._replica is not None and asyncio.get_running_loop().time() < self._replica_until_s:
+            return self._replica
+        self._replica = None
+        return await self._cluster.leader(self._partition)
+
+    def _look_anew(self) -> None:
+        self._replica = None
+        self._cluster.forget_leader(self._partition)
 
     def _visible(self, position: int, data: Any) -> Fetched:
         records = data.records or b""
@@ -324,6 +358,7 @@ class KafkaFetcher:
             aborted = [(item.first_offset, item.producer_id) for item in data.aborted_transactions or ()]
         kept = [StoredBatch(records, at, header) for at, header in filter_batches(records, headers, aborted)]
         if not headers:
+            self._replica = None
             raise error_for(
                 Error.OFFSET_NOT_AVAILABLE, f"{self._partition} holds nothing at offset {position}, where it did before"
             )

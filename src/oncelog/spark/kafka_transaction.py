@@ -107,12 +107,17 @@ class KafkaTransaction:
             for partition, data in waiting.items():
                 by_leader.setdefault(await self._cluster.leader(partition), {})[partition] = data
             refused: list[KafkaError] = []
-            sends = [self._send(node, partitions, waiting, refused) for node, partitions in by_leader.items()]
+            most = self._cluster.options.max_request_bytes
+            sends = [
+                self._send(node, request, waiting, refused)
+                for node, partitions in by_leader.items()
+                for request in _requests(partitions, most)
+            ]
             await asyncio.gather(*sends)
             if refused:
                 raise min(refused, key=lambda error: error.retriable)
 
-        await self._cluster.repeat(attempt)
+        await self._cluster.repeat(attempt, self._cluster.options.delivery_ms / 1000)
 
     async def _send(
         self,
@@ -187,6 +192,23 @@ class KafkaTransaction:
             raise error_for(outcome.error, f"{api.name} of {self._id!r} was refused{outcome.where}")
 
         return await self._cluster.repeat(attempt)
+
+
+def _requests(
+    batches: Mapping[TopicPartition, bytearray], most_bytes: int | None
+) -> list[dict[TopicPartition, bytearray]]:
+    """The batches shared out to requests of at most ``most_bytes``, or one batch."""
+    if most_bytes is None:
+        return [dict(batches)]
+    requests: list[dict[TopicPartition, bytearray]] = []
+    size_bytes = 0
+    for partition, data in batches.items():
+        if not requests or size_bytes + len(data) > most_bytes:
+            requests.append({})
+            size_bytes = 0
+        requests[-1][partition] = data
+        size_bytes += len(data)
+    return requests
 
 
 def _offsets_of(group: Any, name: str) -> dict[TopicPartition, CommittedOffset]:

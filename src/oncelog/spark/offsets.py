@@ -154,6 +154,25 @@ def describe_loss(start: Offsets, earliest: Offsets, latest: Offsets) -> list[st
     return lost
 
 
+def check_order(start: Offsets, end: Offsets, starting: Position, ending: Position) -> None:
+    """Raises ConfigError where a batch read would end before it begins, as Spark's own connector does."""
+    for partition, offset in sorted(start.items()):
+        if offset > end[partition]:
+            raise ConfigError(
+                f"The read of {partition} would begin at offset {offset} ({starting.option}) and end before it, at "
+                f"{end[partition]} ({ending.option}): correct one of the two options"
+            )
+
+
+def describe_beyond(end: Offsets, latest: Offsets) -> list[str]:
+    """Partitions that are to be read beyond their end, one sentence each."""
+    return [
+        f"{partition} ends at offset {latest[partition]} and is to be read to {offset}"
+        for partition, offset in sorted(end.items())
+        if offset > latest[partition]
+    ]
+
+
 def loss_error(lost: Sequence[str]) -> DataLoss:
     return DataLoss(
         f"Records were lost before they were read: {'; '.join(lost)}. They were deleted by retention, or the topic was "
@@ -167,6 +186,8 @@ __all__ = [
     "DataLoss",
     "OffsetRange",
     "Offsets",
+    "check_order",
+    "describe_beyond",
     "describe_loss",
     "from_json",
     "limit_offsets",

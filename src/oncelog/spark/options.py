@@ -16,12 +16,15 @@ from typing import TypeVar
 
 from oncelog.config import nearest
 from oncelog.errors import ConfigError
+from oncelog.records.compression import Compression
 from oncelog.spark.client_properties import (
     CONSUMER_PROPERTIES,
     PRODUCER_PROPERTIES,
-    REFUSED_CONSUMER_PROPERTIES,
-    REFUSED_PRODUCER_PROPERTIES,
+    Property,
+    check_client_properties,
 )
+from oncelog.spark.java_regex import NotJavaRegex, compile_java
+from oncelog.spark.locations import check_scheme
 from oncelog.types import IsolationLevel, TopicPartition
 
 T = TypeVar("T")
@@ -29,8 +32,9 @@ T = TypeVar("T")
 LATEST = -1
 EARLIEST = -2
 
-_COMMON_OPTIONS = ("path",)
-_SOURCE_OPTIONS = (
+MAX_INT = 2**31 - 1
+
+SOURCE_OPTIONS = (
     "subscribe",
     "subscribePattern",
     "assign",
@@ -48,15 +52,14 @@ _SOURCE_OPTIONS = (
     "maxRecordsPerPartition",
     "failOnDataLoss",
     "includeHeaders",
-    "groupIdPrefix",
     "commitOffsetsToGroup",
     "fetchOffset.numRetries",
     "fetchOffset.retryIntervalMs",
     "kafkaConsumer.pollTimeoutMs",
 )
-_SINK_OPTIONS = (
+SINK_OPTIONS = (
     "topic",
-    "includeHeaders",
+    "topics",
     "checkpointLocation",
     "transactionalIdPrefix",
     "batchId",
@@ -66,6 +69,15 @@ _SINK_OPTIONS = (
     "maxBatchBytes",
 )
 """``batchId`` with ``transactionalIdPrefix`` makes a batch write idempotent; ``checkpointLocation`` is Spark's."""
+REFUSED_OPTIONS: Mapping[str, str] = {
+    "groupIdPrefix": "reading uses no consumer group; commitOffsetsToGroup names one that is told the position",
+    "path": "topics have no path; give them with the options subscribe or topic",
+}
+REFUSED_SINK_OPTIONS: Mapping[str, str] = {
+    **REFUSED_OPTIONS,
+    "includeHeaders": "headers are written wherever the rows have the column headers",
+}
+"""Options that Spark's connector takes, or ignores, and why they are refused here."""
 
 
 class ByTimestampStrategy(Enum):
@@ -84,7 +96,7 @@ class Subscription:
     assigned: tuple[TopicPartition, ...] = ()
 
     def matches(self, topic: str) -> bool:
-        return bool(re.fullmatch(self.pattern, topic)) if self.pattern else topic in self.topics
+        return bool(compile_java(self.pattern).fullmatch(topic)) if self.pattern else topic in self.topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +111,30 @@ class Position:
     timestamp: int | None = None
     timestamps: Mapping[TopicPartition, int] = field(default_factory=dict)
     option: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """How the client of a cluster waits, repeats and fetches.
+
+    :param patience_ms: how long a call is repeated while brokers are away; ``delivery_ms`` the same for a batch that is
+        sent, ``poll_ms`` for an answer to a task that reads.
+    :param offset_attempts: how often offsets are asked for, with ``offset_interval_ms`` between; None until
+        ``patience_ms`` is over.
+    :param rack: where the reader is (KIP-392); empty reads from leaders.
+    :param max_request_bytes: bounds one Produce request; None leaves that to the broker.
+    """
+
+    patience_ms: int = 60_000
+    delivery_ms: int = 120_000
+    poll_ms: int = 120_000
+    offset_attempts: int | None = None
+    offset_interval_ms: int = 1000
+    fetch_bytes: int = 4 << 20
+    fetch_min_bytes: int = 1
+    fetch_max_wait_ms: int = 500
+    rack: str = ""
+    max_request_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +156,7 @@ class SourceOptions:
     fail_on_data_loss: bool
     include_headers: bool
     commit_group: str
+    cluster: ClusterOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,26 +164,31 @@ class SinkOptions:
     """Options of writing, for batch and stream.
 
     ``max_batch_bytes`` bounds what one micro-batch may hold, encoded; ``spool_threshold_bytes`` is what one task sends
-    through the driver before it writes to ``spool_directory`` instead.
+    through the driver before it writes to ``spool_directory`` instead. ``topics`` are those that rows may name, where
+    they were told.
     """
 
     bootstrap_servers: str
     client: Mapping[str, str]
     topic: str
+    topics: tuple[str, ...]
     transactional_id_prefix: str
     batch_id: int | None
     spool_directory: str
     spool_threshold_bytes: int
     max_batch_bytes: int
     compression: str
+    compression_level: int | None
     batch_size_bytes: int
     transaction_timeout_ms: int
+    cluster: ClusterOptions
 
 
 class _Given:
     """The options that a user gave, by lower-case name."""
 
-    def __init__(self, options: Mapping[str, str], known: Iterable[str]) -> None:
+    def __init__(self, options: Mapping[str, str], known: Iterable[str], refused: Mapping[str, str]) -> None:
+        reasons = {name.lower(): reason for name, reason in refused.items()}
         self._spelling = {name.lower(): name for name in known}
         self.client: dict[str, str] = {}
         self._values: dict[str, str] = {}
@@ -156,6 +198,8 @@ class _Given:
                 self.client[lowered.removeprefix("kafka.")] = value
             elif lowered in self._spelling:
                 self._values[lowered] = value
+            elif lowered in reasons:
+                raise ConfigError(f"Option {name} is not supported, leave it out: {reasons[lowered]}")
             else:
                 # Spark hands names over in lower case
                 close = nearest(lowered, list(self._spelling)).rstrip("?").removeprefix("; did you mean ")
@@ -187,8 +231,8 @@ class _Given:
 
 def parse_source_options(options: Mapping[str, str], *, streaming: bool) -> SourceOptions:
     """Options of a batch or streaming read. Raises ConfigError naming the option."""
-    given = _Given(options, (*_COMMON_OPTIONS, *_SOURCE_OPTIONS))
-    client = _client_properties(given.client, CONSUMER_PROPERTIES, REFUSED_CONSUMER_PROPERTIES)
+    given = _Given(options, SOURCE_OPTIONS, REFUSED_OPTIONS)
+    client = _client_properties(given.client, CONSUMER_PROPERTIES)
     bootstrap_servers = _bootstrap_servers(client)
     stream_only = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "commitOffsetsToGroup")
     batch_only = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
@@ -225,6 +269,7 @@ def parse_source_options(options: Mapping[str, str], *, streaming: bool) -> Sour
         fail_on_data_loss=given.boolean("failOnDataLoss", True),
         include_headers=given.boolean("includeHeaders", False),
         commit_group=given.text("commitOffsetsToGroup"),
+        cluster=_reading(given, client),
     )
 
 
@@ -235,30 +280,54 @@ def includes_headers(options: Mapping[str, str]) -> bool:
 
 def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOptions:
     """Options of a batch or streaming write. Raises ConfigError naming the option."""
-    given = _Given(options, (*_COMMON_OPTIONS, *_SINK_OPTIONS))
-    client = _client_properties(given.client, PRODUCER_PROPERTIES, REFUSED_PRODUCER_PROPERTIES)
+    given = _Given(options, SINK_OPTIONS, REFUSED_SINK_OPTIONS)
+    client = _client_properties(given.client, PRODUCER_PROPERTIES)
     bootstrap_servers = _bootstrap_servers(client)
-    if client.get("acks", "all") not in ("all", "-1"):
-        raise ConfigError(f"kafka.acks is {client['acks']}: exactly-once writing needs all")
-    if client.get("enable.idempotence", "true").lower() != "true":
-        raise ConfigError("kafka.enable.idempotence is false: exactly-once writing needs true")
     prefix = given.text("transactionalIdPrefix")
     if streaming and "batchId" in given:
         raise ConfigError("Option batchId is for batch writes: a streaming query numbers its batches itself")
     if "batchId" in given and not prefix:
         raise ConfigError("Option batchId needs transactionalIdPrefix: the two together name the write")
+    topics = tuple(dict.fromkeys(name.strip() for name in given.text("topics").split(",") if name.strip()))
+    if "topics" in given and (given.text("topic") or not topics):
+        raise ConfigError("Option topics names the topics that rows may name: give it without topic, by commas")
+    compression = _compression(client)
+    max_request = _client_number(client, "max.request.size", MAX_INT, 1, MAX_INT)
     return SinkOptions(
         bootstrap_servers=bootstrap_servers,
         client=client,
         topic=given.text("topic"),
+        topics=topics,
         transactional_id_prefix=prefix,
         batch_id=given.parsed("batchId", _natural, "a whole number of at least 0", None),
-        spool_directory=given.text("spoolDirectory"),
+        spool_directory=_spool_directory(given),
         spool_threshold_bytes=given.positive("spoolThresholdBytes") or 16 << 20,
         max_batch_bytes=given.positive("maxBatchBytes") or 256 << 20,
-        compression=_compression(client),
-        batch_size_bytes=_client_number(client, "batch.size", 1 << 18, 1, 1 << 24),
-        transaction_timeout_ms=_client_number(client, "transaction.timeout.ms", 60_000, 1, 2**31 - 1),
+        compression=compression,
+        compression_level=_compression_level(client, compression),
+        batch_size_bytes=min(_client_number(client, "batch.size", 1 << 18, 1, 1 << 24), max_request),
+        transaction_timeout_ms=_client_number(client, "transaction.timeout.ms", 60_000, 1, MAX_INT),
+        cluster=ClusterOptions(
+            patience_ms=_client_number(client, "max.block.ms", 60_000, 0, MAX_INT),
+            delivery_ms=_client_number(client, "delivery.timeout.ms", 120_000, 1, MAX_INT),
+            max_request_bytes=max_request if "max.request.size" in client else None,
+        ),
+    )
+
+
+def _reading(given: _Given, client: Mapping[str, str]) -> ClusterOptions:
+    """What a source's options say about waiting and fetching."""
+    at_least_0 = "a whole number of at least 0"
+    most = _client_number(client, "fetch.max.bytes", MAX_INT, 1, MAX_INT)
+    return ClusterOptions(
+        patience_ms=_client_number(client, "default.api.timeout.ms", 60_000, 0, MAX_INT),
+        poll_ms=given.positive("kafkaConsumer.pollTimeoutMs") or 120_000,
+        offset_attempts=given.positive("fetchOffset.numRetries"),
+        offset_interval_ms=given.parsed("fetchOffset.retryIntervalMs", _whole, at_least_0, 1000),
+        fetch_bytes=min(_client_number(client, "max.partition.fetch.bytes", 4 << 20, 1, MAX_INT), most),
+        fetch_min_bytes=_client_number(client, "fetch.min.bytes", 1, 0, MAX_INT),
+        fetch_max_wait_ms=_client_number(client, "fetch.max.wait.ms", 500, 0, MAX_INT),
+        rack=client.get("client.rack", "").strip(),
     )
 
 
@@ -278,20 +347,41 @@ def _positive(text: str) -> int | None:
     return int(text)
 
 
-def _natural(text: str) -> int | None:
+def _whole(text: str) -> int:
     if int(text) < 0:
         raise ValueError(text)
     return int(text)
 
 
-def _client_properties(given: Mapping[str, str], known: frozenset[str], refused: Mapping[str, str]) -> dict[str, str]:
-    for name in given:
-        if name in refused:
-            raise ConfigError(f"Option kafka.{name} is not supported: {refused[name]}")
-        if name not in known:
-            hint = nearest(name, sorted(known)).replace("did you mean ", "did you mean kafka.")
-            raise ConfigError(f"Unknown option kafka.{name} of format oncelog{hint}")
+def _natural(text: str) -> int | None:
+    return _whole(text)
+
+
+def _client_properties(given: Mapping[str, str], table: Mapping[str, Property]) -> dict[str, str]:
+    check_client_properties(given, table)
     return dict(given)
+
+
+def _spool_directory(given: _Given) -> str:
+    """A folder, or the URL of an object store that pyarrow reads; never a folder here that is named like one."""
+    text = given.text("spoolDirectory")
+    check_scheme(text, "spoolDirectory")
+    return text
+
+
+def _compression_level(client: Mapping[str, str], compression: str) -> int | None:
+    """Kafka's levels, checked for every codec; None for the one that is used where it was not told."""
+    levels = {"gzip": (-1, 9), "lz4": (1, 17), "zstd": (-131072, 22)}
+    found: int | None = None
+    for codec, (low, high) in levels.items():
+        name = f"compression.{codec}.level"
+        if name not in client:
+            continue
+        level = _client_number(client, name, low, low, high)
+        if codec == "gzip" and level == 0:
+            raise ConfigError("Invalid value '0' for option kafka.compression.gzip.level: allowed are -1 and 1 to 9")
+        found = level if codec == compression else found
+    return found
 
 
 def _bootstrap_servers(client: Mapping[str, str]) -> str:
@@ -312,7 +402,7 @@ def _isolation(client: Mapping[str, str]) -> IsolationLevel:
 
 
 def _compression(client: Mapping[str, str]) -> str:
-    codecs = ("none", "gzip", "snappy", "lz4", "zstd")
+    codecs = tuple(codec.name.lower() for codec in Compression)
     text = client.get("compression.type", "lz4").strip().lower()
     if text not in codecs:
         raise ConfigError(f"Invalid value {text!r} for option kafka.compression.type: allowed are {', '.join(codecs)}")
@@ -321,7 +411,7 @@ def _compression(client: Mapping[str, str]) -> str:
 
 def _client_number(client: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
     text = client.get(name, str(default))
-    if not text.strip().isdecimal() or not low <= int(text) <= high:
+    if not re.fullmatch(r"\s*-?\d{1,18}\s*", text, re.ASCII) or not low <= int(text) <= high:
         raise ConfigError(f"Invalid value {text!r} for option kafka.{name}: allowed are numbers from {low} to {high}")
     return int(text)
 
@@ -339,9 +429,9 @@ def _subscription(given: _Given) -> Subscription:
     if names == ["subscribePattern"]:
         pattern = given.text("subscribePattern")
         try:
-            re.compile(pattern)
-        except re.error as error:
-            raise ConfigError(f"Option subscribePattern is not a regular expression: {error}") from None
+            compile_java(pattern)
+        except NotJavaRegex as error:
+            raise ConfigError(f"Option subscribePattern cannot be {pattern!r}: {error}") from None
         return Subscription(pattern=pattern)
     wants = 'json such as {"topic": [0, 1]}'
     nothing: tuple[TopicPartition, ...] = ()

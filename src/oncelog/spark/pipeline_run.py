@@ -14,7 +14,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 POLL_S = 0.25
-PATIENCE_S = 10.0
+PATIENCE_MS = 10_000
 """How long a broker may take to answer before a run; once it runs, pipelines wait longer for one that restarts."""
 _META = ("key", "timestamp", "topic", "partition", "offset")
 _RECORD_COLUMNS = ("topic", "partition", "headers")
@@ -88,7 +88,7 @@ def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
         source = parse_source_options(one.source.reader_options(servers), streaming=True)
         parse_sink_options(one.sink.writer_options(one.name, servers), streaming=True)
         try:
-            cluster = KafkaCluster(client_config(source.client), patience_s=PATIENCE_S)
+            cluster = KafkaCluster(client_config(source.client), replace(source.cluster, patience_ms=PATIENCE_MS))
             known = cluster.partition_counts(source.subscription.topics or None)
         except KafkaError as error:
             raise PipelineError(

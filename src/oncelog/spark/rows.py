@@ -82,7 +82,8 @@ def _check_headers(kind: Any) -> None:
 class Encoding:
     """How a task encodes; made on the driver, sent to the tasks.
 
-    ``partition_counts`` holds the topic option's topic, or every topic where rows name theirs.
+    ``partition_counts`` holds the topic option's topic, those of the option ``topics`` (``listed``), or every topic
+    where rows name theirs. ``max_request_bytes`` bounds a row, key and value together.
     """
 
     columns: SinkColumns
@@ -90,6 +91,9 @@ class Encoding:
     partition_counts: Mapping[str, int]
     compression: str
     batch_size_bytes: int
+    compression_level: int | None = None
+    max_request_bytes: int | None = None
+    listed: bool = False
 
 
 class TaskEncoder:
@@ -134,6 +138,8 @@ class TaskEncoder:
         headers = _column(rows, columns.headers)
         if headers is not None and headers.null_count == len(headers):
             headers = None
+        if self._encoding.max_request_bytes is not None:
+            _check_sizes(rows.column(columns.value), key, self._encoding.max_request_bytes)
         encoded = encode_from_arrow(
             rows.column(columns.value),
             self._destination_of_rows(rows, key),
@@ -141,6 +147,7 @@ class TaskEncoder:
             default_timestamp_ms=self._now_ms,
             headers=headers,
             compression=self._compression,
+            level=self._encoding.compression_level,
             batch_size_bytes=self._encoding.batch_size_bytes,
         )
         return [
@@ -176,6 +183,8 @@ class TaskEncoder:
 
     def _count(self, topic: str) -> int:
         count = self._encoding.partition_counts.get(topic)
+        if count is None and self._encoding.listed:
+            raise BadRow(f"A row names topic {topic!r}, which is none of the option topics: add it there")
         if count is None:
             raise BadRow(f"Topic {topic!r}, named by a row, does not exist: create it first")
         return count
@@ -201,6 +210,17 @@ class TaskEncoder:
             partitions[free] = (self._sticky + turns) % count
             self._sticky += int(turns[-1]) + 1
         return partitions
+
+
+def _check_sizes(value: pa.Array, key: pa.Array | None, most_bytes: int) -> None:
+    sizes = pc.fill_null(pc.binary_length(value), 0)
+    if key is not None:
+        sizes = pc.add(sizes, pc.fill_null(pc.binary_length(key), 0))
+    largest = pc.max(sizes).as_py()
+    if largest > most_bytes:
+        raise BadRow(
+            f"A row has {largest} bytes of key and value, more than kafka.max.request.size ({most_bytes}) allows"
+        )
 
 
 def _column(rows: pa.RecordBatch, position: int | None) -> pa.Array | None:

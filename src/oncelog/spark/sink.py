@@ -12,7 +12,6 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -52,12 +51,37 @@ def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
     """Checks the columns and asks the broker how many partitions there are; on the driver."""
     columns = SinkColumns.of(schema, options.topic)
     cluster = cluster_for(options)
-    counts = cluster.partition_counts([options.topic] if options.topic else None, create=bool(options.topic))
-    if options.topic and options.topic not in counts:
+    named = [options.topic] if options.topic else list(options.topics)
+    counts = cluster.partition_counts(named or None, create=bool(named))
+    missing = [topic for topic in named if topic not in counts]
+    if missing:
         raise ConfigError(
-            f"Topic {options.topic!r} does not exist at {options.bootstrap_servers}, which creates none: create it"
+            f"Topic {missing[0]!r} does not exist at {options.bootstrap_servers}, which creates none: create it"
         )
-    return Encoding(columns, options.topic, dict(counts), options.compression, options.batch_size_bytes)
+    return Encoding(
+        columns,
+        options.topic,
+        dict(counts),
+        options.compression,
+        options.batch_size_bytes,
+        options.compression_level,
+        options.cluster.max_request_bytes,
+        bool(options.topics),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _TaskLimits:
+    """What a task needs of the options; it connects to nothing, so that no password is among it."""
+
+    batch_id: int | None
+    spool_directory: str
+    spool_threshold_bytes: int
+    max_batch_bytes: int
+
+    @classmethod
+    def of(cls, options: SinkOptions) -> _TaskLimits:
+        return cls(options.batch_id, options.spool_directory, options.spool_threshold_bytes, options.max_batch_bytes)
 
 
 class _TaskSide:
@@ -65,7 +89,7 @@ class _TaskSide:
 
     def __init__(self, encoding: Encoding, options: SinkOptions, run_id: str) -> None:
         self._encoding = encoding
-        self._options = options
+        self._options = _TaskLimits.of(options)
         self._run_id = run_id
 
     def write(self, rows: Iterator[pa.RecordBatch]) -> TaskOutput:
@@ -100,10 +124,10 @@ class _TaskSide:
             size_bytes += len(batch.data)
             if options.spool_directory and size_bytes > options.spool_threshold_bytes:
                 folder = batch_folder(options.spool_directory, query_id, batch_id)
-                path = folder / f"{context.partitionId()}-{context.taskAttemptId()}-{uuid.uuid4().hex}.batches"
+                path = f"{folder}/{context.partitionId()}-{context.taskAttemptId()}-{uuid.uuid4().hex}.batches"
                 counted = _Counted(kept, encoded)
                 write_spool(path, counted)
-                return [], str(path), counted.size_bytes, counted.count
+                return [], path, counted.size_bytes, counted.count
             if not options.spool_directory and size_bytes > options.max_batch_bytes:
                 raise _too_large(size_bytes, options)
         return kept, "", size_bytes, count
@@ -126,7 +150,7 @@ class _Counted:
                 yield batch
 
 
-def _too_large(size_bytes: int, options: SinkOptions) -> SinkRefused:
+def _too_large(size_bytes: int, options: SinkOptions | _TaskLimits) -> SinkRefused:
     return SinkRefused(
         f"The batch holds {size_bytes} bytes encoded, and more than maxBatchBytes ({options.max_batch_bytes}) may not "
         "travel through the driver: read less at a time (maxOffsetsPerTrigger on the source), or set spoolDirectory to "
@@ -151,7 +175,7 @@ def commit_outputs(
 
     def batches() -> Iterator[PartitionBatch]:
         for output in outputs:
-            yield from read_spool(Path(output.spool)) if output.spool else output.batches
+            yield from read_spool(output.spool) if output.spool else output.batches
 
     write = BatchWrite(
         query_id=query_id,
@@ -183,7 +207,30 @@ def _outputs(messages: Sequence[WriterCommitMessage | None]) -> list[TaskOutput]
     return outputs
 
 
-class StreamWriter(DataSourceStreamArrowWriter):
+class _Writer:
+    """What both writers share: the way to the tasks and back to the driver.
+
+    PySpark pickles a writer twice: first for the tasks, then for ``commit()`` beside the driver. Only the second copy
+    holds the client's properties, with their passwords.
+    """
+
+    _options: SinkOptions | None
+    _sent_to_tasks = False
+
+    def __getstate__(self) -> dict[str, object]:
+        state = dict(self.__dict__)
+        if not self._sent_to_tasks:
+            self._sent_to_tasks = True
+            state["_options"] = None
+        return state
+
+    def _driver_options(self) -> SinkOptions:
+        if self._options is None:
+            raise InvariantError("PySpark gave commit() the copy of the writer that was meant for tasks")
+        return self._options
+
+
+class StreamWriter(_Writer, DataSourceStreamArrowWriter):
     """Micro-batches of a query in Append or Complete mode."""
 
     def __init__(self, schema: StructType, options: SinkOptions, observe: Observer) -> None:
@@ -203,7 +250,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
             )
         commit_outputs(
             messages,
-            self._options,
+            self._driver_options(),
             query_id=outputs[0].query_id,
             batch_id=batchId,
             follows_marker=True,
@@ -214,7 +261,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         """Nothing: Spark calls this also after a commit whose outcome is unknown; the next run settles it."""
 
 
-class BatchWriter(DataSourceArrowWriter):
+class BatchWriter(_Writer, DataSourceArrowWriter):
     """``df.write``: atomic; idempotent with the options ``transactionalIdPrefix`` and ``batchId``."""
 
     def __init__(self, schema: StructType, options: SinkOptions, observe: Observer) -> None:
@@ -230,9 +277,9 @@ class BatchWriter(DataSourceArrowWriter):
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         commit_outputs(
             messages,
-            self._options,
+            self._driver_options(),
             query_id=self._run_id,
-            batch_id=self._options.batch_id,
+            batch_id=self._driver_options().batch_id,
             follows_marker=False,
             observe=self._observe,
         )

@@ -1,70 +1,79 @@
-"""Encoded batches on a shared folder, for micro-batches that are too large to travel through the driver.
+"""Encoded batches in a folder that all share, for micro-batches that are too large to travel through the driver.
 
-Called by the sink: a task writes one file, ``commit()`` reads it and removes the folder of the batch. A file that is
-there under its final name is whole.
+Called by the sink: a task writes one file, ``commit()`` reads it and removes the folder of the batch. The folder is on
+a shared disk or in an object store. A file is whole or refused: each batch in it has its checksum.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 import struct
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from oncelog.errors import StorageError
 from oncelog.records.batch import verify_crc
+from oncelog.spark.locations import file_system
 from oncelog.spark.sink_protocol import PartitionBatch
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
 
 _ENTRY = struct.Struct(">HiiI")
 
 
-def batch_folder(root: str, query_id: str, batch_id: int | None) -> Path:
-    """Where the tasks of one batch write."""
-    return Path(root) / quote(query_id, safe="") / str("once" if batch_id is None else batch_id)
+def spool_root(location: str) -> tuple[FileSystem, str]:
+    """Where the option ``spoolDirectory`` points. Raises StorageError for what no file system here knows."""
+    return file_system(location, "spoolDirectory")
 
 
-def write_spool(path: Path, batches: Iterable[PartitionBatch]) -> None:
+def batch_folder(root: str, query_id: str, batch_id: int | None) -> str:
+    """Where the tasks of one batch write: ``root`` and what follows it."""
+    return f"{root.rstrip('/')}/{quote(query_id, safe='')}/{'once' if batch_id is None else batch_id}"
+
+
+def write_spool(location: str, batches: Iterable[PartitionBatch]) -> None:
     """All of ``batches`` in a new file. Raises StorageError."""
-    partial = path.with_name(f"{path.name}.partial")
+    files, path = spool_root(location)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as file:
+        files.create_dir(path.rpartition("/")[0], recursive=True)
+        with files.open_output_stream(path) as file:
             for batch in batches:
                 topic = batch.topic.encode()
                 file.write(_ENTRY.pack(len(topic), batch.partition, batch.records, len(batch.data)))
                 file.write(topic)
                 file.write(batch.data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
     except OSError as error:
-        raise StorageError(f"Cannot write {path} in spoolDirectory: {error.strerror}") from error
+        raise StorageError(f"Cannot write {location} in spoolDirectory: {error}") from error
 
 
-def read_spool(path: Path) -> Iterator[PartitionBatch]:
+def read_spool(location: str) -> Iterator[PartitionBatch]:
     """The batches in their order. Raises StorageError for a file that is missing or not what was written."""
+    files, path = spool_root(location)
     try:
-        with path.open("rb") as file:
+        with files.open_input_stream(path) as file:
             while prefix := file.read(_ENTRY.size):
                 if len(prefix) < _ENTRY.size:
-                    raise _cut(path)
+                    raise _cut(location)
                 name_bytes, partition, records, size_bytes = _ENTRY.unpack(prefix)
                 topic, data = file.read(name_bytes), file.read(size_bytes)
                 if len(topic) < name_bytes or len(data) < size_bytes or not verify_crc(data):
-                    raise _cut(path)
+                    raise _cut(location)
                 yield PartitionBatch(topic.decode(), partition, records, data)
     except OSError as error:
         raise StorageError(
-            f"Cannot read {path}: {error.strerror}. spoolDirectory must be shared by the driver and all executors"
+            f"Cannot read {location}: {error}. spoolDirectory must be shared by the driver and all executors"
         ) from error
 
 
-def remove_spool(folder: Path) -> None:
+def remove_spool(folder: str) -> None:
     """Remove the files of a batch that is written; what cannot be removed stays, as it does no harm."""
-    shutil.rmtree(folder, ignore_errors=True)
+    files, path = spool_root(folder)
+    try:
+        files.delete_dir(path)
+    except OSError:
+        return
 
 
-def _cut(path: Path) -> StorageError:
-    return StorageError(f"{path} is cut off or damaged: check the disk of spoolDirectory; the batch is repeated")
+def _cut(location: str) -> StorageError:
+    return StorageError(f"{location} is cut off or damaged: check the disk of spoolDirectory; the batch is repeated")

@@ -20,6 +20,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from oncelog.errors import KafkaError
 from oncelog.spark.cluster import Cluster
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.offsets import (
@@ -68,7 +69,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._latest: dict[TopicPartition, int] = {}
         self._latest_asked_s = -LATEST_KEPT_S
         self._target: dict[TopicPartition, int] | None = None
-        self._last_batch_s = now_s()
+        self._last_trigger_s: float | None = None
+        self._told_group: Json | None = None
 
     # --- offsets, on the driver -----------------------------------------------------------------------------------
 
@@ -87,6 +89,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: Json, limit: ReadLimit) -> Json:
         """Where the next batch ends; ``start`` itself where there is to be none yet."""
+        self._tell_group(start)
         begin = from_json(start)
         latest = self._target if self._target is not None else self._current_latest()
         begin |= self._beginnings({partition for partition in latest if partition not in begin})
@@ -94,21 +97,26 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         end = {partition: max(offset, begin[partition]) for partition, offset in latest.items()}
         if isinstance(limit, ReadAllAvailable):
             return to_json(end)
-        available = pending(begin, end)
-        if available and self._too_few(available):
+        if self._too_few(pending(begin, end)):
             return start
-        if available:
-            self._last_batch_s = self._now_s()
         if isinstance(limit, ReadMaxRows):
             end = limit_offsets(begin, end, limit.max_rows)
         return to_json(end)
 
     def _too_few(self, available: int) -> bool:
-        """Whether to wait for more, as ``minOffsetsPerTrigger`` asks; never when the query ends at a target."""
+        """Whether to wait for more, as ``minOffsetsPerTrigger`` asks; never when the query ends at a target.
+
+        As in Spark's own connector a query waits for nothing when it starts, and then for ``maxTriggerDelay`` at most.
+        """
         least = self._options.min_offsets_per_trigger
-        if least is None or self._target is not None or available >= least:
+        if least is None or self._target is not None:
             return False
-        return (self._now_s() - self._last_batch_s) * 1000 < self._options.max_trigger_delay_ms
+        now_s, last_s = self._now_s(), self._last_trigger_s
+        due = last_s is None or (now_s - last_s) * 1000 >= self._options.max_trigger_delay_ms
+        if not due and available < least:
+            return True
+        self._last_trigger_s = now_s
+        return False
 
     def prepareForTriggerAvailableNow(self) -> None:
         self._partitions_asked_s = self._latest_asked_s = -PARTITIONS_KEPT_S
@@ -171,9 +179,20 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # --- after a batch --------------------------------------------------------------------------------------------
 
     def commit(self, end: Json) -> None:
+        """Nothing: Spark calls this when it plans the batch after next, and for the last one never."""
+
+    def _tell_group(self, reached: Json) -> None:
         """Copy the position to the consumer group of ``commitOffsetsToGroup``, for tools that show lag.
 
-        The checkpoint alone decides where a query goes on.
+        Spark plans from ``reached`` only once everything before it is done. The checkpoint alone decides where a
+        query goes on, so a group that does not take the position, as one with members of its own does not, is no
+        reason to stop.
         """
-        if self._options.commit_group:
-            self._connect(self._options).commit_offsets(self._options.commit_group, from_json(end))
+        group = self._options.commit_group
+        if not group or reached == self._told_group:
+            return
+        self._told_group = reached
+        try:
+            self._connect(self._options).commit_offsets(group, from_json(reached))
+        except KafkaError as error:
+            logger.warning("commitOffsetsToGroup: group %r was not told the position: %s", group, error)

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from oncelog.errors import ConfigError
 from oncelog.spark.offsets import (
     OffsetRange,
+    check_order,
+    describe_beyond,
     describe_loss,
     from_json,
     limit_offsets,
@@ -111,3 +113,16 @@ def test_loss_is_a_vanished_partition_or_a_log_that_begins_later_or_ends_earlier
         "b-0 does not exist any more",
     ]
     assert describe_loss({A0: 5}, {A0: 5}, {A0: 5}) == []
+
+
+def test_read_that_would_end_before_it_begins_is_refused_with_both_options() -> None:
+    partition = TopicPartition("a", 0)
+    starting, ending = Position(option="startingOffsets"), Position(option="endingTimestamp")
+    check_order({partition: 3}, {partition: 3}, starting, ending)
+    with pytest.raises(ConfigError, match=r"begin at offset 4 \(startingOffsets\) .* at 3 \(endingTimestamp\)"):
+        check_order({partition: 4}, {partition: 3}, starting, ending)
+
+
+def test_read_beyond_the_end_is_described() -> None:
+    a, b = TopicPartition("a", 0), TopicPartition("b", 0)
+    assert describe_beyond({a: 5, b: 5}, {a: 5, b: 4}) == ["b-0 ends at offset 4 and is to be read to 5"]

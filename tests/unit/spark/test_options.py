@@ -9,6 +9,7 @@ from oncelog.spark.options import (
     EARLIEST,
     LATEST,
     ByTimestampStrategy,
+    ClusterOptions,
     parse_duration_ms,
     parse_sink_options,
     parse_source_options,
@@ -50,7 +51,7 @@ def test_option_names_are_compared_without_case() -> None:
         ({"kafka.isolation.level": "serializable"}, r"'serializable' for option kafka\.isolation\.level: allowed are"),
         (
             {"kafka.auto.offset.reset": "earliest"},
-            r"kafka\.auto\.offset\.reset is not supported: use the option startingOff",
+            r"kafka\.auto\.offset\.reset is not supported, leave it out: use the option startingOff",
         ),
         ({"assign": '{"a": [0]}'}, "exactly one of .* given: subscribe and assign"),
         ({"maxOffsetsPerTrigger": "many"}, "'many' for option maxOffsetsPerTrigger: it takes a whole number"),
@@ -60,6 +61,13 @@ def test_option_names_are_compared_without_case() -> None:
         ({"startingOffsets": '{"a": 3}'}, "for option startingOffsets: it takes earliest, latest or json"),
         ({"startingOffsets": '{"a": {"0": -3}}'}, "for option startingOffsets"),
         ({"endingOffsets": "latest"}, "endingOffsets has no meaning in a streaming read"),
+        ({"groupIdPrefix": "x"}, "groupIdPrefix is not supported, leave it out: reading uses no consumer group"),
+        ({"kafka.group.id": "x"}, r"kafka\.group\.id is not supported, .*commitOffsetsToGroup"),
+        ({"kafka.max.poll.records": "5"}, r"kafka\.max\.poll\.records is not supported, .*maxRecordsPerPartition"),
+        ({"kafka.check.crcs": "false"}, r"kafka\.check\.crcs cannot be 'false', but only 'true'"),
+        ({"fetchOffset.numRetries": "0"}, r"'0' for option fetchOffset\.numRetries"),
+        ({"kafkaConsumer.pollTimeoutMs": "x"}, r"'x' for option kafkaConsumer\.pollTimeoutMs"),
+        ({"kafka.fetch.max.bytes": "0"}, r"'0' for option kafka\.fetch\.max\.bytes: allowed are numbers from 1"),
     ],
 )
 def test_wrong_source_option_is_refused_with_its_name(options: dict[str, str], text: str) -> None:
@@ -114,14 +122,25 @@ SINK = {"kafka.bootstrap.servers": "h:1", "topic": "t"}
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"kafka.acks": "1"}, r"kafka\.acks is 1: exactly-once writing needs all"),
-        ({"kafka.enable.idempotence": "false"}, r"kafka\.enable\.idempotence is false"),
-        ({"kafka.transactional.id": "x"}, r"kafka\.transactional\.id is not supported: .*transactionalIdPrefix"),
+        ({"kafka.acks": "1"}, r"kafka\.acks cannot be '1', but only 'all': exactly-once writing needs all"),
+        ({"kafka.enable.idempotence": "false"}, r"kafka\.enable\.idempotence cannot be 'false', but only 'true'"),
+        ({"kafka.transactional.id": "x"}, r"kafka\.transactional\.id is not supported, .*transactionalIdPrefix"),
+        ({"kafka.compression.gzip.level": "0"}, r"'0' for option kafka\.compression\.gzip\.level"),
+        (
+            {"kafka.compression.zstd.level": "23"},
+            r"'23' for option kafka\.compression\.zstd\.level: allowed are numbers",
+        ),
+        ({"kafka.delivery.timeout.ms": "soon"}, r"'soon' for option kafka\.delivery\.timeout\.ms"),
+        ({"kafka.linger.ms": "5"}, r"kafka\.linger\.ms is not supported, leave it out: a task's rows are all there"),
+        ({"includeHeaders": "true"}, "includeHeaders is not supported, leave it out: headers are written wherever"),
+        ({"path": "t"}, "path is not supported, leave it out: topics have no path"),
+        ({"spoolDirectory": "nowhere://bucket/x"}, "spoolDirectory nowhere://bucket/x cannot be reached"),
         ({"kafka.compression.type": "lzo"}, r"'lzo' for option kafka\.compression\.type: allowed are none, gzip"),
         ({"kafka.batch.size": "big"}, r"'big' for option kafka\.batch\.size"),
         ({"batchId": "3"}, "batchId needs transactionalIdPrefix"),
         ({"batchId": "-3", "transactionalIdPrefix": "x"}, "'-3' for option batchId"),
-        ({"topics": "a"}, "'topics' of format oncelog; did you mean topic"),
+        ({"topics": "a"}, "topics names the topics that rows may name: give it without topic"),
+        ({"topicc": "a"}, "'topicc' of format oncelog; did you mean topic"),
     ],
 )
 def test_wrong_sink_option_is_refused_with_its_name(options: dict[str, str], text: str) -> None:
@@ -132,3 +151,43 @@ def test_wrong_sink_option_is_refused_with_its_name(options: dict[str, str], tex
 def test_streaming_query_takes_no_batch_id() -> None:
     with pytest.raises(ConfigError, match="batchId is for batch writes"):
         parse_sink_options(SINK | {"batchId": "3", "transactionalIdPrefix": "x"}, streaming=True)
+
+
+def test_waiting_and_fetching_are_as_the_options_say() -> None:
+    options = {
+        "fetchOffset.numRetries": "5",
+        "fetchOffset.retryIntervalMs": "0",
+        "kafkaConsumer.pollTimeoutMs": "700",
+        "kafka.client.rack": "r1",
+        "kafka.default.api.timeout.ms": "900",
+        "kafka.fetch.max.bytes": "100000",
+        "kafka.fetch.max.wait.ms": "50",
+        "kafka.fetch.min.bytes": "10",
+        "kafka.max.partition.fetch.bytes": "200000",
+    }
+    assert parse_source_options(BASE | options, streaming=True).cluster == ClusterOptions(
+        patience_ms=900,
+        poll_ms=700,
+        offset_attempts=5,
+        offset_interval_ms=0,
+        fetch_bytes=100_000,
+        fetch_min_bytes=10,
+        fetch_max_wait_ms=50,
+        rack="r1",
+    )
+    more = {
+        "kafka.compression.type": "zstd",
+        "kafka.compression.zstd.level": "-5",
+        "kafka.compression.lz4.level": "9",
+        "kafka.delivery.timeout.ms": "800",
+        "kafka.max.block.ms": "600",
+        "kafka.max.request.size": "5000",
+    }
+    sink = parse_sink_options(SINK | more, streaming=True)
+    assert (sink.compression, sink.compression_level, sink.batch_size_bytes) == ("zstd", -5, 5000)
+    assert sink.cluster == ClusterOptions(patience_ms=600, delivery_ms=800, max_request_bytes=5000)
+
+
+def test_pattern_of_another_language_is_refused_with_its_reason() -> None:
+    with pytest.raises(ConfigError, match=r"subscribePattern cannot be 'a\[b&&c\]': a class within a class and &&"):
+        parse_source_options({"kafka.bootstrap.servers": "h:1", "subscribePattern": "a[b&&c]"}, streaming=True)

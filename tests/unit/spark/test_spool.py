@@ -18,36 +18,46 @@ def batches() -> list[PartitionBatch]:
 
 
 def test_batches_come_back_as_they_were(tmp_path: Path) -> None:
-    path = batch_folder(str(tmp_path), "query", 7) / "0.batches"
+    folder = batch_folder(str(tmp_path), "query", 7)
+    path = f"{folder}/0.batches"
     write_spool(path, batches())
     assert list(read_spool(path)) == batches()
-    remove_spool(path.parent)
-    assert not path.parent.exists()
+    remove_spool(folder)
+    assert not Path(folder).exists()
+    remove_spool(folder)
+
+
+def test_folder_may_be_a_url_and_never_becomes_a_folder_of_that_name(tmp_path: Path) -> None:
+    folder = batch_folder(tmp_path.as_uri(), "query", 7)
+    write_spool(f"{folder}/0.batches", batches())
+    assert list(read_spool(f"{tmp_path}/query/7/0.batches")) == batches()
+    with pytest.raises(StorageError, match="spoolDirectory nowhere://x/query/7/0 cannot be reached"):
+        write_spool(f"{batch_folder('nowhere://x', 'query', 7)}/0", batches())
 
 
 @pytest.mark.parametrize("cut", [1, 5, 70])
 def test_cut_file_is_refused(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "x.batches"
-    write_spool(path, batches())
+    write_spool(str(path), batches())
     path.write_bytes(path.read_bytes()[:-cut])
     with pytest.raises(StorageError, match="cut off or damaged"):
-        list(read_spool(path))
+        list(read_spool(str(path)))
 
 
 def test_damaged_batch_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.batches"
-    write_spool(path, batches())
+    write_spool(str(path), batches())
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
     with pytest.raises(StorageError, match="damaged"):
-        list(read_spool(path))
+        list(read_spool(str(path)))
 
 
 def test_folder_that_is_not_shared_is_told(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="must be shared by the driver and all executors"):
-        list(read_spool(tmp_path / "absent"))
+        list(read_spool(f"{tmp_path}/absent"))
 
 
 def test_query_id_cannot_leave_the_folder(tmp_path: Path) -> None:
-    assert batch_folder(str(tmp_path), "../../x", 1).parent.parent == tmp_path
+    assert Path(batch_folder(str(tmp_path), "../../x", 1)).parent.parent == tmp_path

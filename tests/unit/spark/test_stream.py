@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
 
-from oncelog.errors import ConfigError
+from oncelog.errors import ConfigError, Error, KafkaError
 from oncelog.spark.cluster import PartitionFetcher
 from oncelog.spark.offsets import DataLoss
 from oncelog.spark.options import EARLIEST, LATEST, parse_source_options
@@ -94,14 +94,18 @@ def test_batch_ends_at_the_limit_and_the_next_goes_on_from_there() -> None:
 def test_too_few_records_wait_for_more_until_the_delay_is_over() -> None:
     cluster = FakeCluster(a=[10])
     stream, clock = reader(cluster, minOffsetsPerTrigger="100", maxTriggerDelay="60s")
-    limit, start = stream.getDefaultReadLimit(), {"a": {"0": 0}}
+    limit = stream.getDefaultReadLimit()
     assert limit == ReadMinRows(100)
-    assert stream.latestOffset(start, limit) == start
-    clock.s += 61
-    assert stream.latestOffset(start, limit) == {"a": {"0": 10}}
-    cluster.end[TopicPartition("a", 0)] = 110
+    first = stream.latestOffset({"a": {"0": 0}}, limit)
+    assert first == {"a": {"0": 10}}, "a query that starts waits for nothing, as with Spark's own connector"
+    cluster.end[TopicPartition("a", 0)] = 15
+    clock.s += 59
+    assert stream.latestOffset(first, limit) == first
+    clock.s += 2
+    assert stream.latestOffset(first, limit) == {"a": {"0": 15}}
+    cluster.end[TopicPartition("a", 0)] = 115
     clock.s += 10
-    assert stream.latestOffset({"a": {"0": 10}}, limit) == {"a": {"0": 110}}
+    assert stream.latestOffset({"a": {"0": 15}}, limit) == {"a": {"0": 115}}
 
 
 def test_available_now_ends_at_what_was_there_when_it_began() -> None:
@@ -180,10 +184,24 @@ def test_topic_or_partition_that_does_not_exist_is_told_by_name() -> None:
 
 def test_position_is_copied_to_the_group_only_when_asked() -> None:
     cluster = FakeCluster(a=[10])
-    reader(cluster)[0].commit({"a": {"0": 4}})
+    reader(cluster)[0].latestOffset({"a": {"0": 4}}, ReadAllAvailable())
     assert cluster.committed == {}
-    reader(cluster, commitOffsetsToGroup="g")[0].commit({"a": {"0": 4}})
+    stream, _ = reader(cluster, commitOffsetsToGroup="g")
+    end = stream.latestOffset({"a": {"0": 4}}, ReadAllAvailable())
     assert cluster.committed == {"g": {TopicPartition("a", 0): 4}}
+    assert stream.latestOffset(end, ReadAllAvailable()) == end, "which ends a query with AvailableNow"
+    assert cluster.committed == {"g": {TopicPartition("a", 0): 10}}
+
+
+def test_group_that_takes_no_position_does_not_end_the_query(caplog: pytest.LogCaptureFixture) -> None:
+    class Busy(FakeCluster):
+        def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+            raise KafkaError(Error.UNKNOWN_MEMBER_ID, "the group has members")
+
+    stream, _ = reader(Busy(a=[10]), commitOffsetsToGroup="g")
+    for _ in range(3):
+        assert stream.latestOffset({"a": {"0": 4}}, ReadAllAvailable()) == {"a": {"0": 10}}
+    assert caplog.text.count("group 'g' was not told the position") == 1
 
 
 def test_report_holds_the_end_of_the_log() -> None:

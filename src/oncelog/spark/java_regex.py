@@ -1,0 +1,170 @@
+"""Regular expressions as Java writes them, for ``subscribePattern``.
+
+Called by :mod:`oncelog.spark.options`. Spark's connector matches topics with ``java.util.regex``. What means the same
+in Python is taken over, what is only written differently is translated, and what Python cannot match the same way is
+refused by name. Topic names are ASCII without spaces or line breaks, so that what differs for other texts does not
+matter. Source: the documentation of ``java.util.regex.Pattern``.
+"""
+
+from __future__ import annotations
+
+import re
+
+_POSIX = {
+    "Lower": "a-z",
+    "Upper": "A-Z",
+    "ASCII": r"\x00-\x7F",
+    "Alpha": "a-zA-Z",
+    "Digit": "0-9",
+    "Alnum": "a-zA-Z0-9",
+    "Punct": r"!-/:-@\[-`{-~",
+    "Graph": "!-~",
+    "Print": " -~",
+    "Blank": r"\x20\t",
+    "Cntrl": r"\x00-\x1F\x7F",
+    "XDigit": "0-9a-fA-F",
+    "Space": r"\x20\t\n\x0B\f\r",
+}
+"""What ``\\p{NAME}`` stands for, as it is written in a class."""
+
+_SAME = frozenset("dDwWsStnrf")
+_PLACES = {"b": r"\b", "B": r"\B", "A": r"\A", "Z": r"\Z", "z": r"\Z"}
+_QUANTIFIER = re.compile(r"\{(\d+)(,(\d*))?\}")
+
+
+class NotJavaRegex(ValueError):
+    """The text says what is wrong with the expression, or what cannot be matched as Java does."""
+
+
+def compile_java(pattern: str) -> re.Pattern[str]:
+    """The expression for ``fullmatch``. Raises NotJavaRegex."""
+    translated = _Translator(pattern).translate()
+    try:
+        return re.compile(translated, re.ASCII)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise NotJavaRegex(str(error)) from error
+
+
+class _Translator:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._out: list[str] = []
+        self._depth = 0
+
+    def translate(self) -> str:
+        while self._at < len(self._text):
+            self._step()
+        if self._depth:
+            raise NotJavaRegex("a group is not closed")
+        return "".join(self._out)
+
+    def _step(self) -> None:
+        char = self._take()
+        match char:
+            case "\\":
+                self._out.append(self._escape(in_class=False))
+            case "[":
+                self._out.append(self._char_class())
+            case "(":
+                self._depth += 1
+                self._out.append(self._group())
+            case ")":
+                self._depth -= 1
+                if self._depth < 0:
+                    raise NotJavaRegex("a ) closes no group")
+                self._out.append(")")
+            case "{":
+                match = _QUANTIFIER.match(self._text, self._at - 1)
+                if match is None:
+                    raise NotJavaRegex("a { that begins no repetition must be written \\{")
+                self._at = match.end()
+                self._out.append(match.group())
+            case _:
+                self._out.append(char)
+
+    def _take(self) -> str:
+        char = self._text[self._at]
+        self._at += 1
+        return char
+
+    def _escape(self, *, in_class: bool) -> str:
+        if self._at == len(self._text):
+            raise NotJavaRegex("it ends with a single backslash")
+        char = self._take()
+        if char == "Q":
+            end = self._text.find("\\E", self._at)
+            quoted = self._text[self._at :] if end < 0 else self._text[self._at : end]
+            self._at = len(self._text) if end < 0 else end + 2
+            return "".join(re.escape(letter) for letter in quoted)
+        if char in "pP":
+            return self._property(char, in_class)
+        if char == "x" or char == "u":
+            digits = self._text[self._at : self._at + (2 if char == "x" else 4)]
+            if not re.fullmatch(r"[0-9A-Fa-f]+", digits) or len(digits) != (2 if char == "x" else 4):
+                raise NotJavaRegex(f"\\{char} must be followed by {2 if char == 'x' else 4} hexadecimal digits")
+            self._at += len(digits)
+            return f"\\{char}{digits}"
+        if char == "k" and not in_class:
+            match = re.compile(r"<([A-Za-z][A-Za-z0-9]*)>").match(self._text, self._at)
+            if match is None:
+                raise NotJavaRegex("\\k must be followed by <name>")
+            self._at = match.end()
+            return f"(?P={match.group(1)})"
+        if char in _SAME:
+            return f"\\{char}"
+        if char in _PLACES and not in_class:
+            return _PLACES[char]
+        if char in "123456789" and not in_class:
+            return f"\\{char}"
+        if char.isalnum():
+            raise NotJavaRegex(f"\\{char} is not supported: it means nothing, or not the same, in Python")
+        return re.escape(char)
+
+    def _property(self, char: str, in_class: bool) -> str:
+        match = re.compile(r"\{(?:Is)?(\w+)\}").match(self._text, self._at)
+        name = match.group(1) if match is not None else ""
+        if match is None or name not in _POSIX or (char == "P" and in_class):
+            raise NotJavaRegex(f"\\{char}{{...}} is supported for {', '.join(_POSIX)} alone")
+        self._at = match.end()
+        if in_class:
+            return _POSIX[name]
+        return f"[{'^' if char == 'P' else ''}{_POSIX[name]}]"
+
+    def _group(self) -> str:
+        if not self._text.startswith("?", self._at):
+            return "("
+        for start in ("?:", "?=", "?!", "?<=", "?<!", "?>"):
+            if self._text.startswith(start, self._at):
+                self._at += len(start)
+                return f"({start}"
+        match = re.compile(r"\?<([A-Za-z][A-Za-z0-9]*)>").match(self._text, self._at)
+        if match is not None:
+            self._at = match.end()
+            return f"(?P<{match.group(1)}>"
+        match = re.compile(r"\?i([:)])").match(self._text, self._at)
+        if match is not None and (match.group(1) == ":" or self._at == 1):
+            self._at = match.end()
+            self._depth -= match.group(1) == ")"
+            return f"(?i{match.group(1)}"
+        raise NotJavaRegex("of the flags only (?i) at the beginning and (?i:...) are supported")
+
+    def _char_class(self) -> str:
+        out = ["["]
+        if self._text.startswith("^", self._at):
+            out.append("^")
+            self._at += 1
+        first = True
+        while True:
+            if self._at == len(self._text):
+                raise NotJavaRegex("a [ is not closed")
+            char = self._take()
+            if char == "]" and not first:
+                return "".join([*out, "]"])
+            if char == "[" or (char == "&" and self._text.startswith("&", self._at)):
+                raise NotJavaRegex("a class within a class and && are not supported: write the characters out")
+            if char == "\\":
+                out.append(self._escape(in_class=True))
+            else:
+                out.append("\\" + char if char in "]~|&" else char)
+            first = False

@@ -1,0 +1,55 @@
+"""``subscribePattern`` in Java's language: translated, or refused by name; ``tests/spark`` asks Java itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from oncelog.spark.java_regex import NotJavaRegex, compile_java
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matches", "not_matched"),
+    [
+        ("orders-.*", "orders-eu", "xorders-eu"),
+        (r"\Qa.b\E-\d+", "a.b-12", "axb-12"),
+        (r"\p{Alpha}+", "abc", "a1"),
+        (r"\P{Digit}+", "abc", "a1"),
+        (r"[\p{Lower}_]+", "a_b", "aB"),
+        ("(?<year>20[0-9]{2})-.*", "2024-x", "1999-x"),
+        (r"(?<x>a)\k<x>", "aa", "ab"),
+        ("(?i)ORDERS", "orders", "order"),
+        ("(?:a|b)++c", "abac", "abab"),
+        ("a$|^b", "a", "ba"),
+        (r"\x61{2,}", "aaa", "a"),
+        ("[]a]", "a", "b"),
+        ("[a.|]", "|", "b"),
+    ],
+)
+def test_java_expressions_mean_what_they_mean_in_java(pattern: str, matches: str, not_matched: str) -> None:
+    compiled = compile_java(pattern)
+    assert compiled.fullmatch(matches)
+    assert not compiled.fullmatch(not_matched)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("a[b&&c]", "a class within a class and && are not supported"),
+        ("[a[b]]", "a class within a class"),
+        (r"\p{IsGreek}", "is supported for Lower"),
+        ("a{,3}", r"must be written \\{"),
+        ("(?P<x>a)", "only .* are supported"),
+        ("a(?i)b", "only .* are supported"),
+        (r"\R", r"\\R is not supported"),
+        (r"\07", r"\\0 is not supported"),
+        ("a(b", "a group is not closed"),
+        ("a)b", "closes no group"),
+        ("[ab", "is not closed"),
+        ("a\\", "single backslash"),
+        ("(?<=a+)b", "look-behind"),
+        ("*a", "nothing to repeat"),
+    ],
+)
+def test_what_python_cannot_match_as_java_does_is_refused(pattern: str, reason: str) -> None:
+    with pytest.raises(NotJavaRegex, match=reason):
+        compile_java(pattern)

@@ -1,0 +1,160 @@
+"""Write ``docs/reference/spark-options.md`` from the tables of options; ``--check`` says whether it is up to date.
+
+Compares every option and column of ``format("oncelog")`` with those of Spark's own Kafka connector, 4.x
+(``KafkaSourceProvider``, ``KafkaOffsetReaderAdmin``, ``KafkaWriter``).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from oncelog.spark.client_properties import CONSUMER_PROPERTIES, PRODUCER_PROPERTIES, Property
+from oncelog.spark.options import REFUSED_OPTIONS, REFUSED_SINK_OPTIONS, SINK_OPTIONS, SOURCE_OPTIONS
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "spark-options.md"
+
+INTRODUCTION = """\
+# Spark options, beside Spark's own Kafka connector
+
+Made by `python -m tools.document_spark` from the tables that the options are checked with; do not edit.
+
+Compared is `spark-sql-kafka-0-10` of Spark 4.x. The rule: an option does what it says or is refused with its name, the
+reason and the next step. None is taken and then ignored.
+
+"""
+
+
+class Option(NamedTuple):
+    """What Spark's connector does (empty: it has no such option), and what is different here."""
+
+    spark: str
+    here: str = "the same"
+
+
+SOURCE: Mapping[str, Option] = {
+    "subscribe": Option("topics, by commas"),
+    "subscribePattern": Option(
+        "`java.util.regex`", "the same; nested classes, `&&` and rare escapes are refused by name, with the reason"
+    ),
+    "assign": Option('JSON `{"t": [0, 1]}`'),
+    "startingOffsets": Option("`latest` for a stream, `earliest` for a batch"),
+    "endingOffsets": Option(
+        "`latest`; batch only. Beyond the end the task waits, then fails",
+        "fails when it is planned; with `failOnDataLoss` `false` it reads what is there, as there",
+    ),
+    "startingTimestamp": Option("goes before the two below"),
+    "endingTimestamp": Option("goes before the two below"),
+    "startingOffsetsByTimestamp": Option("JSON, a timestamp for each partition"),
+    "endingOffsetsByTimestamp": Option("JSON, a timestamp for each partition"),
+    "startingOffsetsByTimestampStrategy": Option("`error` or `latest`"),
+    "maxOffsetsPerTrigger": Option("shared out by what each partition holds; ignored by a batch", "a batch refuses it"),
+    "minOffsetsPerTrigger": Option(
+        "waits for so many, but not when a query starts; ignored by a batch", "a batch refuses it"
+    ),
+    "maxTriggerDelay": Option("`15m`; ignored by a batch", "a batch refuses it"),
+    "minPartitions": Option("cuts partitions into more tasks"),
+    "maxRecordsPerPartition": Option("cuts partitions into more tasks"),
+    "failOnDataLoss": Option("`true`; offsets of markers and aborted records may look like a loss", "they never do"),
+    "includeHeaders": Option("`false`"),
+    "commitOffsetsToGroup": Option("", "tells a consumer group the position after each batch, the last one included"),
+    "fetchOffset.numRetries": Option(
+        "3", "without it, offsets are asked for until `kafka.default.api.timeout.ms` is over"
+    ),
+    "fetchOffset.retryIntervalMs": Option("1000"),
+    "kafkaConsumer.pollTimeoutMs": Option("`spark.network.timeout`, 120 s", "120000"),
+}
+
+SINK: Mapping[str, Option] = {
+    "topic": Option("goes before the column `topic`"),
+    "topics": Option("", "the topics that rows may name, by commas; without it every topic's partition count travels"),
+    "checkpointLocation": Option("Spark's"),
+    "queryName": Option("Spark's"),
+    "transactionalIdPrefix": Option("", "how transactional id and marker group begin (`oncelog-`)"),
+    "batchId": Option("", "of a batch write: written once, however often it is repeated"),
+    "spoolDirectory": Option("", "a folder or object store that all share, for what is too large for the driver"),
+    "spoolThresholdBytes": Option("", "what a task sends through the driver before it spools (16 MiB)"),
+    "maxBatchBytes": Option("", "most bytes, encoded, that a batch sends through the driver (256 MiB)"),
+    "onMissingMarker": Option("", "`fail`, `write` or `skip`, where the marker of a batch is gone"),
+    "offsetsRetentionMinutes": Option("", "the broker's `offsets.retention.minutes`, where it may not be asked"),
+    "markerTopic": Option("", "the topic under which the marker is kept"),
+    "microBatch": Option("", "set by `for_each_batch`"),
+    "sinkName": Option("", "set by `for_each_batch`"),
+}
+
+COLUMNS = """\
+## Columns
+
+| column | reading | writing | beside Spark's connector |
+|---|---|---|---|
+| `key` | binary | string or binary | the same; the partition of a key is the one Java's producer chooses |
+| `value` | binary | string or binary, required | the same |
+| `topic` | string | string | the same |
+| `partition` | int | int | the same; one that does not exist is refused before anything is written |
+| `offset` | long | ignored | the same |
+| `timestamp` | timestamp | ignored | the same: a record's time is that of its writing |
+| `timestampType` | int | ignored | the same |
+| `headers` | array<struct<key, value>>, with `includeHeaders` | the same type | the same |
+| any other | | ignored | the same |
+
+Output modes: Append and Complete with `format("oncelog")`, Update with `for_each_batch`; Spark's connector takes all
+three with `format("kafka")`. Continuous processing is not offered. Delivery: once, where Spark's connector writes at
+least once.
+
+"""
+
+
+def main() -> int:
+    page = "\n".join(_page())
+    if "--check" in sys.argv[1:]:
+        if PAGE.exists() and PAGE.read_text() == page:
+            return 0
+        sys.stderr.write(f"{PAGE} is out of date: run python -m tools.document_spark\n")
+        return 1
+    PAGE.write_text(page)
+    return 0
+
+
+def _page() -> Iterator[str]:
+    yield INTRODUCTION
+    yield "## Options of reading\n"
+    yield from _options(SOURCE_OPTIONS, SOURCE, REFUSED_OPTIONS)
+    yield "\n## Options of writing\n"
+    yield from _options(SINK_OPTIONS, SINK, REFUSED_SINK_OPTIONS)
+    yield ""
+    yield COLUMNS
+    yield "## Kafka's client properties of reading\n"
+    yield "Given as `kafka.NAME`. Spark's connector hands all of them to Java's client.\n"
+    yield from _properties(CONSUMER_PROPERTIES)
+    yield "\n## Kafka's client properties of writing\n"
+    yield from _properties(PRODUCER_PROPERTIES)
+    yield ""
+
+
+def _options(known: tuple[str, ...], table: Mapping[str, Option], refused: Mapping[str, str]) -> Iterator[str]:
+    missing = sorted(set(known) ^ (set(table) & set(known)))
+    if missing:
+        raise SystemExit(f"tools/document_spark.py says nothing of the option {missing[0]}: add it to its table")
+    yield "| option | Spark's connector | here |"
+    yield "|---|---|---|"
+    for name in known:
+        entry = table[name]
+        yield f"| `{name}` | {entry.spark or 'no such option'} | {entry.here} |"
+    for name, reason in refused.items():
+        yield f"| `{name}` | taken | refused: {reason} |"
+
+
+def _properties(table: Mapping[str, Property]) -> Iterator[str]:
+    yield "| property | here |"
+    yield "|---|---|"
+    for name, entry in sorted(table.items()):
+        if entry.effect and entry.refused:
+            yield f"| `{name}` | {entry.effect}: {entry.refused} |"
+        else:
+            yield f"| `{name}` | {entry.effect or 'refused: ' + entry.refused} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

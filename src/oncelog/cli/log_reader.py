@@ -12,7 +12,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from oncelog.client.aio.admin import Admin
-from oncelog.client.aio.admin_connection import check
+from oncelog.client.aio.cluster import check
 from oncelog.client.core.read_committed import Aborted, AbortedFilter, control_type_of
 from oncelog.client.core.structs import TopicPartition
 from oncelog.client.core.wire import Api
@@ -73,25 +73,18 @@ class LogReader(Admin):
 
         :raises KafkaError: the partition does not exist, or the offset is out of its range.
         """
+        wanted = FetchPartition(partition=name.partition, fetch_offset=offset, partition_max_bytes=MAX_BYTES)
+        request = FetchRequest(
+            max_wait_ms=0,
+            min_bytes=1,
+            max_bytes=MAX_BYTES,
+            isolation_level=isolation,
+            session_epoch=-1,
+            topics=[FetchTopic(topic=name.topic, partitions=[wanted])],
+        )
 
-        async def attempt() -> Fetched:
-            node = next(iter(await self._leaders([name])))
-            request = FetchRequest(
-                max_wait_ms=0,
-                min_bytes=1,
-                max_bytes=MAX_BYTES,
-                isolation_level=isolation,
-                session_epoch=-1,
-                topics=[
-                    FetchTopic(
-                        topic=name.topic,
-                        partitions=[
-                            FetchPartition(partition=name.partition, fetch_offset=offset, partition_max_bytes=MAX_BYTES)
-                        ],
-                    )
-                ],
-            )
-            answer = await self._ask(node, FETCH, request)
+        async def ask(node: int) -> Fetched:
+            answer = await self.cluster.ask(node, FETCH, request)
             check(answer.error_code, f"{name} can not be read")
             item = answer.responses[0].partitions[0]
             check(item.error_code, f"{name} can not be read from offset {offset} on")
@@ -99,7 +92,7 @@ class LogReader(Admin):
             batches = list(_decoded(item.records or b"", offset))
             return Fetched(batches, aborted, item.high_watermark, item.last_stable_offset)
 
-        return await self._repeat(f"reading {name}", attempt)
+        return await self.cluster.at_leader(f"reading {name}", name, ask)
 
 
 def _decoded(data: bytes | memoryview, offset: int) -> Iterator[StoredBatch]:

@@ -21,6 +21,7 @@ from oncelog.client.aio.offsets import FoundOffset
 from oncelog.client.aio.producer import Producer as AsyncProducer
 from oncelog.client.aio.producer import RecordHeaders, Serializer
 from oncelog.client.background import Background, background
+from oncelog.client.core.accumulator import largest_size
 from oncelog.client.core.admin_types import (
     ClusterDescription,
     ConfigEntry,
@@ -29,6 +30,7 @@ from oncelog.client.core.admin_types import (
     GroupListing,
     NewTopic,
     ProducerState,
+    RecordsToDelete,
     TopicDescription,
     TransactionDescription,
     TransactionListing,
@@ -158,6 +160,7 @@ class Producer:
             self.start()
         key_bytes = key if self._key_serializer is None else self._key_serializer(key)
         value_bytes = value if self._value_serializer is None else self._value_serializer(value)
+        largest_size(key_bytes, value_bytes, headers or ())  # what cannot be a record is refused here, not later
         delivery = Delivery()
         stamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
         self._queue.append((delivery, topic, value_bytes, key_bytes, partition, stamp, headers or ()))
@@ -645,7 +648,7 @@ class Admin:
         """Set these properties and no others; None goes back to the default."""
         self._run(lambda: self._admin.alter_configs(changes, validate_only=validate_only))
 
-    def delete_records(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    def delete_records(self, offsets: Mapping[TopicPartition, int | RecordsToDelete]) -> dict[TopicPartition, int]:
         """Delete the records before these offsets (-1: all)."""
         found: dict[TopicPartition, int] = self._run(lambda: self._admin.delete_records(offsets))
         return found

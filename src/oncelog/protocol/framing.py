@@ -86,17 +86,23 @@ def decode_request_header(frame: Buffer, offset: int = 0) -> tuple[RequestHeader
     return RequestHeader(api_key, api_version, correlation_id, client_id, is_known), pos
 
 
-def encode_request(api_key: int, version: int, correlation_id: int, client_id: str | None, body: Buffer) -> bytes:
-    """A whole frame, size included."""
+def encode_request_header(
+    api_key: int, version: int, correlation_id: int, client_id: str | None, body_size: int
+) -> bytes:
+    """Size and header of a request whose body has ``body_size`` bytes."""
     name = b"" if client_id is None else client_id.encode()
     tags = b"\0" if is_flexible(api_key, version) else b""
-    size = 10 + len(name) + len(tags) + len(body)
     length = -1 if client_id is None else len(name)
     try:
-        head = _pack_header(size, api_key, version, correlation_id, length)
+        head = _pack_header(10 + len(name) + len(tags) + body_size, api_key, version, correlation_id, length)
     except StructError as error:
         raise UnencodableValue(_NAME, str(error)) from error
-    return b"".join((head, name, tags, body))
+    return head + name + tags
+
+
+def encode_request(api_key: int, version: int, correlation_id: int, client_id: str | None, body: Buffer) -> bytes:
+    """A whole frame, size included."""
+    return b"".join((encode_request_header(api_key, version, correlation_id, client_id, len(body)), body))
 
 
 def encode_response_header(api_key: int, version: int, correlation_id: int, body_size: int) -> bytes:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from oncelog.client.aio.admin_groups import GroupsAdmin
 from oncelog.client.aio.admin_topics import TopicsAdmin
 from oncelog.client.aio.admin_transactions import TransactionsAdmin
-from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic, RecordsToDelete
 
 
 class Admin(TopicsAdmin, GroupsAdmin, TransactionsAdmin):
     """Everything an operator asks of a cluster. Settings are keyword arguments, or a ready ``AdminConfig``."""
 
 
-__all__ = ["Admin", "ConfigResource", "ConfigResourceType", "NewTopic"]
+__all__ = ["Admin", "ConfigResource", "ConfigResourceType", "NewTopic", "RecordsToDelete"]

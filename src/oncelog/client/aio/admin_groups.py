@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
-from oncelog.client.aio.admin_connection import AdminConnection, check
+from oncelog.client.aio.admin_connection import AdminConnection
+from oncelog.client.aio.cluster import check
 from oncelog.client.aio.producer import normalize_offsets
+from oncelog.client.core import arguments
 from oncelog.client.core.admin_types import GroupDescription, GroupListing, MemberDescription
-from oncelog.client.core.coordinator import CoordinatorType
 from oncelog.client.core.errors import UnsupportedVersionError, error_for, error_of
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from oncelog.client.core.transaction_requests import by_topic
@@ -30,6 +31,8 @@ from oncelog.protocol.generated.offset_delete_request import (
 )
 from oncelog.protocol.generated.offset_delete_response import OffsetDeleteResponse
 
+T = TypeVar("T")
+
 LIST_GROUPS = Api(ListGroupsRequest, ListGroupsResponse, 0, 5)
 DESCRIBE_GROUPS = Api(DescribeGroupsRequest, DescribeGroupsResponse, 0, 6)
 CONSUMER_GROUP_DESCRIBE = Api(ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse, 0, 1)
@@ -43,12 +46,14 @@ class GroupsAdmin(AdminConnection):
     async def list_consumer_groups(self, *, states: Sequence[str] = ()) -> list[GroupListing]:
         """All groups, by name; with ``states`` only those in one of them."""
 
+        wanted = arguments.names(states, "states")
+
         def build(version: int) -> ListGroupsRequest:
-            return ListGroupsRequest(states_filter=list(states) if version >= 4 else [])
+            return ListGroupsRequest(states_filter=wanted if version >= 4 else [])
 
         async def attempt() -> list[GroupListing]:
             found: dict[str, GroupListing] = {}
-            for node, answer in await self._ask_all(LIST_GROUPS, build):
+            for node, answer in await self.cluster.ask_all(LIST_GROUPS, build):
                 check(answer.error_code, f"node {node} did not list its groups")
                 for group in answer.groups:
                     found[group.group_id] = GroupListing(
@@ -56,22 +61,26 @@ class GroupsAdmin(AdminConnection):
                     )
             return [found[name] for name in sorted(found)]
 
-        return await self._repeat("list_consumer_groups", attempt)
+        return await self.cluster.repeat("list_consumer_groups", attempt)
+
+    async def _at_group(self, group_id: str, ask: Callable[[int], Awaitable[T]]) -> T:
+        return await self.cluster.at_coordinator(f"the request about group {group_id!r}", self._group(group_id), ask)
 
     async def find_coordinator(self, group_id: str) -> int:
         """Node that coordinates the group."""
-        return await self._coordinator(CoordinatorType.GROUP, group_id)
+        finder = self._group(group_id)
+        return await self.cluster.repeat("find_coordinator", lambda: self.cluster.coordinator(finder))
 
     async def describe_consumer_groups(self, group_ids: Iterable[str]) -> list[GroupDescription]:
         """State, members and what they read. A group that does not exist is described as ``Dead``."""
-        return [await self._describe_group(group_id) for group_id in group_ids]
+        return [await self._describe_group(group_id) for group_id in arguments.names(group_ids, "groups")]
 
     async def _describe_group(self, group_id: str) -> GroupDescription:
         async def ask(node: int) -> GroupDescription:
             new = await self._describe_new(node, group_id)
             if new is not None:
                 return new
-            answer = await self._ask(node, DESCRIBE_GROUPS, DescribeGroupsRequest(groups=[group_id]))
+            answer = await self.cluster.ask(node, DESCRIBE_GROUPS, DescribeGroupsRequest(groups=[group_id]))
             group = answer.groups[0]
             if error_of(group.error_code) is not Error.GROUP_ID_NOT_FOUND:
                 check(group.error_code, f"group {group_id!r} was not described", group.error_message)
@@ -84,13 +93,13 @@ class GroupsAdmin(AdminConnection):
             state = group.group_state or "Dead"
             return GroupDescription(group_id, "classic", state, group.protocol_type, group.protocol_data, node, members)
 
-        return await self._at_coordinator(CoordinatorType.GROUP, group_id, ask)
+        return await self._at_group(group_id, ask)
 
     async def _describe_new(self, node: int, group_id: str) -> GroupDescription | None:
         """The group under the protocol of KIP-848; None where it is not one."""
         request = ConsumerGroupDescribeRequest(group_ids=[group_id])
         try:
-            answer = await self._ask(node, CONSUMER_GROUP_DESCRIBE, request)
+            answer = await self.cluster.ask(node, CONSUMER_GROUP_DESCRIBE, request)
         except UnsupportedVersionError:
             return None
         group = answer.groups[0]
@@ -112,17 +121,17 @@ class GroupsAdmin(AdminConnection):
 
     async def delete_consumer_groups(self, group_ids: Iterable[str]) -> None:
         """Delete groups that have no members, with their offsets."""
-        for group_id in group_ids:
+        for group_id in arguments.names(group_ids, "groups"):
 
             async def ask(node: int, group_id: str = group_id) -> None:
-                answer = await self._ask(node, DELETE_GROUPS, DeleteGroupsRequest(groups_names=[group_id]))
+                answer = await self.cluster.ask(node, DELETE_GROUPS, DeleteGroupsRequest(groups_names=[group_id]))
                 for result in answer.results:
                     error = error_of(result.error_code)
                     if error is Error.NON_EMPTY_GROUP:
                         raise error_for(error, f"group {group_id!r} has members; stop them before it is deleted")
                     check(result.error_code, f"group {group_id!r} was not deleted")
 
-            await self._at_coordinator(CoordinatorType.GROUP, group_id, ask)
+            await self._at_group(group_id, ask)
 
     async def list_consumer_group_offsets(
         self,
@@ -136,7 +145,7 @@ class GroupsAdmin(AdminConnection):
         :param require_stable: wait for open transactions that hold offsets of the group (KIP-447).
         """
         return await self._group_offsets(group_id).fetch(
-            partitions, require_stable=require_stable, timeout_ms=self.config.default_api_timeout_ms
+            None if partitions is None else arguments.partitions(partitions), require_stable=require_stable
         )
 
     async def alter_consumer_group_offsets(
@@ -144,13 +153,11 @@ class GroupsAdmin(AdminConnection):
     ) -> None:
         """Set committed positions of a group without members."""
         anonymous = ConsumerGroupMetadata(group_id)
-        await self._group_offsets(group_id).commit(
-            normalize_offsets(offsets), lambda: anonymous, self.config.default_api_timeout_ms
-        )
+        await self._group_offsets(group_id).commit(normalize_offsets(offsets), lambda: anonymous)
 
     async def delete_consumer_group_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
         """Forget committed positions of partitions that no member reads."""
-        topics = by_topic(partitions)
+        topics = by_topic(arguments.partitions(partitions))
 
         async def ask(node: int) -> None:
             request = OffsetDeleteRequest(
@@ -162,14 +169,14 @@ class GroupsAdmin(AdminConnection):
                     for topic, numbers in topics.items()
                 ],
             )
-            answer = await self._ask(node, OFFSET_DELETE, request)
+            answer = await self.cluster.ask(node, OFFSET_DELETE, request)
             check(answer.error_code, f"offsets of group {group_id!r} were not deleted")
             for topic in answer.topics:
                 for item in topic.partitions:
                     name = TopicPartition(topic.name, item.partition_index)
                     check(item.error_code, f"the offset of group {group_id!r} for {name} was not deleted")
 
-        await self._at_coordinator(CoordinatorType.GROUP, group_id, ask)
+        await self._at_group(group_id, ask)
 
 
 def _assigned(member: Any) -> tuple[TopicPartition, ...]:

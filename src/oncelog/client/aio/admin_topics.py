@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from oncelog.client.aio.admin_connection import AdminConnection, UnknownPartition, check
+from oncelog.client.aio.admin_connection import AdminConnection
+from oncelog.client.aio.cluster import UnknownPartition, check
 from oncelog.client.aio.offsets import EARLIEST, LATEST, FoundOffset, list_offsets
+from oncelog.client.core import arguments
 from oncelog.client.core.admin_types import (
     CONFIG_SOURCES,
     ClusterDescription,
@@ -15,6 +17,7 @@ from oncelog.client.core.admin_types import (
     NewTopic,
     Node,
     PartitionDescription,
+    RecordsToDelete,
     TopicDescription,
 )
 from oncelog.client.core.errors import error_for, error_of
@@ -72,7 +75,7 @@ class TopicsAdmin(AdminConnection):
 
         :raises TopicAlreadyExistsError: one exists; others are created nevertheless.
         """
-        left = {topic.name: topic for topic in topics}
+        left = {topic.name: topic for topic in _new_topics(topics)}
         refused: list[KafkaError] = []
 
         async def attempt() -> None:
@@ -81,7 +84,7 @@ class TopicsAdmin(AdminConnection):
                 timeout_ms=self.config.request_timeout_ms,
                 validate_only=validate_only,
             )
-            answer = await self._ask_any(CREATE_TOPICS, request)
+            answer = await self.cluster.ask_any(CREATE_TOPICS, request)
             again: list[KafkaError] = []
             for result in answer.topics:
                 error = error_of(result.error_code)
@@ -99,7 +102,7 @@ class TopicsAdmin(AdminConnection):
 
         created: list[str] = []
         if left:
-            await self._repeat("create_topics", attempt)
+            await self.cluster.repeat("create_topics", attempt)
         if created and not validate_only:
             await self._wait_for_leaders(created)
         if refused:
@@ -113,12 +116,12 @@ class TopicsAdmin(AdminConnection):
                 for partition in topic.partitions:
                     check(partition.error_code, f"{topic.name}-{partition.partition_index} is not ready")
 
-        await self._repeat("create_topics", attempt)
-        await self._refresh()
+        await self.cluster.repeat("create_topics", attempt)
+        await self.cluster.refresh()
 
     async def delete_topics(self, names: Iterable[str]) -> None:
         """Delete topics with all their records."""
-        left = list(dict.fromkeys(names))
+        left = arguments.names(names, "topics")
         refused: list[KafkaError] = []
 
         async def attempt() -> None:
@@ -130,7 +133,7 @@ class TopicsAdmin(AdminConnection):
                     request.topic_names = left
                 return request
 
-            answer = await self._ask_any(DELETE_TOPICS, build)
+            answer = await self.cluster.ask_any(DELETE_TOPICS, build)
             for result in answer.responses:
                 error = error_of(result.error_code)
                 name = result.name or ""
@@ -144,7 +147,7 @@ class TopicsAdmin(AdminConnection):
                 left.remove(name)
 
         if left:
-            await self._repeat("delete_topics", attempt)
+            await self.cluster.repeat("delete_topics", attempt)
         if refused:
             raise refused[0]
 
@@ -166,21 +169,21 @@ class TopicsAdmin(AdminConnection):
                 for name, count in counts.items()
             ]
             request = CreatePartitionsRequest(topics=topics, timeout_ms=self.config.request_timeout_ms)
-            answer = await self._ask_any(CREATE_PARTITIONS, request)
+            answer = await self.cluster.ask_any(CREATE_PARTITIONS, request)
             for result in answer.results:
                 _check_topic(result.error_code, result.name, result.error_message)
 
-        await self._repeat("create_partitions", attempt)
-        self._metadata.request_update()
+        await self.cluster.repeat("create_partitions", attempt)
+        self.cluster.metadata.request_update()
 
     async def list_topics(self, *, internal: bool = False) -> list[str]:
         """Names of all topics, sorted."""
-        topics = await self._repeat("list_topics", lambda: self._topic_answers(None))
+        topics = await self.cluster.repeat("list_topics", lambda: self._topic_answers(None))
         return sorted(topic.name or "" for topic in topics if internal or not topic.is_internal)
 
     async def describe_topics(self, names: Iterable[str] | None = None) -> list[TopicDescription]:
         """Topics with leaders and replicas, in the order asked for; all but internal ones where none is named."""
-        wanted = None if names is None else list(names)
+        wanted = None if names is None else arguments.names(names, "topics")
 
         async def attempt() -> list[TopicDescription]:
             found = []
@@ -190,7 +193,7 @@ class TopicsAdmin(AdminConnection):
                     found.append(_describe(topic))
             return found
 
-        described = await self._repeat("describe_topics", attempt)
+        described = await self.cluster.repeat("describe_topics", attempt)
         if wanted is None:
             return sorted(described, key=lambda topic: topic.name)
         return sorted(described, key=lambda topic: wanted.index(topic.name))
@@ -200,14 +203,14 @@ class TopicsAdmin(AdminConnection):
             topics = None if names is None else [MetadataRequestTopic(name=name) for name in names]
             return MetadataRequest(topics=topics, allow_auto_topic_creation=version < 4)
 
-        answer: MetadataResponse = await self._ask_any(METADATA, build)
+        answer: MetadataResponse = await self.cluster.ask_any(METADATA, build)
         return answer.topics
 
     async def describe_cluster(self) -> ClusterDescription:
         """Nodes, controller and id of the cluster."""
-        await self._repeat("describe_cluster", self._refresh)
-        nodes = tuple(Node(node, *address) for node, address in sorted(self._metadata.nodes.items()))
-        return ClusterDescription(self._metadata.cluster_id, self._metadata.controller, nodes)
+        await self.cluster.repeat("describe_cluster", self.cluster.refresh)
+        nodes = tuple(Node(node, *address) for node, address in sorted(self.cluster.metadata.nodes.items()))
+        return ClusterDescription(self.cluster.metadata.cluster_id, self.cluster.metadata.controller, nodes)
 
     # --- configurations
 
@@ -225,15 +228,15 @@ class TopicsAdmin(AdminConnection):
                         DescribeConfigsResource(
                             resource_type=item.type,
                             resource_name=item.name,
-                            configuration_keys=None if names is None else list(names),
+                            configuration_keys=None if names is None else arguments.names(names, "properties"),
                         )
                         for item in items
                     ]
                 )
                 answer = await (
-                    self._ask_any(DESCRIBE_CONFIGS, request)
+                    self.cluster.ask_any(DESCRIBE_CONFIGS, request)
                     if node is None
-                    else self._ask(node, DESCRIBE_CONFIGS, request)
+                    else self.cluster.ask(node, DESCRIBE_CONFIGS, request)
                 )
                 for result in answer.results:
                     _check_topic(result.error_code, result.resource_name, result.error_message)
@@ -251,7 +254,7 @@ class TopicsAdmin(AdminConnection):
                     }
             return found
 
-        return await self._repeat("describe_configs", attempt)
+        return await self.cluster.repeat("describe_configs", attempt)
 
     async def alter_configs(
         self, changes: Mapping[ConfigResource, Mapping[str, str | None]], *, validate_only: bool = False
@@ -275,63 +278,78 @@ class TopicsAdmin(AdminConnection):
                     validate_only=validate_only,
                 )
                 answer = await (
-                    self._ask_any(INCREMENTAL_ALTER_CONFIGS, request)
+                    self.cluster.ask_any(INCREMENTAL_ALTER_CONFIGS, request)
                     if node is None
-                    else self._ask(node, INCREMENTAL_ALTER_CONFIGS, request)
+                    else self.cluster.ask(node, INCREMENTAL_ALTER_CONFIGS, request)
                 )
                 for result in answer.responses:
                     _check_topic(result.error_code, result.resource_name, result.error_message)
 
-        await self._repeat("alter_configs", attempt)
+        await self.cluster.repeat("alter_configs", attempt)
 
     # --- records
 
-    async def delete_records(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    async def delete_records(
+        self, offsets: Mapping[TopicPartition, int | RecordsToDelete]
+    ) -> dict[TopicPartition, int]:
         """Delete the records before these offsets (-1: all); returns each partition's new first offset."""
+        before = {arguments.partition(name): _offset_to_delete_before(name, value) for name, value in offsets.items()}
 
-        async def attempt() -> dict[TopicPartition, int]:
-            first: dict[TopicPartition, int] = {}
-            for node, names in (await self._leaders(offsets)).items():
-                request = DeleteRecordsRequest(
-                    topics=[
-                        DeleteRecordsTopic(
-                            name=topic,
-                            partitions=[
-                                DeleteRecordsPartition(number, offsets[TopicPartition(topic, number)])
-                                for number in numbers
-                            ],
-                        )
-                        for topic, numbers in by_topic(names).items()
-                    ],
-                    timeout_ms=self.config.request_timeout_ms,
-                )
-                for topic in (await self._ask(node, DELETE_RECORDS, request)).topics:
-                    for item in topic.partitions:
-                        name = TopicPartition(topic.name, item.partition_index)
-                        check(item.error_code, f"records of {name} before {offsets[name]} were not deleted")
-                        first[name] = item.low_watermark
-            return first
+        async def ask(node: int, names: list[TopicPartition]) -> dict[TopicPartition, int | KafkaError]:
+            request = DeleteRecordsRequest(
+                topics=[
+                    DeleteRecordsTopic(
+                        name=topic,
+                        partitions=[
+                            DeleteRecordsPartition(number, before[TopicPartition(topic, number)]) for number in numbers
+                        ],
+                    )
+                    for topic, numbers in by_topic(names).items()
+                ],
+                timeout_ms=self.config.request_timeout_ms,
+            )
+            found: dict[TopicPartition, int | KafkaError] = {}
+            for topic in (await self.cluster.ask(node, DELETE_RECORDS, request)).topics:
+                for item in topic.partitions:
+                    name = TopicPartition(topic.name, item.partition_index)
+                    error = error_of(item.error_code)
+                    refused = error is not Error.NONE
+                    text = f"records of {name} before {before[name]} were not deleted"
+                    found[name] = error_for(error, text) if refused else item.low_watermark
+            return found
 
-        return await self._repeat("delete_records", attempt)
+        return await self.cluster.at_leaders("delete_records", before, ask)
 
     async def list_offsets(
         self, wanted: Mapping[TopicPartition, int], *, read_committed: bool = False
     ) -> dict[TopicPartition, FoundOffset]:
         """Offset for each partition: by time in ms, -1 the end (the last stable offset under ``read_committed``),
         -2 the beginning, -3 the record with the greatest timestamp."""
-        await self._repeat("list_offsets", lambda: self._leaders(wanted))
-        return await list_offsets(
-            self._network,
-            self._metadata,
-            wanted,
-            read_committed=read_committed,
-            timeout_ms=self.config.default_api_timeout_ms,
-        )
+        questions = {arguments.partition(name): when for name, when in wanted.items()}
+        return await list_offsets(self.cluster, questions, read_committed=read_committed, wait_for_unknown_s=0)
 
     async def partitions(self, topic: str) -> list[TopicPartition]:
         """The partitions of a topic."""
         described = await self.describe_topics([topic])
         return [TopicPartition(topic, item.partition) for item in described[0].partitions]
+
+
+def _offset_to_delete_before(name: TopicPartition, value: object) -> int:
+    offset = getattr(value, "before_offset", value)
+    if isinstance(offset, bool) or not isinstance(offset, int) or offset < -1:
+        raise TypeError(
+            f"delete_records takes for each partition an offset, -1 for all, or RecordsToDelete(offset); for {name} it "
+            f"was given {value!r}"
+        )
+    return offset
+
+
+def _new_topics(topics: Iterable[NewTopic]) -> list[NewTopic]:
+    found = list(topics)
+    for topic in found:
+        if not isinstance(topic, NewTopic):
+            raise TypeError(f"create_topics takes a list of NewTopic(name, ...), not {topic!r} in one")
+    return found
 
 
 def _by_node(resources: Sequence[ConfigResource]) -> dict[int | None, list[ConfigResource]]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeVar
 
-from oncelog.client.aio.admin_connection import AdminConnection, check
+from oncelog.client.aio.admin_connection import AdminConnection
+from oncelog.client.aio.cluster import check
+from oncelog.client.core import arguments
 from oncelog.client.core.admin_types import ProducerState, TransactionDescription, TransactionListing
 from oncelog.client.core.coordinator import CoordinatorType
 from oncelog.client.core.errors import IllegalStateError, error_for, error_of
 from oncelog.client.core.structs import TopicPartition
 from oncelog.client.core.transaction_requests import by_topic
 from oncelog.client.core.wire import INIT_PRODUCER_ID, Api
-from oncelog.errors import Error
+from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
 from oncelog.protocol.generated.describe_producers_response import DescribeProducersResponse
+from oncelog.protocol.generated.describe_producers_response import ProducerState as DescribedProducer
 from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
 from oncelog.protocol.generated.describe_transactions_response import DescribeTransactionsResponse
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
@@ -27,6 +30,8 @@ from oncelog.protocol.generated.write_txn_markers_request import (
 )
 from oncelog.protocol.generated.write_txn_markers_response import WriteTxnMarkersResponse
 
+T = TypeVar("T")
+
 LIST_TRANSACTIONS = Api(ListTransactionsRequest, ListTransactionsResponse, 0, 2)
 DESCRIBE_TRANSACTIONS = Api(DescribeTransactionsRequest, DescribeTransactionsResponse, 0, 0)
 DESCRIBE_PRODUCERS = Api(DescribeProducersRequest, DescribeProducersResponse, 0, 0)
@@ -37,21 +42,27 @@ WRITE_TXN_MARKERS = Api(WriteTxnMarkersRequest, WriteTxnMarkersResponse, 1, 1)
 class TransactionsAdmin(AdminConnection):
     """Coordinators know transactions by id, partitions know producers by number."""
 
+    async def _at_transaction_coordinator(self, name: str, ask: Callable[[int], Awaitable[T]]) -> T:
+        finder = self.cluster.finder(CoordinatorType.TRANSACTION, name)
+        return await self.cluster.at_coordinator(f"the request about transactional id {name!r}", finder, ask)
+
     async def list_transactions(
         self, *, states: Sequence[str] = (), producer_ids: Sequence[int] = (), running_longer_than_ms: int = -1
     ) -> list[TransactionListing]:
         """All transactional ids, by name, or those that match."""
 
+        wanted = arguments.names(states, "states")
+
         def build(version: int) -> ListTransactionsRequest:
             return ListTransactionsRequest(
-                state_filters=list(states),
+                state_filters=wanted,
                 producer_id_filters=list(producer_ids),
                 duration_filter=running_longer_than_ms,
             )
 
         async def attempt() -> list[TransactionListing]:
             found: dict[str, TransactionListing] = {}
-            for node, answer in await self._ask_all(LIST_TRANSACTIONS, build):
+            for node, answer in await self.cluster.ask_all(LIST_TRANSACTIONS, build):
                 check(answer.error_code, f"node {node} did not list its transactions")
                 for item in answer.transaction_states:
                     found[item.transactional_id] = TransactionListing(
@@ -59,16 +70,18 @@ class TransactionsAdmin(AdminConnection):
                     )
             return [found[name] for name in sorted(found)]
 
-        return await self._repeat("list_transactions", attempt)
+        return await self.cluster.repeat("list_transactions", attempt)
 
     async def describe_transactions(self, transactional_ids: Iterable[str]) -> list[TransactionDescription]:
         """State, producer and partitions of transactional ids."""
-        return [await self._describe_transaction(name) for name in transactional_ids]
+        return [
+            await self._describe_transaction(name) for name in arguments.names(transactional_ids, "transactional ids")
+        ]
 
     async def _describe_transaction(self, name: str) -> TransactionDescription:
         async def ask(node: int) -> TransactionDescription:
             request = DescribeTransactionsRequest(transactional_ids=[name])
-            item = (await self._ask(node, DESCRIBE_TRANSACTIONS, request)).transaction_states[0]
+            item = (await self.cluster.ask(node, DESCRIBE_TRANSACTIONS, request)).transaction_states[0]
             check(item.error_code, f"transactional id {name!r} was not described")
             return TransactionDescription(
                 name,
@@ -81,41 +94,33 @@ class TransactionsAdmin(AdminConnection):
                 tuple(TopicPartition(topic.topic, number) for topic in item.topics for number in topic.partitions),
             )
 
-        return await self._at_coordinator(CoordinatorType.TRANSACTION, name, ask)
+        return await self._at_transaction_coordinator(name, ask)
 
     async def describe_producers(
         self, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, list[ProducerState]]:
         """The producers that each partition remembers, open transactions included."""
-        wanted = [TopicPartition(*name) for name in partitions]
+        wanted = arguments.partitions(partitions)
 
-        async def attempt() -> dict[TopicPartition, list[ProducerState]]:
-            found: dict[TopicPartition, list[ProducerState]] = {}
-            for node, names in (await self._leaders(wanted)).items():
-                request = DescribeProducersRequest(
-                    topics=[
-                        TopicRequest(name=topic, partition_indexes=numbers)
-                        for topic, numbers in by_topic(names).items()
-                    ]
-                )
-                for topic in (await self._ask(node, DESCRIBE_PRODUCERS, request)).topics:
-                    for item in topic.partitions:
-                        name = TopicPartition(topic.name, item.partition_index)
-                        check(item.error_code, f"the producers of {name} were not described", item.error_message)
-                        found[name] = [
-                            ProducerState(
-                                producer.producer_id,
-                                producer.producer_epoch,
-                                producer.last_sequence,
-                                producer.last_timestamp,
-                                producer.coordinator_epoch,
-                                producer.current_txn_start_offset,
-                            )
-                            for producer in item.active_producers
-                        ]
+        async def ask(node: int, names: list[TopicPartition]) -> dict[TopicPartition, list[ProducerState] | KafkaError]:
+            request = DescribeProducersRequest(
+                topics=[
+                    TopicRequest(name=topic, partition_indexes=numbers) for topic, numbers in by_topic(names).items()
+                ]
+            )
+            found: dict[TopicPartition, list[ProducerState] | KafkaError] = {}
+            for topic in (await self.cluster.ask(node, DESCRIBE_PRODUCERS, request)).topics:
+                for item in topic.partitions:
+                    name = TopicPartition(topic.name, item.partition_index)
+                    error = error_of(item.error_code)
+                    if error is Error.NONE:
+                        found[name] = [_producer_state(producer) for producer in item.active_producers]
+                    else:
+                        said = f": {item.error_message}" if item.error_message else ""
+                        found[name] = error_for(error, f"the producers of {name} were not described{said}")
             return found
 
-        return await self._repeat("describe_producers", attempt)
+        return await self.cluster.at_leaders("describe_producers", wanted, ask)
 
     async def find_hanging_transactions(
         self, partitions: Iterable[TopicPartition]
@@ -142,7 +147,7 @@ class TransactionsAdmin(AdminConnection):
 
         :param start_offset: its first offset there; or give the producer as ``describe_producers`` told it.
         """
-        name = TopicPartition(*partition)
+        name = arguments.partition(partition)
         chosen = producer
         if chosen is None:
             states = (await self.describe_producers([name]))[name]
@@ -159,32 +164,37 @@ class TransactionsAdmin(AdminConnection):
             coordinator_epoch=max(0, chosen.coordinator_epoch),
         )
 
-        async def attempt() -> None:
-            node = next(iter(await self._leaders([name])))
-            answer = await self._ask(node, WRITE_TXN_MARKERS, WriteTxnMarkersRequest(markers=[marker]))
+        async def ask(node: int) -> None:
+            answer = await self.cluster.ask(node, WRITE_TXN_MARKERS, WriteTxnMarkersRequest(markers=[marker]))
             for written in answer.markers:
                 for topic in written.topics:
                     for item in topic.partitions:
                         check(item.error_code, f"the abort marker for {name} was not written")
 
-        await self._repeat("abort_transaction", attempt)
+        await self.cluster.at_leader("abort_transaction", name, ask)
 
     async def fence_producers(self, transactional_ids: Iterable[str]) -> dict[str, tuple[int, int]]:
         """Stop the producers of these transactional ids and abort what they left open; returns the producer ids and
         epochs that now count."""
         fenced: dict[str, tuple[int, int]] = {}
-        for name in transactional_ids:
+        for name in arguments.names(transactional_ids, "transactional ids"):
 
             async def ask(node: int, name: str = name) -> tuple[int, int]:
                 request = InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000)
-                while True:
-                    answer = await self._ask(node, INIT_PRODUCER_ID, request)
-                    error = error_of(answer.error_code)
-                    if error is Error.NONE:
-                        return answer.producer_id, answer.producer_epoch
-                    if error is not Error.CONCURRENT_TRANSACTIONS:
-                        raise error_for(error, f"the producer of {name!r} was not fenced")
-                    await asyncio.sleep(self.config.retry_backoff_ms / 1000)
+                answer = await self.cluster.ask(node, INIT_PRODUCER_ID, request)
+                check(answer.error_code, f"the producer of {name!r} was not fenced")
+                return answer.producer_id, answer.producer_epoch
 
-            fenced[name] = await self._at_coordinator(CoordinatorType.TRANSACTION, name, ask)
+            fenced[name] = await self._at_transaction_coordinator(name, ask)
         return fenced
+
+
+def _producer_state(told: DescribedProducer) -> ProducerState:
+    return ProducerState(
+        told.producer_id,
+        told.producer_epoch,
+        told.last_sequence,
+        told.last_timestamp,
+        told.coordinator_epoch,
+        told.current_txn_start_offset,
+    )

@@ -17,10 +17,11 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mappi
 from types import TracebackType
 from typing import Any, Self
 
-from oncelog.client.aio.network import Network
-from oncelog.client.aio.offsets import EARLIEST, LATEST, GroupOffsets, list_offsets, settled
+from oncelog.client.aio.cluster import Cluster, settled
+from oncelog.client.aio.offsets import EARLIEST, LATEST, FoundOffset, GroupOffsets, list_offsets
 from oncelog.client.aio.producer import normalize_offsets
 from oncelog.client.aio.settings import split_settings
+from oncelog.client.core import arguments
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.consumer_group_member import ConsumerGroupMember
 from oncelog.client.core.errors import (
@@ -29,12 +30,10 @@ from oncelog.client.core.errors import (
     KafkaError,
     KafkaTimeoutError,
     NoOffsetForPartitionError,
-    error_for,
 )
 from oncelog.client.core.fetcher import Deserializer, Fetcher
 from oncelog.client.core.group_member import GroupMember
 from oncelog.client.core.membership import Membership
-from oncelog.client.core.metadata import ClusterMetadata
 from oncelog.client.core.structs import (
     ConsumerGroupMetadata,
     ConsumerRecord,
@@ -81,14 +80,14 @@ class Consumer:
         settings.pop("consumer_timeout_ms", None)
         self.config = ConsumerConfig.from_keywords(**split_settings(settings)) if config is None else config
         config = self.config
-        self._network = Network(config, ssl_context)
-        self._metadata = ClusterMetadata(
-            self._network,
-            max_age_ms=config.metadata_max_age_ms,
-            retry_backoff_ms=config.retry_backoff_ms,
-            retry_backoff_max_ms=config.retry_backoff_max_ms,
+        self._cluster = Cluster(
+            config,
+            timeout_ms=config.default_api_timeout_ms,
+            ssl_context=ssl_context,
             allow_auto_creation=config.allow_auto_create_topics,
         )
+        self._network = self._cluster.network
+        self._metadata = self._cluster.metadata
         self._subscription = Subscription(_RESETS[config.auto_offset_reset])
         self._fetcher = Fetcher(
             config,
@@ -125,7 +124,7 @@ class Consumer:
             raise IllegalStateError("the consumer was started already")
         self._loop = asyncio.get_running_loop()
         try:
-            await self._network.start()
+            await self._cluster.connect()
             self._network.observe(self._poll_soon)
             self._metadata.observe(self._metadata_changed)
             self._new_membership()
@@ -161,12 +160,11 @@ class Consumer:
     async def _close(self) -> None:
         self._closed = True
         self._fetcher.close()
-        self._metadata.close()
         self._wake()
         for task in [self._commit_task, self._position_task, *self._tasks]:
             if task is not None:
                 task.cancel()
-        await self._network.close()
+        await self._cluster.close()
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -186,7 +184,7 @@ class Consumer:
             self._membership = ConsumerGroupMember(*shared, str(uuid.uuid4()))
         else:
             self._membership = GroupMember(*shared)
-        self._offsets = GroupOffsets(self._network, self._membership.finder, config.group_id)
+        self._offsets = GroupOffsets(self._cluster, self._membership.finder, config.group_id)
 
     # --- what to read
 
@@ -202,7 +200,7 @@ class Consumer:
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these partitions."""
-        self._subscription.assign(partitions)
+        self._subscription.assign(arguments.partitions(partitions))
         self._metadata.set_wanted({name.topic for name in self._subscription.assigned})
         self._metadata.request_update()
         self._poll_soon()
@@ -346,12 +344,12 @@ class Consumer:
 
     def pause(self, *partitions: TopicPartition) -> None:
         """Hand out and fetch nothing of these until ``resume``."""
-        for name in partitions:
+        for name in arguments.partitions(partitions):
             self._subscription.state(name).paused = True
 
     def resume(self, *partitions: TopicPartition) -> None:
         """Read on."""
-        for name in partitions:
+        for name in arguments.partitions(partitions):
             self._subscription.state(name).paused = False
         self._wake()
         self._poll_soon()
@@ -366,9 +364,9 @@ class Consumer:
         loop = self._check()
         end = loop.time() + self.config.default_api_timeout_ms / 1000
         while True:
-            state = self._subscription.state(TopicPartition(*partition))
+            state = self._subscription.state(arguments.partition(partition))
             if state.reset is None:
-                held = self.held_offset(TopicPartition(*partition))
+                held = self.held_offset(arguments.partition(partition))
                 return state.position if held is None else held
             self._raise_failure()
             self._poll_soon()
@@ -401,8 +399,8 @@ class Consumer:
         """Read on from ``offset``."""
         if not isinstance(offset, int) or offset < 0:
             raise IllegalStateError(f"offset {offset!r} must be a whole number of at least 0")
-        self._subscription.state(TopicPartition(*partition)).seek(offset)
-        self._fetcher.drop({TopicPartition(*partition)})
+        self._subscription.state(arguments.partition(partition)).seek(offset)
+        self._fetcher.drop({arguments.partition(partition)})
         self._poll_soon()
 
     async def seek_to_beginning(self, *partitions: TopicPartition) -> bool:
@@ -434,19 +432,19 @@ class Consumer:
 
     def _named(self, partitions: Collection[TopicPartition]) -> list[TopicPartition]:
         self._check()
-        names = [TopicPartition(*name) for name in partitions] or list(self._subscription.assigned)
+        names = arguments.partitions(partitions) or list(self._subscription.assigned)
         for name in names:
             self._subscription.state(name)
         return names
 
     async def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The first offset of each partition."""
-        found = await self._list({TopicPartition(*name): EARLIEST for name in partitions})
+        found = await self._list(dict.fromkeys(arguments.partitions(partitions), EARLIEST))
         return {name: item.offset for name, item in found.items()}
 
     async def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The offset behind the last record of each; under ``read_committed`` the last stable offset."""
-        found = await self._list({TopicPartition(*name): LATEST for name in partitions})
+        found = await self._list(dict.fromkeys(arguments.partitions(partitions), LATEST))
         return {name: item.offset for name, item in found.items()}
 
     async def offsets_for_times(
@@ -456,21 +454,15 @@ class Consumer:
         for name, timestamp in timestamps.items():
             if timestamp < 0:
                 raise IllegalStateError(f"the time {timestamp} for {name} is negative")
-        found = await self._list({TopicPartition(*name): timestamp for name, timestamp in timestamps.items()})
+        found = await self._list({arguments.partition(name): timestamp for name, timestamp in timestamps.items()})
         return {
             name: OffsetAndTimestamp(item.offset, item.timestamp) if item.offset >= 0 else None
             for name, item in found.items()
         }
 
-    async def _list(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, Any]:
+    async def _list(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, FoundOffset]:
         self._check()
-        return await list_offsets(
-            self._network,
-            self._metadata,
-            wanted,
-            read_committed=self.config.read_committed,
-            timeout_ms=self.config.default_api_timeout_ms,
-        )
+        return await list_offsets(self._cluster, wanted, read_committed=self.config.read_committed)
 
     # --- commits
 
@@ -486,19 +478,18 @@ class Consumer:
         if not positions:
             return
         async with self._commit_lock:
-            await store.commit(positions, self.group_metadata, self.config.default_api_timeout_ms)
+            await store.commit(positions, self.group_metadata)
 
     async def committed(self, partition: TopicPartition) -> int | None:
         """The group's committed offset of a partition; None where there is none."""
-        found = await self._committed([TopicPartition(*partition)])
-        position = found.get(TopicPartition(*partition))
+        found = await self._committed([arguments.partition(partition)])
+        position = found.get(arguments.partition(partition))
         return None if position is None else position.offset
 
     async def _committed(self, names: list[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
         return await self._group_offsets().fetch(
             names,
             require_stable=self.config.read_committed,
-            timeout_ms=self.config.default_api_timeout_ms,
             identity=self.group_metadata if self._member_bound else None,
         )
 
@@ -553,11 +544,9 @@ class Consumer:
         self._check()
         wanted_all, self._metadata.want_all = self._metadata.want_all, True
         try:
-            failure = await settled(self._metadata.refresh())
+            await self._cluster.repeat("topics()", self._cluster.refresh)
         finally:
             self._metadata.want_all = wanted_all
-        if failure is not None:
-            raise error_for(failure.error, failure.text)
         return {name for name, topic in self._metadata.topics.items() if not topic.internal}
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:

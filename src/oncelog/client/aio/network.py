@@ -1,8 +1,9 @@
 """Connections to the brokers on asyncio: the client cores' :class:`~oncelog.client.core.wire.Wire`.
 
-Called by producer, consumer, admin and the transaction session. One connection for each node and channel; requests on
-it are answered in order. A connection that breaks, or whose oldest request has waited for its timeout, fails all its
-requests at once, and the cores decide what to repeat. ``Network`` also carries the cores' timers.
+Called by the cluster (``client.aio.cluster``) and the cores. One connection for each node and channel; requests on it
+are answered in order. Whoever sends is answered, within ``request.timeout.ms`` of sending or of queueing; a connection
+whose oldest answer is overdue is given up, all its requests fail, and the cores decide what to repeat. ``Network`` also
+carries the cores' timers.
 """
 
 from __future__ import annotations
@@ -13,21 +14,17 @@ import logging
 import random
 import ssl
 import time
-from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
-from struct import Struct
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from oncelog.client.aio.sasl import authenticate
+from oncelog.client.aio.connection import NEVER_MS, Connection, Request
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ClientConfig
-from oncelog.client.core.errors import KafkaConnectionError, UnsupportedVersionError, error_for, error_of
-from oncelog.client.core.wire import API_VERSIONS, NO_LIMIT, Answer, Api, Build, Failure, OnAnswer
-from oncelog.errors import Error, KafkaError, OncelogError
-from oncelog.protocol.errors import ProtocolError
-from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.client.core.errors import KafkaConnectionError, error_for
+from oncelog.client.core.wire import NO_LIMIT, Answer, Api, Build, Failure, OnAnswer
+from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
-from oncelog.protocol.wire import Message, skip_tags
+from oncelog.protocol.wire import Message
 from oncelog.timers import Timer, Timers
 
 if TYPE_CHECKING:
@@ -35,308 +32,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_HEADER = Struct(">ihhih")
-_INT32 = Struct(">i")
-_READ_BYTES = 256 * 1024
 _WATCH_SECONDS = 0.5
-_NO_TIMEOUT = 2**62
-
-
-class Request:
-    """A request on its way, or waiting for its connection."""
-
-    __slots__ = ("api", "deadline_ms", "expect_answer", "highest", "message", "on_answer", "timeout_ms", "version")
-
-    def __init__(
-        self,
-        api: Api,
-        message: Message | Build,
-        on_answer: OnAnswer,
-        timeout_ms: int,
-        highest: int,
-        expect_answer: bool,
-    ) -> None:
-        self.api = api
-        self.message = message
-        self.on_answer = on_answer
-        self.timeout_ms = timeout_ms
-        self.deadline_ms = _NO_TIMEOUT
-        self.highest = highest
-        self.expect_answer = expect_answer
-        self.version = -1
-
-
-class Connection(asyncio.BufferedProtocol):
-    """One socket: frames out, frames in, matched by order."""
-
-    def __init__(self, network: Network, node: int, host: str, port: int) -> None:
-        self._network = network
-        self.node = node
-        self.host = host
-        self.port = port
-        self._transport: asyncio.Transport | None = None
-        self._client_id = network.config.client_id.encode()
-        self._correlation = 0
-        self._in_flight: deque[tuple[int, Request]] = deque()
-        self._queued: list[Request] = []
-        self._ranges: dict[int, tuple[int, int]] = {}
-        self.ready = False
-        self.closed = False
-        self.last_used_ms = network.now_ms()
-        self._scratch = bytearray(_READ_BYTES)
-        self._have = 0
-        self._big: bytearray | None = None
-        self._big_have = 0
-        self._sent_ready = False
-        self.renew_at_ms = _NO_TIMEOUT
-
-    @property
-    def load(self) -> int:
-        return len(self._in_flight) + len(self._queued)
-
-    @property
-    def unanswered(self) -> bool:
-        return bool(self._in_flight or self._queued)
-
-    # --- opening and closing
-
-    async def open(self) -> None:
-        """Connect, agree on versions, authenticate; sends what was queued meanwhile."""
-        config = self._network.config
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(config.request_timeout_ms / 1000):
-                await loop.create_connection(
-                    lambda: self, self.host, self.port, ssl=self._network.ssl_context, server_hostname=self._tls_name()
-                )
-                await self._agree_on_versions()
-                if config.security_protocol.startswith("SASL"):
-                    await self._log_in()
-        except TimeoutError:
-            self.give_up(Error.REQUEST_TIMED_OUT, f"{self.address} did not answer in time")
-            return
-        except (OSError, OncelogError, ProtocolError) as error:
-            self.give_up(Error.NETWORK_EXCEPTION, f"cannot connect to {self.address}: {error}")
-            if isinstance(error, KafkaError) and not error.retriable:
-                self._network.refused(error)
-            return
-        self._serve()
-
-    async def _log_in(self) -> None:
-        """Authenticate, and note when the session that the broker grants is to be renewed (KIP-368)."""
-        lifetime_ms = await authenticate(self.ask, self._network.config, lambda: self._network.tokens.token())
-        if lifetime_ms > 0:
-            self.renew_at_ms = self._network.now_ms() + int(lifetime_ms * random.uniform(0.85, 0.95))
-
-    async def renew(self) -> None:
-        """Log in again on the same connection; requests that come meanwhile wait."""
-        self.ready, self.renew_at_ms = False, _NO_TIMEOUT
-        try:
-            await self._log_in()
-        except (OncelogError, ProtocolError) as error:
-            self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} did not renew the session: {error}")
-            return
-        self._serve()
-
-    def _serve(self) -> None:
-        """Send what waited."""
-        self.ready = True
-        queued, self._queued = self._queued, []
-        for request in queued:
-            self.send(request)
-        self._network.connected(self)
-
-    @property
-    def address(self) -> str:
-        return f"{self.host}:{self.port}"
-
-    def _tls_name(self) -> str | None:
-        return self.host if self._network.ssl_context is not None else None
-
-    async def _agree_on_versions(self) -> None:
-        for version in (API_VERSIONS.highest, 0):
-            answer: ApiVersionsResponse = await self.ask(API_VERSIONS, ApiVersionsRequest("oncelog", "0.1.0"), version)
-            error = error_of(answer.error_code)
-            if error is Error.NONE:
-                self._ranges = {item.api_key: (item.min_version, item.max_version) for item in answer.api_keys}
-                self._network.learn_features(answer)
-                return
-            if error is not Error.UNSUPPORTED_VERSION:
-                raise error_for(error, f"{self.address} refused ApiVersions")
-        raise UnsupportedVersionError(Error.UNSUPPORTED_VERSION, f"{self.address} speaks no ApiVersions we know")
-
-    async def ask(self, api: Api, message: Message, version: int) -> Any:
-        """A request of the opening handshake, in a fixed version."""
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-        def answered(answer: Answer, version: int, now_ms: int) -> None:
-            if not future.done():
-                future.set_result(answer)
-
-        request = Request(api, message, answered, self._network.config.request_timeout_ms, NO_LIMIT, True)
-        self._write(request, version)
-        answer = await future
-        if isinstance(answer, Failure):
-            raise error_for(answer.error, answer.text)
-        return answer
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if not isinstance(transport, asyncio.Transport):
-            raise TypeError(f"{transport!r} is no stream")
-        self._transport = transport
-        if self.closed:
-            transport.abort()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        why = f": {exc}" if exc is not None else ""
-        self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} closed the connection{why}")
-
-    def eof_received(self) -> bool:
-        return False
-
-    def give_up(self, error: Error, text: str) -> None:
-        """Close, and fail every request; those that went out may have been carried out."""
-        if self.closed:
-            return
-        self.closed = True
-        was_ready, self.ready = self.ready, False
-        if self._transport is not None:
-            self._transport.abort()
-        in_flight, self._in_flight = self._in_flight, deque()
-        queued, self._queued = self._queued, []
-        self._network.disconnected(self, was_ready, text)
-        now_ms = self._network.now_ms()
-        for _, request in in_flight:
-            request.on_answer(Failure(error, text, True), request.version, now_ms)
-        for request in queued:
-            request.on_answer(Failure(error, text, False), -1, now_ms)
-
-    # --- sending
-
-    def version(self, api: Api, highest: int) -> int | None:
-        """The highest version of ``api`` that both sides speak."""
-        offered = self._ranges.get(api.key)
-        if offered is None:
-            return None
-        version = min(offered[1], api.highest, highest)
-        return version if version >= max(offered[0], api.lowest) else None
-
-    def send(self, request: Request) -> None:
-        """Send now, or when the connection is ready."""
-        if not self.ready:
-            if request.deadline_ms == _NO_TIMEOUT:
-                request.deadline_ms = self._network.now_ms() + request.timeout_ms
-            self._queued.append(request)
-            return
-        version = self.version(request.api, request.highest)
-        if version is None:
-            offered = self._ranges.get(request.api.key)
-            has = "does not offer it" if offered is None else f"offers versions {offered[0]} to {offered[1]}"
-            text = (
-                f"{self.address} {has}, but {request.api.name} is needed in a version from {request.api.lowest} to "
-                f"{min(request.api.highest, request.highest)}"
-            )
-            self._network.call_soon(
-                lambda: request.on_answer(Failure(Error.UNSUPPORTED_VERSION, text, False), -1, self._network.now_ms())
-            )
-            return
-        self._write(request, version)
-
-    def _write(self, request: Request, version: int) -> None:
-        if self._transport is None:
-            raise KafkaConnectionError(f"{self.address} is not connected")
-        message = request.message if isinstance(request.message, Message) else request.message(version)
-        request.message = message
-        request.version = version
-        parts = message.encode_parts(version)
-        client_id = self._client_id
-        self._correlation = (self._correlation + 1) & 0x7FFFFFFF
-        flexible = version >= message.FLEXIBLE_FROM
-        size = 10 + len(client_id) + flexible
-        for part in parts:
-            size += len(part)
-        header = _HEADER.pack(size, message.API_KEY, version, self._correlation, len(client_id)) + client_id
-        if flexible:
-            header += b"\0"
-        now_ms = self._network.now_ms()
-        self.last_used_ms = now_ms
-        if request.expect_answer:
-            request.deadline_ms = now_ms + request.timeout_ms
-            self._in_flight.append((self._correlation, request))
-        self._transport.write(b"".join((header, *parts)))
-
-    def check(self, now_ms: int) -> None:
-        """Give up when a request has waited for too long."""
-        late = next((item for _, item in self._in_flight if item.deadline_ms <= now_ms), None)
-        if late is None:
-            late = next((item for item in self._queued if item.deadline_ms <= now_ms), None)
-        if late is not None:
-            self.give_up(
-                Error.REQUEST_TIMED_OUT,
-                f"{self.address} did not answer {late.api.name} within request.timeout.ms={late.timeout_ms}",
-            )
-
-    # --- receiving
-
-    def get_buffer(self, sizehint: int) -> memoryview:
-        if self._big is not None:
-            return memoryview(self._big)[self._big_have :]
-        return memoryview(self._scratch)[self._have :]
-
-    def buffer_updated(self, nbytes: int) -> None:
-        big = self._big
-        if big is not None:
-            self._big_have += nbytes
-            if self._big_have == len(big):
-                self._big = None
-                self._frame(big)
-            return
-        self._have += nbytes
-        scratch, have, at = self._scratch, self._have, 0
-        while have - at >= 4:
-            (size,) = _INT32.unpack_from(scratch, at)
-            if size < 4:
-                self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} sent a frame of {size} bytes")
-                return
-            if have - at - 4 < size:
-                if size + 4 > len(scratch):
-                    self._big = bytearray(size)
-                    self._big_have = have - at - 4
-                    self._big[: self._big_have] = memoryview(scratch)[at + 4 : have]
-                    at = have
-                break
-            frame = bytes(memoryview(scratch)[at + 4 : at + 4 + size])
-            at += 4 + size
-            self._frame(frame)
-            if self.closed:
-                return
-        if at:
-            rest = have - at
-            scratch[:rest] = scratch[at:have]
-            self._have = rest
-
-    def _frame(self, frame: bytes | bytearray) -> None:
-        (correlation,) = _INT32.unpack_from(frame, 0)
-        if not self._in_flight or self._in_flight[0][0] != correlation:
-            self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} answered request {correlation} out of turn")
-            return
-        _, request = self._in_flight.popleft()
-        version, api = request.version, request.api
-        try:
-            at = 4
-            if version >= api.response.FLEXIBLE_FROM and api is not API_VERSIONS:
-                tags = frame[4]
-                at = skip_tags(frame, 5, len(frame), tags) if tags else 5  # type: ignore[arg-type]
-            if api is API_VERSIONS and _INT32.size <= len(frame) - 4 and frame[4:6] == b"\x00\x23":
-                version = 0  # a broker that does not know the version answers in the oldest one (KIP-511)
-            answer = api.response.decode(frame, version, at)  # type: ignore[arg-type]
-        except ProtocolError as error:
-            request.on_answer(Failure(Error.NETWORK_EXCEPTION, str(error), True), version, self._network.now_ms())
-            self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} sent what {api.name} is not: {error}")
-            return
-        now_ms = self._network.now_ms()
-        self.last_used_ms = now_ms
-        request.on_answer(answer, version, now_ms)
+_CLOSED = "the client was closed"
 
 
 class Network:
@@ -344,7 +41,7 @@ class Network:
 
     def __init__(self, config: ClientConfig, tls: ssl.SSLContext | None = None) -> None:
         self.config = config
-        self.ssl_context = tls or _tls_of(config)
+        self._ssl_context = tls or _tls_of(config)
         self._tokens: Tokens | None = None
         self.timers: Timers = _LoopTimers(self)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -354,6 +51,8 @@ class Network:
             self._addresses[-1 - index] = (host.strip("[]"), int(port))
         self._bootstrap = list(self._addresses)
         self._connections: dict[tuple[int, int], Connection] = {}
+        self._waiting: dict[tuple[int, int], list[Request]] = {}
+        """Requests to nodes that may not be tried again yet."""
         self._failures: dict[tuple[int, int], int] = {}
         self._not_before: dict[tuple[int, int], int] = {}
         self._why: dict[str, str] = {}
@@ -363,7 +62,7 @@ class Network:
         self._features_epoch = -2
         self._transaction_version = 0
         self._alarm: asyncio.TimerHandle | None = None
-        self._alarm_ms = _NO_TIMEOUT
+        self._alarm_ms = NEVER_MS
         self._watch: asyncio.TimerHandle | None = None
         self._closed = False
 
@@ -388,9 +87,8 @@ class Network:
         order = self._bootstrap[:]
         random.shuffle(order)
         for node in order:
-            connection = self._connect(node, 0)
-            while not connection.ready and not connection.closed:
-                await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+            connection, opening = self._connect(node, 0)
+            await asyncio.wait([opening])
             if connection.ready:
                 return
             if self._refused is not None:
@@ -409,7 +107,9 @@ class Network:
         if self._alarm is not None:
             self._alarm.cancel()
         for connection in list(self._connections.values()):
-            connection.give_up(Error.NETWORK_EXCEPTION, "the client was closed")
+            connection.give_up(Error.NETWORK_EXCEPTION, _CLOSED)
+        for key in list(self._waiting):
+            self._waited(key)
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -481,30 +181,47 @@ class Network:
         expect_answer: bool = True,
         channel: int = 0,
     ) -> None:
+        self._send(node, channel, self._request(api, message, on_answer, timeout_ms, highest, expect_answer))
+
+    def _request(
+        self,
+        api: Api,
+        message: Message | Build,
+        on_answer: OnAnswer,
+        timeout_ms: int | None,
+        highest: int,
+        expect_answer: bool = True,
+    ) -> Request:
         timeout = self.config.request_timeout_ms if timeout_ms is None else timeout_ms
-        request = Request(api, message, on_answer, timeout, highest, expect_answer)
+        return Request(api, message, on_answer, timeout, highest, expect_answer, self.now_ms())
+
+    def _send(self, node: int, channel: int, request: Request) -> None:
         connection = self._connections.get((node, channel))
         if connection is not None:
             connection.send(request)
             return
         if self._closed or node not in self._addresses:
-            text = "the client was closed" if self._closed else f"node {node} has no known address"
-            self.call_soon(lambda: on_answer(Failure(Error.NETWORK_EXCEPTION, text, False), -1, self.now_ms()))
+            text = _CLOSED if self._closed else f"node {node} has no known address"
+            self.fail(request, Failure(Error.NETWORK_EXCEPTION, text, False))
             return
-        wait_ms = self._not_before.get((node, channel), 0) - self.now_ms()
-        if wait_ms <= 0:
-            self._connect(node, channel).send(request)
+        key = (node, channel)
+        wait_ms = self._not_before.get(key, 0) - self.now_ms()
+        if key in self._waiting:
+            self._waiting[key].append(request)
+        elif wait_ms > 0:
+            self._waiting[key] = [request]
+            self.loop.call_later(wait_ms / 1000, self._waited, key)
         else:
-            self.loop.call_later(wait_ms / 1000, lambda: self._send_after_wait(node, channel, request))
+            self._connect(node, channel)[0].send(request)
 
-    def _send_after_wait(self, node: int, channel: int, request: Request) -> None:
-        connection = self._connections.get((node, channel))
-        if connection is None and not self._closed:
-            connection = self._connect(node, channel)
-        if connection is None:
-            request.on_answer(Failure(Error.NETWORK_EXCEPTION, "the client was closed", False), -1, self.now_ms())
-        else:
-            connection.send(request)
+    def _waited(self, key: tuple[int, int]) -> None:
+        """The node may be tried again, or the client was closed."""
+        for request in self._waiting.pop(key, ()):
+            self._send(*key, request)
+
+    def fail(self, request: Request, failure: Failure) -> None:
+        """Answer a request with a failure, in a turn of its own."""
+        self.call_soon(lambda: request.on_answer(failure, request.version, self.now_ms()))
 
     async def call(
         self,
@@ -516,7 +233,7 @@ class Network:
         highest: int = NO_LIMIT,
         channel: int = 0,
     ) -> tuple[Any, int]:
-        """Ask and wait: the answer and its version.
+        """Ask and wait: the answer and its version. Cancelled before the request went out, it does not go out.
 
         :raises KafkaError: there was no answer.
         """
@@ -530,8 +247,12 @@ class Network:
             else:
                 future.set_result((answer, version))
 
-        self.send(node, api, message, answered, timeout_ms=timeout_ms, highest=highest, channel=channel)
-        return await future
+        request = self._request(api, message, answered, timeout_ms, highest)
+        self._send(node, channel, request)
+        try:
+            return await future
+        finally:
+            request.abandoned = True
 
     # --- what connections tell
 
@@ -543,7 +264,7 @@ class Network:
         self._why.pop(connection.address, None)
         self._notify()
 
-    def disconnected(self, connection: Connection, was_ready: bool, text: str) -> None:
+    def disconnected(self, connection: Connection, text: str) -> None:
         for key, known in list(self._connections.items()):
             if known is connection:
                 del self._connections[key]
@@ -572,17 +293,30 @@ class Network:
 
     # --- connecting
 
-    def _connect(self, node: int, channel: int) -> Connection:
+    def _connect(self, node: int, channel: int) -> tuple[Connection, asyncio.Task[None]]:
         host, port = self._addresses[node]
-        connection = Connection(self, node, host, port)
+        connection = Connection(self, node, host, port, self._ssl_context)
         self._connections[node, channel] = connection
-        self._run(connection.open(), f"oncelog connection to {host}:{port}")
-        return connection
+        failures = self._failures.get((node, channel), 0)
+        setup_ms = backoff_ms(
+            failures + 1,
+            self.config.socket_connection_setup_timeout_ms,
+            self.config.socket_connection_setup_timeout_max_ms,
+        )
+        return connection, self._run(connection, connection.open(setup_ms), f"oncelog connection to {host}:{port}")
 
-    def _run(self, work: Coroutine[None, None, None], name: str) -> None:
+    def _run(self, connection: Connection, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
+        """A task of a connection; one that ends otherwise than it should gives the connection up."""
         task = self.loop.create_task(work, name=name)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+
+        def ended(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            if not task.cancelled() and task.exception() is not None:
+                connection.give_up(Error.UNKNOWN_SERVER_ERROR, f"{connection.address}: {task.exception()!r}")
+
+        task.add_done_callback(ended)
+        return task
 
     def _connect_later(self, node: int, channel: int) -> None:
         if self._closed or node not in self._addresses:
@@ -594,16 +328,16 @@ class Network:
             self.timers.schedule(self.now_ms() + wait_ms, lambda now_ms: self._notify())
 
     def _look_after_connections(self) -> None:
+        self._watch = self.loop.call_later(_WATCH_SECONDS, self._look_after_connections)
         now_ms = self.now_ms()
         idle_ms = self.config.connections_max_idle_ms
         for connection in list(self._connections.values()):
             if connection.ready and now_ms >= connection.renew_at_ms:
-                self._run(connection.renew(), f"oncelog session at {connection.address}")
-            elif connection.unanswered:
+                self._run(connection, connection.renew(), f"oncelog session at {connection.address}")
+            elif connection.load:
                 connection.check(now_ms)
             elif 0 <= idle_ms < now_ms - connection.last_used_ms and len(self._connections) > 1:
                 connection.give_up(Error.NETWORK_EXCEPTION, f"{connection.address} was idle")
-        self._watch = self.loop.call_later(_WATCH_SECONDS, self._look_after_connections)
 
     # --- timers
 
@@ -618,11 +352,13 @@ class Network:
 
     def _fire(self) -> None:
         self._alarm = None
-        self._alarm_ms = _NO_TIMEOUT
-        self.timers.fire(self.now_ms())
-        next_ms = self.timers.next_ms()
-        if next_ms is not None:
-            self.arm(next_ms)
+        self._alarm_ms = NEVER_MS
+        try:
+            self.timers.fire(self.now_ms())
+        finally:  # a timer that raises must not stop the others
+            next_ms = self.timers.next_ms()
+            if next_ms is not None:
+                self.arm(next_ms)
 
 
 class _LoopTimers(Timers):
@@ -646,10 +382,3 @@ def _tls_of(config: ClientConfig) -> ssl.SSLContext | None:
     from oncelog.client.aio.tls import ssl_context
 
     return ssl_context(config)
-
-
-def addresses(servers: Sequence[str] | str) -> tuple[str, ...]:
-    """``bootstrap_servers`` as aiokafka takes it: one text or a list."""
-    if isinstance(servers, str):
-        return tuple(part.strip() for part in servers.split(",") if part.strip())
-    return tuple(servers)

@@ -19,7 +19,7 @@ from itertools import repeat
 from types import TracebackType
 from typing import Any, Self
 
-from oncelog.client.aio.network import Network
+from oncelog.client.aio.cluster import Cluster, settled
 from oncelog.client.aio.settings import split_settings
 from oncelog.client.core.accumulator import Accumulator, ProducerBatch, largest_size
 from oncelog.client.core.config import ProducerConfig
@@ -32,9 +32,8 @@ from oncelog.client.core.errors import (
     ProducerClosed,
     RecordTooLargeError,
     UnknownTopicOrPartitionError,
-    error_for,
 )
-from oncelog.client.core.metadata import ClusterMetadata, TopicPicture
+from oncelog.client.core.metadata import TopicPicture
 from oncelog.client.core.partitioner import RoundRobin, UniformSticky, keyed
 from oncelog.client.core.sender import Sender
 from oncelog.client.core.structs import (
@@ -54,9 +53,6 @@ Serializer = Callable[[Any], bytes | None]
 Partitioner = Callable[[bytes | None, list[int], list[int]], int]
 """aiokafka's shape: (key, all partitions, available partitions) to a partition."""
 RecordHeaders = Sequence[tuple[str, bytes | None]]
-
-GIVE_UP_ON_UNKNOWN_MS = 5000
-"""A topic still unknown after this does not exist: creating one takes well under a second."""
 
 
 class Batch:
@@ -121,14 +117,16 @@ class Producer:
         self._key_serializer = key_serializer
         self._value_serializer = value_serializer
         self._custom_partitioner = partitioner
-        self._network = Network(self.config, ssl_context)
         config = self.config
-        self._metadata = ClusterMetadata(
-            self._network,
-            max_age_ms=config.metadata_max_age_ms,
-            retry_backoff_ms=config.retry_backoff_ms,
-            retry_backoff_max_ms=config.retry_backoff_max_ms,
+        self._cluster = Cluster(
+            config,
+            timeout_ms=config.max_block_ms,
+            setting="max.block.ms",
+            ssl_context=ssl_context,
+            allow_auto_creation=True,
         )
+        self._network = self._cluster.network
+        self._metadata = self._cluster.metadata
         self._accumulator = Accumulator(
             batch_size_bytes=config.max_batch_size,
             buffer_memory_bytes=config.buffer_memory,
@@ -176,10 +174,10 @@ class Producer:
             raise IllegalStateError("the producer was started already")
         self._loop = asyncio.get_running_loop()
         try:
-            await self._network.start()
+            await self._cluster.connect()
             self._network.observe(self._poll_soon)
             self._metadata.observe(self._poll_soon)
-            await self._picture()
+            await self._cluster.repeat("start()", self._cluster.refresh)
             if self._transactions is not None:
                 await self._outcome(self._transactions.initialize(), "start()")
         except BaseException:
@@ -211,12 +209,11 @@ class Producer:
         self._closed = True
         error = KafkaError(Error.NETWORK_EXCEPTION, "the producer was stopped before the record was acknowledged")
         self._sender.close()
-        self._metadata.close()
         self._accumulator.abort_all(error)
         for waiter in self._space_waiters:
             if not waiter.done():
                 waiter.set_exception(ProducerClosed("the producer was stopped"))
-        await self._network.close()
+        await self._cluster.close()
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -226,17 +223,6 @@ class Producer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.stop()
-
-    async def _picture(self) -> None:
-        """The first picture of the cluster."""
-        loop = self._running()
-        deadline = loop.time() + self.config.max_block_ms / 1000
-        while True:
-            failure = await self._deferred(self._metadata.refresh())
-            if failure is None:
-                return
-            if loop.time() >= deadline:
-                raise error_for(failure.error, failure.text)
 
     # --- sending
 
@@ -453,26 +439,10 @@ class Producer:
         """The topic, as soon as the cluster knows it; the question makes brokers create it where they may."""
         if self._closed:
             raise ProducerClosed("the producer was stopped")
-        loop = self._running()
+        self._running()
         if not isinstance(topic, str) or not topic:
-            raise IllegalStateError(f"a topic is named by a text that is not empty, not by {topic!r}")
-        begin = loop.time()
-        self._metadata.want((topic,))
-        while (picture := self._metadata.topics.get(topic)) is None or not picture.partition_count:
-            error = self._metadata.errors.get(topic)
-            waited_ms = (loop.time() - begin) * 1000
-            if error is not None and not error.retriable:
-                raise error_for(error, f"topic {topic!r} cannot be used")
-            if error is Error.UNKNOWN_TOPIC_OR_PARTITION and waited_ms > GIVE_UP_ON_UNKNOWN_MS:
-                raise UnknownTopicOrPartitionError(
-                    error, f"topic {topic!r} does not exist and the broker does not create it; create it first"
-                )
-            if waited_ms >= self.config.max_block_ms:
-                raise KafkaTimeoutError(
-                    f"nothing is known about topic {topic!r} after max.block.ms={self.config.max_block_ms}"
-                )
-            await self._deferred(self._metadata.refresh(), self.config.max_block_ms - waited_ms)
-        return picture
+            raise TypeError(f"a topic is named by a text that is not empty, not by {topic!r}")
+        return await self._cluster.topic(topic)
 
     def _too_large(self, topic: str, size: int) -> RecordTooLargeError:
         if size > self.config.max_request_size:
@@ -552,7 +522,7 @@ class Producer:
     async def _outcome(self, result: Result, what: str) -> None:
         """Wait for a transaction call; raises its error."""
         try:
-            error = await self._deferred(result, self.config.max_block_ms, strict=True)
+            error = await settled(result, self.config.max_block_ms / 1000)
         except TimeoutError:
             raise KafkaTimeoutError(
                 f"{what} was not answered within max.block.ms={self.config.max_block_ms}; "
@@ -560,25 +530,6 @@ class Producer:
             ) from None
         if error is not None:
             raise error
-
-    async def _deferred(self, deferred: Any, timeout_ms: float | None = None, strict: bool = False) -> Any:
-        """The value of a deferred; None after the time-out, or TimeoutError where ``strict``."""
-        if deferred.done:
-            return deferred.value
-        future: asyncio.Future[Any] = self._running().create_future()
-
-        def resolved(value: Any) -> None:
-            if not future.done():
-                future.set_result(value)
-
-        deferred.then(resolved)
-        try:
-            async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
-                return await future
-        except TimeoutError:
-            if strict:
-                raise
-            return None
 
     def _batch_done(
         self,

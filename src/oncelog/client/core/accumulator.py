@@ -28,15 +28,34 @@ HEADER_OVERHEAD_BYTES = 10
 
 
 def largest_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
-    """Upper bound of a record's size in a batch that is not packed."""
+    """Upper bound of a record's size in a batch that is not packed.
+
+    :raises TypeError: something is of a type that a record cannot hold.
+    """
     size = RECORD_OVERHEAD_BYTES
     if key is not None:
+        if key.__class__ is not bytes:
+            _need_bytes("key", key)
         size += len(key)
     if value is not None:
+        if value.__class__ is not bytes:
+            _need_bytes("value", value)
         size += len(value)
-    for name, content in headers:
-        size += HEADER_OVERHEAD_BYTES + 3 * len(name) + (0 if content is None else len(content))
+    if headers:
+        for name, content in headers:
+            if not isinstance(name, str):
+                raise TypeError(f"a header's name must be str, not {name!r}")
+            size += HEADER_OVERHEAD_BYTES + 3 * len(name)
+            if content is not None:
+                _need_bytes(f"the value of header {name!r}", content, serializer=False)
+                size += len(content)
     return size
+
+
+def _need_bytes(what: str, given: object, *, serializer: bool = True) -> None:
+    if not isinstance(given, (bytes, bytearray, memoryview)):
+        hint = f"; set {what}_serializer" if serializer else ""
+        raise TypeError(f"{what} must be bytes, not {type(given).__name__}{hint}")
 
 
 class ProducerBatch:
@@ -180,7 +199,11 @@ class Accumulator:
             or (batch.size_bytes + size_bytes > self._limit(partition.topic) and batch.count)
         ):
             batch = self._new_batch(partition, now_ms)
-        self.add(batch, timestamp, key, value, headers)
+        try:
+            self.add(batch, timestamp, key, value, headers)
+        finally:
+            if not batch.count:
+                self._drop_empty(batch)
         return batch
 
     def add(
@@ -228,6 +251,12 @@ class Accumulator:
         self.incomplete[batch] = None
         self.used_bytes += HEADER_SIZE_BYTES
         return batch
+
+    def _drop_empty(self, batch: ProducerBatch) -> None:
+        """The first record of a new batch was refused: there is nothing to wait for."""
+        self.queues[batch.partition].remove(batch)
+        del self.incomplete[batch]
+        self.used_bytes -= batch.size_bytes
 
     def packed(self, batch: ProducerBatch) -> None:
         """Learn from a batch that was just sealed how well the topic's records pack (KIP-126)."""

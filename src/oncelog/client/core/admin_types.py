@@ -34,6 +34,13 @@ class NewTopic:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordsToDelete:
+    """Where the records of a partition shall begin; -1 deletes all there are."""
+
+    before_offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionDescription:
     partition: int
     leader: int

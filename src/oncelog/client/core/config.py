@@ -62,6 +62,16 @@ class ClientConfig(SecurityConfig):
     reconnect_backoff_max_ms: int = setting(
         "reconnect.backoff.max.ms", 1000, "Longest wait between two attempts to connect.", low=0, high=MAX_LONG
     )
+    socket_connection_setup_timeout_ms: int = setting(
+        "socket.connection.setup.timeout.ms",
+        10_000,
+        "Time for a connection and its TLS handshake; doubled after each failure (KIP-601).",
+        low=1,
+        high=MAX_LONG,
+    )
+    socket_connection_setup_timeout_max_ms: int = setting(
+        "socket.connection.setup.timeout.max.ms", 30_000, "Greatest of these times.", low=1, high=MAX_LONG
+    )
     connections_max_idle_ms: int = setting(
         "connections.max.idle.ms",
         540_000,

@@ -78,7 +78,12 @@ class ClusterMetadata:
         self._in_flight = False
         self._failures = 0
         self._again = False
+        self._new = False
+        """A topic was asked for of which no answer has told yet."""
         self._not_before_ms = 0
+        """No question before this, whoever asks: the last one failed, or told of topics that are coming into being."""
+        self._stale_from_ms = 0
+        """Before this, nobody may call the picture stale: it was just drawn."""
         self._timer: Timer | None = None
         self._waiters: list[Deferred[Failure | None]] = []
         self._observers: list[Callable[[], None]] = []
@@ -113,16 +118,20 @@ class ClusterMetadata:
         """Keep these in the picture from now on; returns whether one of them is not in it yet."""
         missing = False
         for topic in topics:
+            if topic not in self.topics:
+                missing = True
+                self._new = self._new or topic not in self._wanted
             self._wanted[topic] = None
-            missing = missing or topic not in self.topics
         return missing
 
     def set_wanted(self, topics: Iterable[str]) -> None:
         """Keep these and no others in the picture."""
-        self._wanted = dict.fromkeys(topics)
+        wanted = dict.fromkeys(topics)
+        self._new = self._new or any(topic not in self._wanted and topic not in self.topics for topic in wanted)
+        self._wanted = wanted
 
     def refresh(self) -> Deferred[Failure | None]:
-        """Ask for a new picture, soon where one was just asked for; resolves when an answer to a later request came."""
+        """Ask for a new picture; resolves when an answer to a later request came."""
         waiter: Deferred[Failure | None] = Deferred()
         if self._closed:
             waiter.resolve(Failure(Error.NETWORK_EXCEPTION, "the client is closed", False))
@@ -135,9 +144,10 @@ class ClusterMetadata:
         return waiter
 
     def request_update(self) -> None:
-        """The picture proved stale."""
+        """The picture proved stale, or lacks a topic that is wanted now."""
         if not self._in_flight and not self._closed:
-            self._arm(max(self._wire.now_ms(), self._not_before_ms))
+            earliest_ms = self._not_before_ms if self._new else max(self._not_before_ms, self._stale_from_ms)
+            self._arm(max(self._wire.now_ms(), earliest_ms))
 
     def leader_changed(self, partition: TopicPartition, leader: int, leader_epoch: int) -> bool:
         """A broker told the new leader in its refusal (KIP-951); returns whether that was news."""
@@ -169,7 +179,7 @@ class ClusterMetadata:
         if self._in_flight or self._closed:
             return
         self._in_flight = True
-        self._again = False
+        self._again = self._new = False
         asked = list(self._waiters)
         names = None if self.want_all else [MetadataRequestTopic(name=name) for name in self._wanted]
 
@@ -194,10 +204,11 @@ class ClusterMetadata:
             self._failures += 1
         unfinished = any(error.retriable for error in self.errors.values())
         pause = backoff_ms(max(self._failures, 1), self._retry_backoff_ms, self._retry_backoff_max_ms)
-        self._not_before_ms = now_ms + pause
+        self._stale_from_ms = now_ms + pause
+        self._not_before_ms = now_ms + pause if failure is not None or unfinished else now_ms
         served = set(map(id, asked))
         self._waiters = [waiter for waiter in self._waiters if id(waiter) not in served]
-        soon = failure is not None or unfinished or self._again or bool(self._waiters)
+        soon = failure is not None or unfinished or self._again or self._new or bool(self._waiters)
         self._arm(self._not_before_ms if soon else now_ms + self._max_age_ms)
         for waiter in asked:
             waiter.resolve(failure)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import Enum, auto
 from typing import Any
 
+from oncelog.client.core import arguments
 from oncelog.client.core.errors import IllegalStateError
 from oncelog.client.core.metadata import ClusterMetadata
 from oncelog.client.core.structs import TopicPartition
@@ -110,14 +111,11 @@ class Subscription:
 
     def subscribe(self, topics: Iterable[str], pattern: str | None, listener: ConsumerRebalanceListener | None) -> None:
         """Replace the subscription."""
-        names = (topics,) if isinstance(topics, str) else tuple(topics)
+        names = tuple(arguments.names(topics, "topics"))
         if self.by_hand:
             raise IllegalStateError("partitions were assigned by hand; call unsubscribe() before subscribe()")
         if bool(names) == (pattern is not None):
             raise IllegalStateError("subscribe() takes either topics or a pattern")
-        bad = next((name for name in names if not isinstance(name, str) or not name), None)
-        if bad is not None:
-            raise IllegalStateError(f"a topic is named by a text that is not empty, not by {bad!r}")
         if listener is not None and not isinstance(listener, ConsumerRebalanceListener):
             raise IllegalStateError("the listener must be a ConsumerRebalanceListener")
         try:

@@ -87,3 +87,42 @@ def test_a_leader_told_in_a_refusal_counts_when_it_is_newer() -> None:
     assert not metadata.leader_changed(P0, 99, 9)
     assert metadata.leader_changed(P0, 2, 6)
     assert metadata.leader(P0) == 2
+
+
+def test_a_topic_that_is_wanted_anew_is_asked_for_at_once() -> None:
+    wire = FakeWire()
+    metadata = known(wire)
+    assert metadata.want(["new"])
+    waiting = metadata.refresh()
+    wire.pass_time(0)
+    assert [topic.name for topic in wire.take(METADATA).message.topics] == [TOPIC, "new"]
+    metadata.set_wanted([TOPIC, "new", "newer"])  # while a question is under way that does not name it
+    assert not waiting.done
+
+
+def test_a_topic_wanted_while_an_answer_is_under_way_is_asked_for_right_after_it() -> None:
+    wire = FakeWire()
+    metadata = known(wire)
+    metadata.request_update()
+    wire.pass_time(100)
+    asked = wire.take(METADATA)
+    metadata.set_wanted([TOPIC, "new"])
+    metadata.request_update()
+    asked.answer(picture(epoch=5))
+    wire.pass_time(0)
+    assert [topic.name for topic in wire.take(METADATA).message.topics] == [TOPIC, "new"]
+
+
+def test_a_topic_that_is_coming_into_being_is_asked_for_after_the_backoff_whoever_asks() -> None:
+    wire = FakeWire()
+    metadata = known(wire)
+    metadata.want(["new"])
+    metadata.refresh()
+    wire.pass_time(0)
+    coming = MetadataResponseTopic(error_code=Error.LEADER_NOT_AVAILABLE, name="new")
+    wire.take(METADATA).answer(MetadataResponse(topics=[*picture(epoch=5).topics, coming]))
+    metadata.refresh()
+    wire.pass_time(99)
+    assert wire.count(METADATA) == 0
+    wire.pass_time(1)
+    assert wire.count(METADATA) == 1

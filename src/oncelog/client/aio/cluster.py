@@ -1,0 +1,386 @@
+"""The one room for asking a cluster: who leads a partition, who coordinates a key, what is repeated, and until when.
+
+Called by Admin, producer, consumer, log reader and Spark. A caller says what it asks and of whom; here the node is
+found (again), retriable errors are repeated with Kafka's backoff, and the whole ends within ``timeout_ms``, whatever
+brokers do. What is given to ``repeat`` and the ``at_`` methods may run several times. An attempt that the deadline cuts
+short is cancelled, and its request does not go out if it has not yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from oncelog.client.aio.network import Network
+from oncelog.client.core.backoff import backoff_ms
+from oncelog.client.core.config import ClientConfig
+from oncelog.client.core.coordinator import CoordinatorFinder, CoordinatorType
+from oncelog.client.core.errors import (
+    IllegalStateError,
+    KafkaTimeoutError,
+    UnknownTopicOrPartitionError,
+    error_for,
+    error_of,
+)
+from oncelog.client.core.metadata import NO_NODE, ClusterMetadata, TopicPicture
+from oncelog.client.core.wire import NO_LIMIT, Api, Build
+from oncelog.deferred import Deferred
+from oncelog.errors import Error, KafkaError
+from oncelog.protocol.wire import Message
+from oncelog.types import TopicPartition
+
+T = TypeVar("T")
+
+COORDINATOR_MOVED = frozenset(
+    {
+        Error.COORDINATOR_NOT_AVAILABLE,
+        Error.NOT_COORDINATOR,
+        Error.NETWORK_EXCEPTION,
+        Error.REQUEST_TIMED_OUT,
+    }
+)
+_LEADER_UNSURE = frozenset({Error.NETWORK_EXCEPTION, Error.REQUEST_TIMED_OUT})
+GIVE_UP_ON_UNKNOWN_SECONDS = 5.0
+"""A topic still unknown after this does not exist: creating one takes well under a second."""
+
+
+class Cluster:
+    """Connections to a cluster, a picture of it, and calls that end.
+
+    :param timeout_ms: how long a call may take with all its repeats.
+    :param setting: the setting that ``timeout_ms`` comes from, for messages.
+    :param allow_auto_creation: whether asking about a topic may create it.
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        *,
+        timeout_ms: int,
+        setting: str = "default.api.timeout.ms",
+        ssl_context: ssl.SSLContext | None = None,
+        allow_auto_creation: bool = False,
+    ) -> None:
+        self.config = config
+        self.timeout_ms = timeout_ms
+        self._setting = setting
+        self.network = Network(config, ssl_context)
+        self.metadata = ClusterMetadata(
+            self.network,
+            max_age_ms=config.metadata_max_age_ms,
+            retry_backoff_ms=config.retry_backoff_ms,
+            retry_backoff_max_ms=config.retry_backoff_max_ms,
+            allow_auto_creation=allow_auto_creation,
+        )
+        self._finders: dict[tuple[CoordinatorType, str], CoordinatorFinder] = {}
+        self._leaders_unsure = False
+        self._open = False
+        self._closed = False
+
+    # --- life
+
+    async def start(self) -> None:
+        """Connect and draw the first picture. May be repeated after it has failed.
+
+        :raises KafkaConnectionError: no broker can be reached.
+        """
+        await self.connect()
+        await self.refresh()
+
+    async def connect(self) -> None:
+        """Connect without asking anything."""
+        await self.network.start()
+        self._open = True
+
+    async def close(self) -> None:
+        """Close the connections; whoever still waits is told. May be called twice."""
+        self._open = False
+        self._closed = True
+        self.metadata.close()
+        await self.network.close()
+
+    # --- repeating
+
+    async def repeat(self, what: str, attempt: Callable[[], Awaitable[T]], *, timeout_ms: float | None = None) -> T:
+        """The attempt's result, repeated while its error is retriable and there is time.
+
+        :param what: names the call in the error when the time is up.
+        :raises KafkaTimeoutError: the time was up; its cause is the last error.
+        """
+        limit_ms = self.timeout_ms if timeout_ms is None else timeout_ms
+        last: KafkaError | None = None
+        failures = 0
+        try:
+            async with asyncio.timeout(limit_ms / 1000):
+                while True:
+                    try:
+                        return await attempt()
+                    except KafkaError as error:
+                        if not error.retriable or self._closed:
+                            raise
+                        last = error
+                    failures += 1
+                    if last.error.refresh_metadata or last.error in _LEADER_UNSURE:
+                        self._leaders_unsure = True
+                    await asyncio.sleep(
+                        backoff_ms(failures, self.config.retry_backoff_ms, self.config.retry_backoff_max_ms) / 1000
+                    )
+        except TimeoutError:
+            why = f": {last}" if last is not None else ""
+            limit = f"{self._setting}={limit_ms:g}" if timeout_ms is None else f"{limit_ms:g} ms"
+            raise KafkaTimeoutError(f"{what} did not succeed within {limit}{why}") from last
+
+    # --- asking
+
+    async def ask(
+        self, node: int, api: Api, message: Message | Build, *, highest: int = NO_LIMIT, channel: int = 0
+    ) -> Any:
+        """One node's answer.
+
+        :raises KafkaError: there was none.
+        """
+        answer, _ = await self.network.call(node, api, message, highest=highest, channel=channel)
+        return answer
+
+    async def ask_any(self, api: Api, message: Message | Build) -> Any:
+        """The answer of whichever node has the least to do."""
+        return await self.ask(self.network.any_node(), api, message)
+
+    async def ask_all(self, api: Api, message: Message | Build) -> list[tuple[int, Any]]:
+        """Every node's answer, by node."""
+        nodes = sorted(self.metadata.nodes)
+        answers = await asyncio.gather(*(self.ask(node, api, message) for node in nodes))
+        return list(zip(nodes, answers, strict=True))
+
+    async def refresh(self) -> None:
+        """Draw a new picture.
+
+        :raises KafkaError: no answer came.
+        """
+        failure = await settled(self.metadata.refresh())
+        if failure is not None:
+            raise error_for(failure.error, failure.text)
+        self._leaders_unsure = False
+
+    def check_open(self, name: str) -> None:
+        if not self._open:
+            raise IllegalStateError(f"the {name} is not connected; call start() first")
+
+    # --- topics and leaders
+
+    async def topic(self, name: str) -> TopicPicture:
+        """The topic, as soon as the cluster knows it; where auto creation is allowed the question makes it.
+
+        :raises UnknownTopicOrPartitionError: it does not exist and did not come into being.
+        """
+        loop = asyncio.get_running_loop()
+        begin = loop.time()
+        self.metadata.want((name,))
+        try:
+            async with asyncio.timeout(self.timeout_ms / 1000):
+                while (picture := self.metadata.topics.get(name)) is None or not picture.partition_count:
+                    error = self.metadata.errors.get(name)
+                    if error is not None and not error.retriable:
+                        raise error_for(error, f"topic {name!r} cannot be used")
+                    unknown = error is Error.UNKNOWN_TOPIC_OR_PARTITION
+                    if unknown and loop.time() - begin > GIVE_UP_ON_UNKNOWN_SECONDS:
+                        raise UnknownTopicOrPartitionError(
+                            Error.UNKNOWN_TOPIC_OR_PARTITION,
+                            f"topic {name!r} does not exist and the broker does not create it; create it first",
+                        )
+                    failure = await settled(self.metadata.refresh())
+                    if failure is not None and self._closed:
+                        raise error_for(failure.error, failure.text)
+        except TimeoutError:
+            raise KafkaTimeoutError(
+                f"nothing is known about topic {name!r} after {self._setting}={self.timeout_ms}"
+            ) from None
+        return picture
+
+    async def leaders(
+        self, partitions: Iterable[TopicPartition], *, may_come: bool = False
+    ) -> dict[int, list[TopicPartition]]:
+        """Partitions by the node that leads them.
+
+        :param may_come: a partition that does not exist is only a retriable error.
+        :raises KafkaError: a partition does not exist, or has no leader now.
+        """
+        wanted = list(partitions)
+        missing = self.metadata.want({name.topic for name in wanted})
+        if missing or self._leaders_unsure or any(self.metadata.leader(name) == NO_NODE for name in wanted):
+            await self.refresh()
+        by_leader: dict[int, list[TopicPartition]] = {}
+        for name in wanted:
+            leader = self.metadata.leader(name)
+            if leader == NO_NODE:
+                raise self._without_leader(name, may_come)
+            by_leader.setdefault(leader, []).append(name)
+        return by_leader
+
+    def _without_leader(self, name: TopicPartition, may_come: bool) -> KafkaError:
+        picture = self.metadata.topics.get(name.topic)
+        error = self.metadata.errors.get(name.topic, Error.UNKNOWN_TOPIC_OR_PARTITION)
+        if picture is not None and 0 <= name.partition < picture.partition_count:
+            return error_for(Error.LEADER_NOT_AVAILABLE, f"{name} has no leader")
+        if picture is not None:
+            text = (
+                f"topic {name.topic!r} has no partition {name.partition}; its partitions are 0 to "
+                f"{picture.partition_count - 1}"
+            )
+        elif error is Error.UNKNOWN_TOPIC_OR_PARTITION:
+            text = f"topic {name.topic!r} does not exist"
+        else:
+            return error_for(error, f"topic {name.topic!r} cannot be used")
+        return error_for(Error.UNKNOWN_TOPIC_OR_PARTITION, text) if may_come else UnknownPartition(text)
+
+    async def at_leader(
+        self,
+        what: str,
+        partition: TopicPartition,
+        ask: Callable[[int], Awaitable[T]],
+        *,
+        timeout_ms: float | None = None,
+    ) -> T:
+        """The result of asking a partition's leader, found again where it has moved."""
+
+        async def attempt() -> T:
+            return await ask(next(iter(await self.leaders([partition]))))
+
+        return await self.repeat(what, attempt, timeout_ms=timeout_ms)
+
+    async def at_leaders(
+        self,
+        what: str,
+        partitions: Iterable[TopicPartition],
+        ask: Callable[[int, list[TopicPartition]], Awaitable[Mapping[TopicPartition, T | KafkaError]]],
+        *,
+        wait_for_unknown_s: float = 0.0,
+    ) -> dict[TopicPartition, T]:
+        """A result for each partition, all leaders asked at once; those refused for now are asked for again.
+
+        :param wait_for_unknown_s: how long partitions that do not exist may take to come into being.
+        :raises KafkaError: a partition was refused for good, does not exist, or gave no answer in time.
+        """
+        loop = asyncio.get_running_loop()
+        patient_until = loop.time() + wait_for_unknown_s
+        left = dict.fromkeys(partitions)
+        found: dict[TopicPartition, T] = {}
+
+        async def attempt() -> None:
+            by_leader = await self.leaders(left, may_come=loop.time() < patient_until)
+            answers = await asyncio.gather(*(_each(ask, node, names) for node, names in by_leader.items()))
+            refused: list[KafkaError] = []
+            for answer in answers:
+                for name, result in answer.items():
+                    if isinstance(result, KafkaError):
+                        refused.append(result)
+                    else:
+                        found[name] = result
+                        left.pop(name, None)
+            if refused:
+                raise min(refused, key=lambda error: error.retriable)
+            if left:
+                raise error_for(Error.UNKNOWN_SERVER_ERROR, f"the answer left {min(left)} out")
+
+        if left:
+            await self.repeat(what, attempt)
+        return found
+
+    # --- coordinators
+
+    def finder(self, kind: CoordinatorType, key: str) -> CoordinatorFinder:
+        """Who coordinates a group or a transactional id; the same object for the same key."""
+        finder = self._finders.get((kind, key))
+        if finder is None:
+            finder = self._finders[kind, key] = CoordinatorFinder(
+                self.network,
+                key,
+                kind,
+                retry_backoff_ms=self.config.retry_backoff_ms,
+                retry_backoff_max_ms=self.config.retry_backoff_max_ms,
+                on_found=lambda now_ms: None,
+                on_error=lambda error, now_ms: None,
+            )
+        return finder
+
+    async def coordinator(self, finder: CoordinatorFinder) -> int:
+        """The coordinating node; waits until one is found, so it belongs inside ``repeat``."""
+        while finder.node is None:
+            refused = await settled(finder.found())
+            if refused is not None:
+                raise refused
+        return finder.node
+
+    async def at_coordinator(
+        self,
+        what: str,
+        finder: CoordinatorFinder,
+        ask: Callable[[int], Awaitable[T]],
+        *,
+        timeout_ms: float | None = None,
+    ) -> T:
+        """The result of asking the coordinator, found again where it has moved."""
+
+        async def attempt() -> T:
+            node = await self.coordinator(finder)
+            try:
+                return await ask(node)
+            except KafkaError as error:
+                if error.error in COORDINATOR_MOVED:
+                    finder.forget()
+                raise
+
+        return await self.repeat(what, attempt, timeout_ms=timeout_ms)
+
+
+class UnknownPartition(UnknownTopicOrPartitionError):
+    """Named by the caller, and not there. Unlike the code itself not retriable: waiting would not help."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(Error.UNKNOWN_TOPIC_OR_PARTITION, text)
+
+    @property
+    def retriable(self) -> bool:
+        return False
+
+
+async def settled(deferred: Deferred[T], seconds: float | None = None) -> T:
+    """The value of a deferred.
+
+    :raises TimeoutError: it took longer than ``seconds``.
+    """
+    if deferred.done:
+        return deferred.value
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def resolved(value: T) -> None:
+        if not future.done():
+            future.set_result(value)
+
+    deferred.then(resolved)
+    async with asyncio.timeout(seconds):
+        return await future
+
+
+def check(code: int, text: str, said: str | None = None) -> None:
+    """Raise for an error code; ``said`` is the broker's own text."""
+    error = error_of(code)
+    if error is not Error.NONE:
+        raise error_for(error, f"{text}: {said}" if said else text)
+
+
+async def _each(
+    ask: Callable[[int, list[TopicPartition]], Awaitable[Mapping[TopicPartition, T | KafkaError]]],
+    node: int,
+    names: list[TopicPartition],
+) -> Mapping[TopicPartition, T | KafkaError]:
+    """One leader's results; where the whole question failed, that for each partition."""
+    try:
+        return await ask(node, names)
+    except KafkaError as error:
+        return dict.fromkeys(names, error)
+
+
+__all__ = ["COORDINATOR_MOVED", "Cluster", "UnknownPartition", "check", "settled"]

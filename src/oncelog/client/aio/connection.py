@@ -1,0 +1,386 @@
+"""One connection to a broker: opened, agreed on versions, logged in; then frames out and frames in, matched by order.
+
+Called by the network. Every request that is given to a connection is answered exactly once, with the broker's answer or
+a :class:`~oncelog.client.core.wire.Failure`: what cannot be encoded, what waits for longer than its time-out, and all
+that is under way when the connection breaks. Failures come from the event loop, each in a call of its own, so that one
+caller's bug leaves the others their answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Protocol
+
+from oncelog.client.aio.handshake import looks_like_tls, refusal
+from oncelog.client.aio.sasl import authenticate
+from oncelog.client.core.config import ClientConfig
+from oncelog.client.core.errors import UnsupportedVersionError, error_for, error_of
+from oncelog.client.core.wire import API_VERSIONS, NO_LIMIT, Answer, Api, Build, Failure, OnAnswer
+from oncelog.errors import Error, KafkaError, OncelogError
+from oncelog.protocol.errors import ProtocolError
+from oncelog.protocol.framing import decode_response_header, encode_request_header, peek_correlation_id
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
+from oncelog.protocol.wire import Message
+
+if TYPE_CHECKING:
+    from oncelog.client.aio.tokens import Tokens
+
+_INT32 = Struct(">i")
+_READ_BYTES = 256 * 1024
+NEVER_MS = 2**62
+_LARGEST_GREETING = 1 << 20
+"""No answer of the opening handshake is larger: what claims to be is no broker."""
+
+
+class Request:
+    """A request on its way, or waiting for its connection. ``deadline_ms`` begins anew when it goes out."""
+
+    __slots__ = (
+        "abandoned",
+        "api",
+        "deadline_ms",
+        "expect_answer",
+        "highest",
+        "message",
+        "on_answer",
+        "timeout_ms",
+        "version",
+    )
+
+    def __init__(
+        self,
+        api: Api,
+        message: Message | Build,
+        on_answer: OnAnswer,
+        timeout_ms: int,
+        highest: int,
+        expect_answer: bool,
+        now_ms: int,
+    ) -> None:
+        self.api = api
+        self.message = message
+        self.on_answer = on_answer
+        self.timeout_ms = timeout_ms
+        self.deadline_ms = now_ms + timeout_ms
+        self.highest = highest
+        self.expect_answer = expect_answer
+        self.version = -1
+        self.abandoned = False
+        """Nobody waits for it any more: it does not go out."""
+
+
+class Owner(Protocol):
+    """What a connection needs of the network."""
+
+    @property
+    def config(self) -> ClientConfig: ...
+
+    @property
+    def tokens(self) -> Tokens: ...
+
+    def now_ms(self) -> int: ...
+
+    def fail(self, request: Request, failure: Failure) -> None: ...
+
+    def connected(self, connection: Connection) -> None: ...
+
+    def disconnected(self, connection: Connection, text: str) -> None: ...
+
+    def refused(self, error: KafkaError) -> None: ...
+
+    def learn_features(self, answer: ApiVersionsResponse) -> None: ...
+
+
+class Connection(asyncio.BufferedProtocol):
+    """One socket to one node."""
+
+    def __init__(self, owner: Owner, node: int, host: str, port: int, ssl_context: Any) -> None:
+        self._owner = owner
+        self.node = node
+        self._host = host
+        self._port = port
+        self._ssl_context = ssl_context
+        self._transport: asyncio.Transport | None = None
+        self._client_id = owner.config.client_id
+        self._correlation = 0
+        self._in_flight: deque[tuple[int, Request]] = deque()
+        self._queued: list[Request] = []
+        self._ranges: dict[int, tuple[int, int]] = {}
+        self.ready = False
+        self.closed = False
+        self.renew_at_ms = NEVER_MS
+        self.last_used_ms = owner.now_ms()
+        self._scratch = bytearray(_READ_BYTES)
+        self._have = 0
+        self._big: bytearray | None = None
+        self._big_have = 0
+
+    @property
+    def address(self) -> str:
+        return f"{self._host}:{self._port}"
+
+    @property
+    def load(self) -> int:
+        """Requests that wait for an answer."""
+        return len(self._in_flight) + len(self._queued)
+
+    # --- opening and closing
+
+    async def open(self, setup_timeout_ms: int) -> None:
+        """Connect, agree on versions, log in; sends what was queued meanwhile. Failure closes the connection."""
+        config = self._owner.config
+        protocol = config.security_protocol
+        try:
+            await self._connect(setup_timeout_ms)
+            async with asyncio.timeout(config.request_timeout_ms / 1000):
+                await self._agree_on_versions()
+                if protocol.startswith("SASL"):
+                    await self._log_in()
+        except TimeoutError as error:
+            why = str(error) or f"did not answer within request.timeout.ms={config.request_timeout_ms}"
+            self.give_up(Error.REQUEST_TIMED_OUT, f"{self.address} {why}")
+            return
+        except OSError as error:
+            self.give_up(Error.NETWORK_EXCEPTION, f"cannot connect to {self.address}: {refusal(error, protocol)}")
+            return
+        except (OncelogError, ProtocolError) as error:
+            self.give_up(Error.NETWORK_EXCEPTION, f"cannot connect to {self.address}: {error}")
+            if isinstance(error, KafkaError) and not error.retriable:
+                self._owner.refused(error)
+            return
+        self._serve()
+
+    async def _log_in(self) -> None:
+        """Authenticate, and note when the session that the broker grants is to be renewed (KIP-368)."""
+        lifetime_ms = await authenticate(self.ask, self._owner.config, lambda: self._owner.tokens.token())
+        if lifetime_ms > 0:
+            self.renew_at_ms = self._owner.now_ms() + int(lifetime_ms * random.uniform(0.85, 0.95))
+
+    async def renew(self) -> None:
+        """Log in again on the same connection; requests that come meanwhile wait."""
+        self.ready, self.renew_at_ms = False, NEVER_MS
+        try:
+            await self._log_in()
+        except (OncelogError, ProtocolError) as error:
+            self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} did not renew the session: {error}")
+            return
+        self._serve()
+
+    def _serve(self) -> None:
+        """Send what waited."""
+        self.ready = True
+        queued, self._queued = self._queued, []
+        for request in queued:
+            self.send(request)
+        self._owner.connected(self)
+
+    async def _connect(self, timeout_ms: int) -> None:
+        loop = asyncio.get_running_loop()
+        context = self._ssl_context
+        name = None if context is None else self._host
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                await loop.create_connection(lambda: self, self._host, self._port, ssl=context, server_hostname=name)
+        except TimeoutError:
+            did = "accept the connection" if context is None else "finish the TLS handshake"
+            raise TimeoutError(f"did not {did} within socket.connection.setup.timeout.ms={timeout_ms}") from None
+
+    async def _agree_on_versions(self) -> None:
+        for version in (API_VERSIONS.highest, 0):
+            answer: ApiVersionsResponse = await self.ask(API_VERSIONS, ApiVersionsRequest("oncelog", "0.1.0"), version)
+            error = error_of(answer.error_code)
+            if error is Error.NONE:
+                self._ranges = {item.api_key: (item.min_version, item.max_version) for item in answer.api_keys}
+                self._owner.learn_features(answer)
+                return
+            if error is not Error.UNSUPPORTED_VERSION:
+                raise error_for(error, f"{self.address} refused ApiVersions")
+        raise UnsupportedVersionError(Error.UNSUPPORTED_VERSION, f"{self.address} speaks no ApiVersions we know")
+
+    async def ask(self, api: Api, message: Message, version: int) -> Any:
+        """A request of the opening handshake, in a fixed version."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def answered(answer: Answer, version: int, now_ms: int) -> None:
+            if not future.done():
+                future.set_result(answer)
+
+        timeout_ms = self._owner.config.request_timeout_ms
+        self._write(Request(api, message, answered, timeout_ms, NO_LIMIT, True, self._owner.now_ms()), version)
+        answer = await future
+        if isinstance(answer, Failure):
+            raise error_for(answer.error, answer.text)
+        return answer
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if not isinstance(transport, asyncio.Transport):
+            raise TypeError(f"{transport!r} is no stream")
+        self._transport = transport
+        if self.closed:
+            transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        why = f": {exc}" if exc is not None else ""
+        if not self._ranges and self._ssl_context is None:
+            why += " before it answered; if this is an SSL listener, set security.protocol to SSL or SASL_SSL"
+        self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} closed the connection{why}")
+
+    def eof_received(self) -> bool:
+        return False
+
+    def give_up(self, error: Error, text: str) -> None:
+        """Close, and fail every request; those that went out may have been carried out."""
+        if self.closed:
+            return
+        self.closed = True
+        self.ready = False
+        if self._transport is not None:
+            self._transport.abort()
+        in_flight, self._in_flight = self._in_flight, deque()
+        queued, self._queued = self._queued, []
+        for _, request in in_flight:
+            self._owner.fail(request, Failure(error, text, True))
+        for request in queued:
+            self._owner.fail(request, Failure(error, text, False))
+        self._owner.disconnected(self, text)
+
+    # --- sending
+
+    def version(self, api: Api, highest: int) -> int | None:
+        """The highest version of ``api`` that both sides speak."""
+        offered = self._ranges.get(api.key)
+        if offered is None:
+            return None
+        version = min(offered[1], api.highest, highest)
+        return version if version >= max(offered[0], api.lowest) else None
+
+    def send(self, request: Request) -> None:
+        """Send now, or when the connection is ready."""
+        if not self.ready:
+            self._queued.append(request)
+            return
+        if request.abandoned:
+            return
+        version = self.version(request.api, request.highest)
+        if version is None:
+            self._owner.fail(request, Failure(Error.UNSUPPORTED_VERSION, self._not_offered(request), False))
+        else:
+            self._write(request, version)
+
+    def _not_offered(self, request: Request) -> str:
+        offered = self._ranges.get(request.api.key)
+        has = "does not offer it" if offered is None else f"offers versions {offered[0]} to {offered[1]}"
+        return (
+            f"{self.address} {has}, but {request.api.name} is needed in a version from {request.api.lowest} to "
+            f"{min(request.api.highest, request.highest)}"
+        )
+
+    def _write(self, request: Request, version: int) -> None:
+        transport = self._transport
+        if transport is None:
+            self._owner.fail(request, Failure(Error.NETWORK_EXCEPTION, f"{self.address} is not connected", False))
+            return
+        try:
+            message = request.message if isinstance(request.message, Message) else request.message(version)
+            parts = message.encode_parts(version)
+            number = (self._correlation + 1) & 0x7FFFFFFF
+            size = sum(map(len, parts))
+            header = encode_request_header(message.API_KEY, version, number, self._client_id, size)
+        except (ProtocolError, TypeError, ValueError, AttributeError) as error:
+            text = f"{request.api.name} was not sent, for it cannot be encoded: {error}"
+            self._owner.fail(request, Failure(Error.INVALID_REQUEST, text, False))
+            return
+        request.version = version
+        self._correlation = number
+        now_ms = self._owner.now_ms()
+        self.last_used_ms = now_ms
+        if request.expect_answer:
+            request.deadline_ms = now_ms + request.timeout_ms
+            self._in_flight.append((self._correlation, request))
+        transport.write(b"".join((header, *parts)))
+
+    def check(self, now_ms: int) -> None:
+        """Fail what has waited for too long to go out; give up where an answer is overdue."""
+        if self._queued:
+            late = [item for item in self._queued if item.deadline_ms <= now_ms]
+            self._queued = [item for item in self._queued if item.deadline_ms > now_ms]
+            for request in late:
+                text = f"{self.address} was not connected within request.timeout.ms={request.timeout_ms}"
+                self._owner.fail(request, Failure(Error.REQUEST_TIMED_OUT, text, False))
+        overdue = next((item for _, item in self._in_flight if item.deadline_ms <= now_ms), None)
+        if overdue is not None:
+            self.give_up(
+                Error.REQUEST_TIMED_OUT,
+                f"{self.address} did not answer {overdue.api.name} within request.timeout.ms={overdue.timeout_ms}",
+            )
+
+    # --- receiving
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._big is not None:
+            return memoryview(self._big)[self._big_have :]
+        return memoryview(self._scratch)[self._have :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        big = self._big
+        if big is not None:
+            self._big_have += nbytes
+            if self._big_have == len(big):
+                self._big = None
+                self._frame(big)
+            return
+        self._have += nbytes
+        scratch, have, at = self._scratch, self._have, 0
+        while have - at >= 4:
+            (size,) = _INT32.unpack_from(scratch, at)
+            if size < 4 or (size > _LARGEST_GREETING and not self._ranges):
+                self.give_up(Error.NETWORK_EXCEPTION, self._no_frame(size))
+                return
+            if have - at - 4 < size:
+                if size + 4 > len(scratch):
+                    self._big = bytearray(size)
+                    self._big_have = have - at - 4
+                    self._big[: self._big_have] = memoryview(scratch)[at + 4 : have]
+                    at = have
+                break
+            frame = bytes(memoryview(scratch)[at + 4 : at + 4 + size])
+            at += 4 + size
+            self._frame(frame)
+            if self.closed:
+                return
+        if at:
+            rest = have - at
+            scratch[:rest] = scratch[at:have]
+            self._have = rest
+
+    def _no_frame(self, size: int) -> str:
+        if not self._ranges and looks_like_tls(self._scratch):
+            return f"{self.address} speaks TLS; set security.protocol to SSL or SASL_SSL"
+        return f"{self.address} sent a frame of {size} bytes, which no Kafka broker does; check the port"
+
+    def _frame(self, frame: bytes | bytearray) -> None:
+        correlation = peek_correlation_id(frame)  # type: ignore[arg-type]
+        if not self._in_flight or self._in_flight[0][0] != correlation:
+            self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} answered request {correlation} out of turn")
+            return
+        _, request = self._in_flight.popleft()
+        version, api = request.version, request.api
+        try:
+            _, at = decode_response_header(frame, api.key, version)  # type: ignore[arg-type]
+            if api is API_VERSIONS and frame[4:6] == b"\x00\x23":
+                version = 0  # a broker that does not know the version answers in the oldest one (KIP-511)
+            answer = api.response.decode(frame, version, at)  # type: ignore[arg-type]
+        except ProtocolError as error:
+            self._owner.fail(request, Failure(Error.NETWORK_EXCEPTION, str(error), True))
+            self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} sent what {api.name} is not: {error}")
+            return
+        now_ms = self._owner.now_ms()
+        self.last_used_ms = now_ms
+        request.on_answer(answer, version, now_ms)
+
+
+__all__ = ["Connection", "Owner", "Request"]

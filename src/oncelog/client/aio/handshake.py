@@ -1,0 +1,32 @@
+"""What a handshake that failed means in words, and whether what came back was TLS.
+
+Called by the connections.
+"""
+
+from __future__ import annotations
+
+import ssl
+
+
+def refusal(error: OSError, protocol: str) -> str:
+    """Why no connection came about, in one sentence; ``protocol`` is security.protocol."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"its certificate was not accepted: {error.verify_message}; set ssl.cafile to the authority that signed it"
+        )
+    if not protocol.endswith("SSL"):
+        return str(error)
+    if isinstance(error, (ssl.SSLError, ConnectionResetError, ConnectionAbortedError)):
+        return (
+            f"the TLS handshake failed ({error}); if this is a plaintext listener, set security.protocol to "
+            f"{protocol.replace('SSL', 'PLAINTEXT')}"
+        )
+    return str(error)
+
+
+def looks_like_tls(data: bytes | bytearray | memoryview) -> bool:
+    """Whether what a broker said first is a TLS record (an alert, or a handshake), not a frame of Kafka's."""
+    return len(data) >= 2 and data[0] in (0x15, 0x16) and data[1] == 3
+
+
+__all__ = ["looks_like_tls", "refusal"]

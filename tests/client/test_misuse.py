@@ -1,0 +1,159 @@
+"""Calls with the wrong things in them: refused at once, in one sentence, and nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import oncelog
+from oncelog.client import blocking
+from oncelog.client.aio import Admin, Consumer, Producer
+from oncelog.client.aio.admin import RecordsToDelete
+from oncelog.client.errors import KafkaError, UnknownTopicOrPartitionError
+from oncelog.types import TopicPartition
+from tests.client.reading import make_topic, on_loop
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[str]:
+    with oncelog.Broker() as broker:
+        yield broker.bootstrap_servers
+
+
+BAD_RECORDS = [
+    ({"value": "text"}, "value must be bytes, not str; set value_serializer"),
+    ({"key": "text"}, "key must be bytes, not str; set key_serializer"),
+    ({"value": 1}, "value must be bytes, not int"),
+    ({"value": b"", "headers": [(b"name", b"")]}, "a header's name must be str, not b'name'"),
+    ({"value": b"", "headers": [("name", "text")]}, "the value of header 'name' must be bytes, not str"),
+    ({"value": b"", "timestamp_ms": "now"}, "int"),
+]
+
+
+@pytest.mark.parametrize(("record", "says"), BAD_RECORDS)
+@on_loop
+async def test_a_record_of_wrong_types_is_refused_at_once_and_leaves_nothing_queued(
+    servers: str, unique_name: str, record: dict[str, Any], says: str
+) -> None:
+    async with Producer(bootstrap_servers=servers) as producer:
+        with pytest.raises(TypeError, match=says):
+            await producer.send_and_wait(unique_name, **record)
+        assert (await producer.send_and_wait(unique_name, b"good")).offset == 0
+        with pytest.raises(TypeError, match=says):
+            await producer.send_and_wait(unique_name, **record)
+        assert (await producer.send_and_wait(unique_name, b"good")).offset == 1
+
+
+@pytest.mark.parametrize(("record", "says"), BAD_RECORDS)
+def test_the_blocking_producer_refuses_it_too(
+    servers: str, unique_name: str, record: dict[str, Any], says: str
+) -> None:
+    with blocking.Producer(bootstrap_servers=servers) as producer:
+        with pytest.raises(TypeError, match=says):
+            producer.send_and_wait(unique_name, **record)
+        assert producer.send_and_wait(unique_name, b"good").offset == 0
+
+
+TOPIC_LISTS: list[Callable[[Admin], Any]] = [
+    lambda admin: admin.delete_topics("ab"),
+    lambda admin: admin.describe_topics("ab"),
+    lambda admin: admin.delete_topics([""]),
+    lambda admin: admin.delete_topics([b"a"]),  # type: ignore[list-item]
+    lambda admin: admin.delete_topics(5),  # type: ignore[arg-type]
+    lambda admin: admin.create_topics("ab"),  # type: ignore[arg-type]
+    lambda admin: admin.describe_consumer_groups("ab"),
+    lambda admin: admin.delete_consumer_groups("ab"),
+    lambda admin: admin.describe_transactions("ab"),
+    lambda admin: admin.fence_producers("ab"),
+    lambda admin: admin.list_transactions(states="Ongoing"),
+    lambda admin: admin.list_consumer_groups(states="Stable"),
+    lambda admin: admin.describe_producers("ab"),  # type: ignore[arg-type]
+    lambda admin: admin.describe_producers(["ab"]),  # type: ignore[list-item]
+    lambda admin: admin.describe_producers(TopicPartition("a", 0)),  # type: ignore[arg-type]
+    lambda admin: admin.list_offsets({"ab": -1}),  # type: ignore[dict-item]
+    lambda admin: admin.delete_consumer_group_offsets("g", "ab"),  # type: ignore[arg-type]
+    lambda admin: admin.list_consumer_group_offsets("g", "ab"),  # type: ignore[arg-type]
+]
+
+
+@on_loop
+async def test_a_text_is_no_list(servers: str) -> None:
+    async with Admin(bootstrap_servers=servers) as admin:
+        before = await admin.list_topics()
+        for call in TOPIC_LISTS:
+            with pytest.raises(TypeError):
+                await call(admin)
+        assert await admin.list_topics() == before
+
+
+@on_loop
+async def test_delete_topics_with_a_text_deletes_no_topic_of_one_letter(servers: str) -> None:
+    await make_topic(servers, "a")
+    await make_topic(servers, "b")
+    async with Admin(bootstrap_servers=servers) as admin:
+        with pytest.raises(TypeError, match=r"a list of topics is needed, not 'ab'; write \['ab'\] for one"):
+            await admin.delete_topics("ab")
+        assert {"a", "b"} <= set(await admin.list_topics())
+
+
+@on_loop
+async def test_the_consumer_takes_lists_of_topics_and_partitions(servers: str) -> None:
+    with pytest.raises(TypeError):
+        Consumer(["a"], bootstrap_servers=servers)  # type: ignore[arg-type]
+    async with Consumer(bootstrap_servers=servers) as consumer:
+        bad: list[Callable[[], Any]] = [
+            lambda: consumer.subscribe("ab"),
+            lambda: consumer.subscribe([TopicPartition("a", 0)]),  # type: ignore[list-item]
+            lambda: consumer.assign("ab"),  # type: ignore[arg-type]
+            lambda: consumer.assign(["ab"]),  # type: ignore[list-item]
+            lambda: consumer.assign(TopicPartition("a", 0)),  # type: ignore[arg-type]
+            lambda: consumer.pause("ab"),  # type: ignore[arg-type]
+            lambda: consumer.seek("ab", 0),  # type: ignore[arg-type]
+        ]
+        for call in bad:
+            with pytest.raises(TypeError):
+                call()
+        with pytest.raises(TypeError):
+            await consumer.beginning_offsets("ab")  # type: ignore[arg-type]
+
+
+def test_the_blocking_clients_refuse_the_same(servers: str) -> None:
+    with blocking.Admin(bootstrap_servers=servers) as admin, pytest.raises(TypeError):
+        admin.delete_topics("ab")
+    with blocking.Consumer(bootstrap_servers=servers) as consumer:
+        with pytest.raises(TypeError):
+            consumer.subscribe("ab")
+        with pytest.raises(TypeError):
+            consumer.assign("ab")  # type: ignore[arg-type]
+
+
+@on_loop
+async def test_delete_records_takes_offsets_and_aiokafkas_records_to_delete(servers: str, unique_name: str) -> None:
+    name = TopicPartition(await make_topic(servers, unique_name), 0)
+    async with Producer(bootstrap_servers=servers) as producer, Admin(bootstrap_servers=servers) as admin:
+        for _ in range(5):
+            await producer.send(unique_name, b"v")
+        await producer.flush()
+        assert await admin.delete_records({name: RecordsToDelete(before_offset=2)}) == {name: 2}
+        assert await admin.delete_records({name: 3}) == {name: 3}
+        assert await admin.delete_records({name: -1}) == {name: 5}
+        for wrong in ("2", None, -2, True, 1.0):
+            with pytest.raises(TypeError, match=r"takes for each partition an offset, -1 for all, or RecordsToDelete"):
+                await admin.delete_records({name: wrong})  # type: ignore[dict-item]
+        missing = TopicPartition(unique_name, 7)
+        with pytest.raises(UnknownTopicOrPartitionError, match=r"has no partition 7; its partitions are 0 to 0"):
+            await admin.delete_records({missing: 1})
+
+
+@on_loop
+async def test_stopping_while_a_send_waits_ends_the_wait(servers: str, unique_name: str) -> None:
+    producer = Producer(bootstrap_servers=servers)
+    await producer.start()
+    sending = asyncio.create_task(producer.send_and_wait(unique_name, b"v"))
+    await asyncio.sleep(0)
+    await producer.stop()
+    with pytest.raises(KafkaError, match=r"the client is closed|the producer was stopped"):
+        await sending

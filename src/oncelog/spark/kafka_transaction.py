@@ -24,7 +24,7 @@ from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequest, 
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.records.batch import increment_sequence, stamp_producer
 from oncelog.spark.sink_protocol import CommittedOffset, PartitionBatch
-from oncelog.types import NO_PRODUCER, TopicPartition
+from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.spark.kafka_cluster import KafkaCluster
@@ -53,6 +53,14 @@ class KafkaTransaction:
             raise KafkaError(Error.UNKNOWN_SERVER_ERROR, f"{self._id!r} was given no producer id")
         self._stamp = outcome.stamp
         self._v2 = self._cluster.network.transaction_version() >= 2
+
+    def producer(self) -> ProducerStamp:
+        return self._stamp
+
+    def join(self, producer: ProducerStamp) -> None:
+        self._stamp = producer
+        self._v2 = self._cluster.network.transaction_version() >= 2
+        self._begun = True
 
     def committed_offsets(self) -> Mapping[TopicPartition, CommittedOffset]:
         return self._cluster.run(self._committed_offsets())

@@ -19,7 +19,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 from oncelog.errors import OncelogError
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, ProducerStamp, TopicPartition
 
 
 class Step(Enum):
@@ -62,6 +62,14 @@ class TransactionEngine(Protocol):
 
     def init_producer_id(self) -> None:
         """Fence older producers of the id; repeated until no earlier transaction of it is open."""
+        ...
+
+    def producer(self) -> ProducerStamp:
+        """Who writes: what :meth:`init_producer_id` was given, or :meth:`join` was told."""
+        ...
+
+    def join(self, producer: ProducerStamp) -> None:
+        """Go on in the transaction of a producer that another process initialized under this id."""
         ...
 
     def committed_offsets(self) -> Mapping[TopicPartition, CommittedOffset]:
@@ -192,11 +200,7 @@ def commit_batch(
 
     Whatever raises before EndTxn is followed by an abort, so that readers need not wait for the timeout.
     """
-    observe(Step.STARTED, write.batch_id)
-    engine.init_producer_id()
-    observe(Step.FENCED, write.batch_id)
-    verdict = decide(write, engine.committed_offsets() if write.batch_id is not None else {})
-    observe(Step.MARKER_READ, write.batch_id)
+    verdict = open_batch(write, engine, observe)
     if verdict.warning:
         warn(verdict.warning)
     if verdict.outcome is Outcome.SKIPPED:
@@ -204,28 +208,51 @@ def commit_batch(
     if write.batch_id is None and write.count == 0:
         return verdict.outcome
     try:
-        engine.produce(_observed(write, observe))
+        engine.produce(observed(write.batches, write.count, write.batch_id, observe))
         observe(Step.PRODUCED, write.batch_id)
+    except OncelogError as error:
+        abort(engine, error)
+        raise
+    close_batch(write, verdict, engine, observe)
+    return verdict.outcome
+
+
+def open_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer) -> Verdict:
+    """Fence, read the marker under the fence, and decide. Needs of ``write`` all but the batches."""
+    observe(Step.STARTED, write.batch_id)
+    engine.init_producer_id()
+    observe(Step.FENCED, write.batch_id)
+    verdict = decide(write, engine.committed_offsets() if write.batch_id is not None else {})
+    observe(Step.MARKER_READ, write.batch_id)
+    return verdict
+
+
+def close_batch(write: BatchWrite, verdict: Verdict, engine: TransactionEngine, observe: Observer) -> None:
+    """Add the marker to what was produced and end the transaction. Needs of ``write`` all but the batches."""
+    try:
         if write.batch_id is not None:
             marker = Marker(write.query_id, write.batch_id, write.rows)
             engine.add_offset(verdict.marker_partition, write.batch_id, marker.encode())
         observe(Step.MARKER_ADDED, write.batch_id)
     except OncelogError as error:
-        _abort(engine, error)
+        abort(engine, error)
         raise
     engine.end(commit=True)
     observe(Step.COMMITTED, write.batch_id)
-    return verdict.outcome
 
 
-def _observed(write: BatchWrite, observe: Observer) -> Iterator[PartitionBatch]:
-    for number, batch in enumerate(write.batches, start=1):
+def observed(
+    batches: Iterable[PartitionBatch], count: int, batch_id: int | None, observe: Observer
+) -> Iterator[PartitionBatch]:
+    """The batches, the observer told when half of them are under way."""
+    for number, batch in enumerate(batches, start=1):
         yield batch
-        if number == (write.count + 1) // 2:
-            observe(Step.HALF_PRODUCED, write.batch_id)
+        if number == (count + 1) // 2:
+            observe(Step.HALF_PRODUCED, batch_id)
 
 
-def _abort(engine: TransactionEngine, cause: OncelogError) -> None:
+def abort(engine: TransactionEngine, cause: OncelogError) -> None:
+    """End the transaction without effect; a failure is noted on ``cause``."""
     try:
         engine.end(commit=False)
     except OncelogError as error:

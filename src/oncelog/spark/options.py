@@ -67,6 +67,7 @@ SINK_OPTIONS = (
     "spoolDirectory",
     "spoolThresholdBytes",
     "maxBatchBytes",
+    "writers",
 )
 """``batchId`` with ``transactionalIdPrefix`` makes a batch write idempotent; ``checkpointLocation`` is Spark's."""
 REFUSED_OPTIONS: Mapping[str, str] = {
@@ -165,7 +166,8 @@ class SinkOptions:
 
     ``max_batch_bytes`` bounds what one micro-batch may hold, encoded; ``spool_threshold_bytes`` is what one task sends
     through the driver before it writes to ``spool_directory`` instead. ``topics`` are those that rows may name, where
-    they were told.
+    they were told. ``writers``: so many tasks write at the same time; 0 lets the driver write, None
+    chooses by the size of each batch.
     """
 
     bootstrap_servers: str
@@ -182,6 +184,7 @@ class SinkOptions:
     batch_size_bytes: int
     transaction_timeout_ms: int
     cluster: ClusterOptions
+    writers: int | None
 
 
 class _Given:
@@ -307,6 +310,7 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
         compression_level=_compression_level(client, compression),
         batch_size_bytes=min(_client_number(client, "batch.size", 1 << 18, 1, 1 << 24), max_request),
         transaction_timeout_ms=_client_number(client, "transaction.timeout.ms", 60_000, 1, MAX_INT),
+        writers=given.parsed("writers", _writers, "auto or a whole number of at least 0", None),
         cluster=ClusterOptions(
             patience_ms=_client_number(client, "max.block.ms", 60_000, 0, MAX_INT),
             delivery_ms=_client_number(client, "delivery.timeout.ms", 120_000, 1, MAX_INT),
@@ -355,6 +359,10 @@ def _whole(text: str) -> int:
 
 def _natural(text: str) -> int | None:
     return _whole(text)
+
+
+def _writers(text: str) -> int | None:
+    return None if text.lower() == "auto" else _natural(text)
 
 
 def _client_properties(given: Mapping[str, str], table: Mapping[str, Property]) -> dict[str, str]:

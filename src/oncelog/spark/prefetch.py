@@ -5,7 +5,7 @@ Called for reading partitions: the network's next answer arrives while the last 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -19,11 +19,11 @@ class _End:
 _END = _End()
 
 
-def run_ahead(items: Iterator[T]) -> Iterator[T]:
+def run_ahead(items: Iterator[T], *, wait: bool = False) -> Generator[T, None, None]:
     """The same items in the same order, each under way before it is asked for.
 
     An exception of ``items`` is raised where it would have been. Closing the iterator early does not wait for the item
-    under way.
+    under way, unless ``wait`` says so: for items that come from a stream which the caller goes on to use.
     """
     pool = ThreadPoolExecutor(1, thread_name_prefix="oncelog-prefetch")
     try:
@@ -32,7 +32,7 @@ def run_ahead(items: Iterator[T]) -> Iterator[T]:
             upcoming = pool.submit(_next, items)
             yield item
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(wait=wait, cancel_futures=True)
 
 
 def _next(items: Iterator[T]) -> T | _End:

@@ -6,7 +6,7 @@ Called by the sink's writers in Spark's workers. The columns are those of Spark'
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,10 @@ _TYPES: dict[str, tuple[tuple[type[DataType], ...], str]] = {
 }
 
 
+COLUMNS = tuple(_TYPES)
+"""Of a DataFrame that is written; others are ignored."""
+
+
 def _check_headers(kind: Any) -> None:
     item = kind.elementType
     fields = {field.name: field.dataType for field in item.fields} if isinstance(item, StructType) else {}
@@ -115,8 +119,13 @@ class TaskEncoder:
         self._destinations: list[tuple[str, int]] = []
         self.rows = 0
 
-    def encode(self, batches: Iterable[pa.RecordBatch]) -> Iterable[PartitionBatch]:
+    def encode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[PartitionBatch]:
         """Encoded batches as soon as enough rows are there for good ones."""
+        for chunk in self.encode_chunks(batches):
+            yield from chunk
+
+    def encode_chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[PartitionBatch]]:
+        """The same, those that became ready together in one list."""
         for batch in batches:
             if batch.num_rows == 0:
                 continue
@@ -124,9 +133,9 @@ class TaskEncoder:
             self._waiting_rows += batch.num_rows
             self._waiting_bytes += batch.nbytes
             if self._waiting_rows >= _CHUNK_ROWS or self._waiting_bytes >= _CHUNK_BYTES:
-                yield from self._encode_waiting()
+                yield self._encode_waiting()
         if self._waiting:
-            yield from self._encode_waiting()
+            yield self._encode_waiting()
 
     def _encode_waiting(self) -> list[PartitionBatch]:
         waiting, self._waiting = self._waiting, []

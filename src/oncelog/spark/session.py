@@ -9,14 +9,22 @@ from __future__ import annotations
 import json
 import os
 import sys
+import uuid
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.errors import ConfigError
 from oncelog.spark.java import find_java
+from oncelog.spark.options import parse_sink_options
 from oncelog.spark.progress import source_lag
+from oncelog.spark.sink import transactional_id_of
+from oncelog.spark.sink_protocol import BatchWrite, Observer, ignore
+
+if TYPE_CHECKING:
+    from oncelog.spark.executors import Written
 
 SETTINGS: Mapping[str, str] = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
@@ -52,28 +60,54 @@ def session(
     return builder.getOrCreate()
 
 
-def for_each_batch(options: Mapping[str, str], *, name: str = "sink") -> Callable[[DataFrame, int], None]:
+def for_each_batch(
+    options: Mapping[str, str],
+    *,
+    name: str = "sink",
+    on_written: Callable[[Written], None] | None = None,
+    observe: Observer = ignore,
+) -> Callable[[DataFrame, int], None]:
     """What ``writeStream.foreachBatch`` takes, to write each micro-batch exactly once in any output mode.
 
     ``df.writeStream.outputMode("update").foreachBatch(for_each_batch({"topic": "t", ...}))``. The options are those of
-    ``format("oncelog")``. A batch that Spark repeats is skipped, as in a query that writes with ``format``.
+    ``format("oncelog")`` and ``writers``: the executors write large batches themselves. A batch that Spark repeats is
+    skipped, as in a query that writes with ``format``.
 
     :param name: tells several sinks of one query apart; it must stay the same over restarts.
+    :param on_written: told of each batch how it was written.
+    :param observe: told of each step, in the process that takes it; picklable.
     """
     given = {key.lower() for key in options}
     if "batchid" in given:
         raise ConfigError("Option batchId is set by for_each_batch: leave it out")
     prefix = next((value for key, value in options.items() if key.lower() == "transactionalidprefix"), "oncelog-")
     others = {key: value for key, value in options.items() if key.lower() != "transactionalidprefix"}
+    parse_sink_options(others, streaming=True)
 
-    def write(rows: DataFrame, batch_id: int) -> None:
+    def write_batch(rows: DataFrame, batch_id: int) -> None:
         query_id = rows.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
         if not query_id:
             raise ConfigError("for_each_batch writes micro-batches: pass it to writeStream.foreachBatch")
         identity = {"transactionalIdPrefix": f"{prefix}{query_id}-{name}", "batchId": str(batch_id)}
-        rows.write.format("oncelog").options(**others, **identity).mode("append").save()
+        written = write(rows, others | identity, observe=observe)
+        if on_written is not None:
+            on_written(written)
 
-    return write
+    return write_batch
+
+
+def write(rows: DataFrame, options: Mapping[str, str], *, observe: Observer = ignore) -> Written:
+    """Write a DataFrame as one transaction; the executors write themselves where there is much.
+
+    The options are those of ``format("oncelog")`` and ``writers``; with ``transactionalIdPrefix`` and ``batchId`` it
+    has effect once, however often it is repeated. Raises OncelogError or PySparkException when the rows may not be in.
+    """
+    from oncelog.spark.executors import write_rows
+
+    parsed = parse_sink_options(options, streaming=False)
+    run_id = parsed.transactional_id_prefix if parsed.batch_id is not None else uuid.uuid4().hex
+    batch = BatchWrite(run_id, parsed.batch_id, False, parsed.topic, 0, 0, ())
+    return write_rows(rows, parsed, batch, transactional_id_of(parsed, run_id), observe)
 
 
 def lag(query: StreamingQuery) -> int | None:

@@ -153,8 +153,9 @@ class _Counted:
 def _too_large(size_bytes: int, options: SinkOptions | _TaskLimits) -> SinkRefused:
     return SinkRefused(
         f"The batch holds {size_bytes} bytes encoded, and more than maxBatchBytes ({options.max_batch_bytes}) may not "
-        "travel through the driver: read less at a time (maxOffsetsPerTrigger on the source), or set spoolDirectory to "
-        "a folder that the driver and all executors share"
+        "travel through the driver: let the executors write (foreachBatch(for_each_batch(options)), or for a batch "
+        "write(df, options), both of oncelog.spark.session), read less at a time (maxOffsetsPerTrigger), or set "
+        "spoolDirectory to a folder that the driver and all executors share"
     )
 
 
@@ -186,14 +187,14 @@ def commit_outputs(
         count=sum(output.count for output in outputs),
         batches=batches(),
     )
-    transactional_id = _transactional_id(options, query_id)
+    transactional_id = transactional_id_of(options, query_id)
     with cluster_for(options).transaction(transactional_id, options.transaction_timeout_ms) as engine:
         commit_batch(write, engine, observe, logger.warning)
     if options.spool_directory:
         remove_spool(batch_folder(options.spool_directory, query_id, batch_id))
 
 
-def _transactional_id(options: SinkOptions, query_id: str) -> str:
+def transactional_id_of(options: SinkOptions, query_id: str) -> str:
     """Also the group of the marker. A batch write with an id is named by the prefix alone."""
     if options.batch_id is not None:
         return options.transactional_id_prefix

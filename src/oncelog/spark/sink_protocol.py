@@ -19,6 +19,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 from oncelog.errors import OncelogError
+from oncelog.records.batch import Buffer
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, ProducerStamp, TopicPartition
 
 
@@ -38,13 +39,17 @@ Observer = Callable[[Step, int | None], None]
 """Told when a step of a batch has been reached; used to show progress and to inject crashes."""
 
 
+def ignore(step: Step, batch_id: int | None) -> None:
+    """An observer that does nothing."""
+
+
 class PartitionBatch(NamedTuple):
     """One encoded record batch for one partition, not yet stamped with a producer."""
 
     topic: str
     partition: int
     records: int
-    data: bytes
+    data: Buffer
 
 
 class CommittedOffset(NamedTuple):

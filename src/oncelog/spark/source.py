@@ -24,6 +24,7 @@ from oncelog.errors import ConfigError
 from oncelog.spark.options import includes_headers, parse_sink_options, parse_source_options
 
 if TYPE_CHECKING:
+    from oncelog.spark.options import SinkOptions
     from oncelog.spark.sink_protocol import Step
 
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, timestampType int"
@@ -59,12 +60,23 @@ class OncelogDataSource(DataSource):
 
         if overwrite:
             raise ConfigError("A topic cannot be overwritten: use mode('append')")
-        return BatchWriter(schema, parse_sink_options(self._options, streaming=False), self.observe)
+        return BatchWriter(schema, _by_driver(parse_sink_options(self._options, streaming=False)), self.observe)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         from oncelog.spark.sink import StreamWriter
 
-        return StreamWriter(schema, parse_sink_options(self._options, streaming=True), self.observe)
+        return StreamWriter(schema, _by_driver(parse_sink_options(self._options, streaming=True)), self.observe)
 
     def observe(self, step: Step, batch_id: int | None) -> None:
         """Called on the driver at each step of a commit; a subclass may watch, or crash there in a test."""
+
+
+def _by_driver(options: SinkOptions) -> SinkOptions:
+    """Spark calls a data source's tasks without a barrier, so they may not write."""
+    if options.writers:
+        raise ConfigError(
+            f"Option writers is {options.writers}, but in format oncelog the driver writes: use "
+            "foreachBatch(for_each_batch(options)) for a stream and write(df, options) for a batch, both of "
+            "oncelog.spark.session"
+        )
+    return options

@@ -1,0 +1,317 @@
+"""A batch written by the executors: the driver's side.
+
+Called by ``for_each_batch`` and ``write`` of :mod:`oncelog.spark.session`. Plain tasks encode the rows to record
+batches, a shuffle brings each partition's batches to the one writer that owns it, and then what is best for the size:
+
+- *driver*: few bytes are collected and written by this process, as ``format("oncelog")`` does;
+- *executors*: a barrier stage writes them in one transaction (:mod:`oncelog.spark.barrier`), and this process only adds
+  the marker and ends it. No record passes the driver.
+
+The shuffle is over before the transaction begins, so only the write itself must fit the transaction's timeout. Bad rows
+fail before it, too.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
+
+from oncelog.errors import ConfigError, InvariantError
+from oncelog.spark.barrier import ENCODED, REPORT, Encoder, Report, Writer, batches_of
+from oncelog.spark.connections import cluster_for
+from oncelog.spark.options import SinkOptions
+from oncelog.spark.rows import COLUMNS
+from oncelog.spark.sink import encoding_for
+from oncelog.spark.sink_protocol import BatchWrite, Observer, Outcome, SinkRefused, close_batch, commit_batch
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+logger = logging.getLogger(__name__)
+
+DRIVER_BYTES = 16 << 20
+"""Up to so many encoded bytes the driver writes, unless told otherwise: a barrier stage costs more than it saves."""
+MOST_TIMEOUT_MS = 900_000
+"""Apache Kafka's ``transaction.max.timeout.ms`` unless set."""
+LEAST_TIMEOUT_MS = 60_000
+SLOTS_PATIENCE_S = 30.0
+"""How long fewer slots than writers are borne: executors come and are replaced."""
+_ARROW_BYTES = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How a batch was written.
+
+    :param path: ``executors``, ``driver``, or ``none`` where the marker said that the batch is in already.
+    """
+
+    path: str
+    writers: int
+    rows: int
+    size_bytes: int
+    seconds: float
+
+
+class _TooFewSlots(Exception):
+    """The cluster has become too small for a barrier stage that runs."""
+
+    def __init__(self, slots: int) -> None:
+        self.slots = slots
+
+
+def write_rows(
+    rows: DataFrame, options: SinkOptions, write: BatchWrite, transactional_id: str, observe: Observer
+) -> Written:
+    """Write the rows as one transaction, unless their marker is there. Raises OncelogError when they may not be in.
+
+    :param write: the batch but for its records.
+    """
+    chosen = rows.select([f"`{name}`" for name in rows.columns if name.lower() in COLUMNS])
+    while True:
+        batch = _Batch(chosen, options, write, transactional_id, observe)
+        try:
+            return batch.written()
+        except _TooFewSlots as lost:
+            if options.writers:
+                raise _too_few(options.writers, lost.slots) from None
+            logger.warning(
+                "Only %d slots are left for %d writers: the batch is written again by fewer", lost.slots, batch.writers
+            )
+
+
+class _Batch:
+    """One attempt to write a batch with a certain number of writers."""
+
+    def __init__(
+        self, rows: DataFrame, options: SinkOptions, write: BatchWrite, transactional_id: str, observe: Observer
+    ) -> None:
+        self._spark: SparkSession = rows.sparkSession
+        self._options = options
+        self._transactional_id = transactional_id
+        self._observe = observe
+        encoding = encoding_for(rows.schema, options)
+        self.writers = choose_writers(
+            self._spark.sparkContext, options.writers, sum(encoding.partition_counts.values())
+        )
+        with _Volume.counting(self._spark.sparkContext) as volume:
+            encoder = Encoder(encoding, max(self.writers, 1), write.batch_id, volume.add)
+            shuffled = rows.mapInArrow(encoder, ENCODED).repartitionById(max(self.writers, 1), "writer")
+            self._encoded = self._shuffle(shuffled, volume)
+            _, estimate, self._size_bytes = volume.taken()
+        self._write = replace(write, rows=estimate)
+
+    def _shuffle(self, shuffled: Any, volume: _Volume) -> DataFrame:
+        """The encoded batches, encoded; in a session of its own, whose Arrow batches hold few of them.
+
+        Adaptive execution runs the shuffle when the plan becomes an RDD. Where it is off, a look at the first row
+        does: encoding must be over under the settings of the user's session, and before the transaction begins.
+        """
+        java_rdd = shuffled._jdf.toJavaRDD()
+        if not volume.taken()[0]:
+            java_rdd.isEmpty()
+        session = self._spark.newSession()
+        session.conf.set("spark.sql.adaptive.enabled", "false")
+        session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_ARROW_BYTES))
+        java_session: Any = session._jsparkSession
+        return ClassicDataFrame(java_session.createDataFrame(java_rdd, shuffled._jdf.schema()), session)
+
+    def written(self) -> Written:
+        by_driver = self.writers == 0 or (self._options.writers is None and self._size_bytes <= DRIVER_BYTES)
+        if self.writers == 0 and self._size_bytes > self._options.max_batch_bytes:
+            raise SinkRefused(
+                f"The batch holds {self._size_bytes} bytes encoded, more than maxBatchBytes "
+                f"({self._options.max_batch_bytes}) that may go through the driver, and the executors may not write it "
+                "(writers is 0, or spark.dynamicAllocation.enabled is true): allow them to, or write less at a time"
+            )
+        return self._by_driver() if by_driver else self._by_executors()
+
+    def _by_driver(self) -> Written:
+        began = time.monotonic()
+        table = self._encoded.toArrow().sort_by("task")
+        write = replace(
+            self._write,
+            rows=sum(table.column("records").to_pylist()),
+            count=table.num_rows,
+            batches=batches_of(table.to_batches()),
+        )
+        with cluster_for(self._options).transaction(
+            self._transactional_id, self._options.transaction_timeout_ms
+        ) as engine:
+            outcome = commit_batch(write, engine, self._observe, logger.warning)
+        path = "driver" if outcome is Outcome.WRITTEN else "none"
+        return Written(path, 0, write.rows, self._size_bytes, time.monotonic() - began)
+
+    def _by_executors(self) -> Written:
+        began = time.monotonic()
+        writer = Writer(self._write, self._options, self._transactional_id, timeouts_ms(self._options), self._observe)
+        plan = self._encoded.mapInArrow(writer, REPORT, barrier=True).repartition(1)
+        with _enough_slots(self._spark.sparkContext, self.writers):
+            reports = [Report.decode(row.report) for row in plan.collect()]
+        first = check_reports(reports, self.writers)
+        if first.warning:
+            logger.warning(first.warning)
+        sent = sum(report.size_bytes for report in reports)
+        write = replace(self._write, rows=sum(report.rows for report in reports))
+        result = Written("executors", self.writers, write.rows, sent, time.monotonic() - began)
+        if first.verdict.outcome is Outcome.SKIPPED:
+            return replace(result, path="none")
+        if write.batch_id is None and not write.rows:
+            return result
+        with cluster_for(self._options).transaction(self._transactional_id, first.timeout_ms) as engine:
+            engine.join(first.producer)
+            close_batch(write, first.verdict, engine, self._observe)
+        _warn_of_timeout(max(report.seconds for report in reports), first.timeout_ms)
+        return result
+
+
+def check_reports(reports: list[Report], writers: int) -> Report:
+    """Rank 0's report, once every rank has told the same. Raises SinkRefused for what a rank could not write."""
+    reports.sort(key=lambda report: report.rank)
+    for report in reports:
+        if report.refusal:
+            raise SinkRefused(report.refusal)
+    if [report.rank for report in reports] != list(range(writers)):
+        raise InvariantError(f"of {writers} writers, {[report.rank for report in reports]} have reported")
+    said = {(report.producer, report.outcome, report.marker) for report in reports}
+    if len(said) != 1:
+        raise InvariantError(f"the writers of one transaction report different ones: {sorted(said)}")
+    return reports[0]
+
+
+def timeouts_ms(options: SinkOptions) -> tuple[int, ...]:
+    """The transaction's timeout as the user set it, else as long as brokers allow: the first that is not refused."""
+    if "transaction.timeout.ms" in options.client:
+        return (options.transaction_timeout_ms,)
+    return (MOST_TIMEOUT_MS, LEAST_TIMEOUT_MS)
+
+
+def _warn_of_timeout(seconds: float, timeout_ms: int) -> None:
+    if seconds * 2000 > timeout_ms:
+        logger.warning(
+            "The transaction of a batch was open for %.0f s, more than half of its timeout (%d ms): use more writers, "
+            "write less at a time, or raise kafka.transaction.timeout.ms (at most the broker's "
+            "transaction.max.timeout.ms)",
+            seconds,
+            timeout_ms,
+        )
+
+
+# --- slots --------------------------------------------------------------------------------------------------------
+
+
+def choose_writers(context: SparkContext, wanted: int | None, partitions: int) -> int:
+    """How many tasks write at the same time; 0 where the driver must. Raises ConfigError where ``wanted`` cannot be."""
+    dynamic = _dynamic_allocation(context)
+    if wanted is None:
+        return 0 if dynamic else min(slots_of(context), partitions)
+    if wanted and dynamic:
+        raise ConfigError(
+            f"Option writers is {wanted}, but spark.dynamicAllocation.enabled is true, and all writers must run at the "
+            "same time: switch it off, or set writers to 0 so that the driver writes"
+        )
+    deadline = time.monotonic() + SLOTS_PATIENCE_S
+    while (slots := slots_of(context)) < wanted:
+        if time.monotonic() > deadline:
+            raise _too_few(wanted, slots)
+        time.sleep(0.2)
+    return min(wanted, partitions)
+
+
+def _too_few(wanted: int, slots: int) -> ConfigError:
+    return ConfigError(
+        f"Option writers is {wanted}, but the cluster has {slots} slots for tasks, and all writers must run at "
+        "the same time: lower writers, add executors, or set writers to 0 so that the driver writes"
+    )
+
+
+def slots_of(context: SparkContext) -> int:
+    """Tasks that the executors can run at the same time now."""
+    scala: Any = context._jsc.sc()
+    return int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
+
+
+def _dynamic_allocation(context: SparkContext) -> bool:
+    enabled = context.getConf().get("spark.dynamicAllocation.enabled", "false") or "false"
+    return enabled.lower() == "true" and not (context.master or "").startswith("local")
+
+
+@contextmanager
+def _enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
+    """Ends the jobs of this block, and raises _TooFewSlots, when there are too few slots for a while.
+
+    Spark itself would wait for ever to repeat a barrier stage on a cluster that has become too small.
+    """
+    tag = f"oncelog-{uuid.uuid4().hex}"
+    over = threading.Event()
+    seen: list[int] = []
+
+    def watch() -> None:
+        since = time.monotonic()
+        while not over.wait(1.0):
+            slots = slots_of(context)
+            if slots >= writers:
+                since = time.monotonic()
+            elif time.monotonic() - since > SLOTS_PATIENCE_S:
+                seen.append(slots)
+                context.cancelJobsWithTag(tag)
+                return
+
+    watcher = threading.Thread(target=watch, name="oncelog-slots", daemon=True)
+    context.addJobTag(tag)
+    watcher.start()
+    try:
+        yield
+    except PySparkException:
+        if seen:
+            raise _TooFewSlots(seen[0]) from None
+        raise
+    finally:
+        over.set()
+        context.removeJobTag(tag)
+
+
+class _Volume:
+    """What the encoding tasks made, by accumulators: an estimate, as Spark counts a repeated task again.
+
+    PySpark keeps every accumulator for ever, so they are used again by later batches.
+    """
+
+    _idle: ClassVar[list[_Volume]] = []
+
+    def __init__(self, context: SparkContext) -> None:
+        self._counters = [context.accumulator(0) for _ in range(3)]
+        self._before = [0, 0, 0]
+
+    @classmethod
+    @contextmanager
+    def counting(cls, context: SparkContext) -> Iterator[_Volume]:
+        try:
+            volume = cls._idle.pop()
+        except IndexError:
+            volume = cls(context)
+        volume._before = [int(counter.value) for counter in volume._counters]
+        yield volume
+        cls._idle.append(volume)
+
+    def add(self, rows: int, size_bytes: int) -> None:
+        """In a task: one more chunk."""
+        for counter, more in zip(self._counters, (1, rows, size_bytes), strict=True):
+            counter.add(more)
+
+    def taken(self) -> tuple[int, int, int]:
+        """On the driver: chunks, rows and bytes since :meth:`counting`."""
+        now = [int(counter.value) for counter in self._counters]
+        chunks, rows, size_bytes = (after - before for after, before in zip(now, self._before, strict=True))
+        return chunks, rows, size_bytes

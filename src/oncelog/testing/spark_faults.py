@@ -7,8 +7,10 @@ runs ``commit()`` reports to :class:`PausePoint` and waits for its word. Used by
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
@@ -90,3 +92,27 @@ class PausingDataSource(OncelogDataSource):
         with socket.create_connection(("127.0.0.1", int(self._port))) as connection:
             connection.sendall(f"{step.value} {batch_id} {os.getpid()}".encode())
             connection.recv(2)
+
+
+class KillOnce:
+    """An observer that kills its process, a worker of Spark, the first time that one of them reaches a step.
+
+    :param folder: shared by all processes of the cluster; holds a file once it has happened.
+    """
+
+    def __init__(self, folder: Path, step: Step) -> None:
+        self._done = folder / f"killed-at-{step.value}"
+        self._step = step
+
+    @property
+    def happened(self) -> bool:
+        return self._done.exists()
+
+    def __call__(self, step: Step, batch_id: int | None) -> None:
+        if step is not self._step:
+            return
+        try:
+            self._done.touch(exist_ok=False)
+        except FileExistsError:
+            return
+        os.kill(os.getpid(), signal.SIGKILL)

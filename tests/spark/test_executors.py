@@ -1,0 +1,221 @@
+"""A batch written by the executors, to our broker and to Apache Kafka; read back by confluent-kafka.
+
+``test_executors_cluster.py`` kills what can be killed on a real cluster.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
+
+from oncelog.errors import ConfigError
+from oncelog.records.partitioner import partition_for_key
+from oncelog.spark.executors import Written
+from oncelog.spark.session import for_each_batch, write
+from oncelog.spark.sink_protocol import Observer, SinkRefused, Step, ignore
+from oncelog.testing.spark_faults import KillOnce
+from tests.spark.kafka_records import committed, create_topic, produce, wait_until_settled
+
+
+class RunningBroker(Protocol):
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+
+def rows_of(spark: SparkSession, count: int, tasks: int = 3) -> DataFrame:
+    return spark.range(0, count, 1, tasks).selectExpr(
+        "cast(id as string) as key", "concat('v', id) as value", "id as ignored"
+    )
+
+
+def write_to(
+    rows: DataFrame, broker: RunningBroker, topic: str = "", *, observe: Observer = ignore, **options: str
+) -> Written:
+    """Options' dots are written as double underscores."""
+    given = {"kafka.bootstrap.servers": broker.bootstrap_servers} | ({"topic": topic} if topic else {})
+    given |= {name.replace("__", "."): value for name, value in options.items()}
+    written = write(rows, given, observe=observe)
+    if topic:
+        wait_until_settled(broker.bootstrap_servers, topic)
+    return written
+
+
+@pytest.mark.parametrize(
+    ("writers", "path"), [("2", "executors"), ("1", "executors"), ("0", "driver"), ("auto", "driver")]
+)
+def test_every_path_writes_each_row_once_where_java_would_put_it(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, writers: str, path: str
+) -> None:
+    create_topic(broker.bootstrap_servers, unique_name, 5)
+    written = write_to(rows_of(spark, 400), broker, unique_name, writers=writers)
+    found = committed(broker.bootstrap_servers, unique_name)
+    assert (written.path, written.rows, written.writers) == (path, 400, int(writers) if path == "executors" else 0)
+    assert sorted(int(record.key or b"") for record in found) == list(range(400))
+    for record in found:
+        assert record.partition == partition_for_key(record.key or b"", 5)
+        assert record.value == b"v" + (record.key or b"")
+
+
+def test_rows_of_one_task_stay_in_order_in_their_partition(
+    spark: SparkSession, broker: RunningBroker, unique_name: str
+) -> None:
+    create_topic(broker.bootstrap_servers, unique_name, 3)
+    write_to(rows_of(spark, 3000, tasks=1), broker, unique_name, writers="2", kafka__batch__size="500")
+    for partition in range(3):
+        found = committed(broker.bootstrap_servers, unique_name)
+        numbers = [int(record.key or b"") for record in found if record.partition == partition]
+        assert numbers == sorted(numbers)
+        assert len(numbers) > 500
+
+
+def test_rows_name_topics_that_several_writers_own(
+    spark: SparkSession, broker: RunningBroker, unique_name: str
+) -> None:
+    names = [create_topic(broker.bootstrap_servers, f"{unique_name}-{n}", 2) for n in range(3)]
+    rows = spark.range(90).selectExpr(
+        f"concat('{unique_name}-', id % 3) as topic", "cast(id % 2 as int) as partition", "cast(id as string) as value"
+    )
+    write_to(rows, broker, writers="2")
+    for number, name in enumerate(names):
+        wait_until_settled(broker.bootstrap_servers, name)
+        found = [(record.partition, int(record.value or b"")) for record in committed(broker.bootstrap_servers, name)]
+        assert sorted(found) == sorted((n % 2, n) for n in range(number, 90, 3))
+
+
+def test_batch_write_with_an_id_has_effect_once_on_any_path(
+    spark: SparkSession, broker: RunningBroker, unique_name: str
+) -> None:
+    create_topic(broker.bootstrap_servers, unique_name, 2)
+    identity = {"transactionalIdPrefix": f"{unique_name}-daily", "batchId": "7"}
+    paths = [
+        write_to(rows_of(spark, 50), broker, unique_name, writers=writers, **identity).path
+        for writers in ("2", "2", "0", "auto")
+    ]
+    assert paths == ["executors", "none", "none", "none"]
+    assert len(committed(broker.bootstrap_servers, unique_name)) == 50
+
+
+def test_no_rows_are_a_batch_too(spark: SparkSession, broker: RunningBroker, unique_name: str) -> None:
+    create_topic(broker.bootstrap_servers, unique_name, 2)
+    identity = {"transactionalIdPrefix": f"{unique_name}-daily", "batchId": "7"}
+    assert write_to(rows_of(spark, 0), broker, unique_name, writers="2", **identity).path == "executors"
+    assert write_to(rows_of(spark, 0), broker, unique_name, writers="2").rows == 0
+    assert write_to(rows_of(spark, 50), broker, unique_name, writers="2", **identity).path == "none"
+    assert committed(broker.bootstrap_servers, unique_name) == []
+
+
+STEPS = (Step.STARTED, Step.FENCED, Step.MARKER_READ, Step.HALF_PRODUCED, Step.PRODUCED)
+"""Those that a writer takes; the others are the driver's."""
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_writer_killed_at_any_step_is_repeated_with_all_others(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, step: Step
+) -> None:
+    create_topic(broker.bootstrap_servers, unique_name, 4)
+    kill = KillOnce(tmp_path, step)
+    written = write_to(rows_of(spark, 2000), broker, unique_name, observe=kill, writers="2")
+    assert kill.happened
+    assert (written.path, written.rows) == ("executors", 2000)
+    found = committed(broker.bootstrap_servers, unique_name)
+    assert sorted(int(record.key or b"") for record in found) == list(range(2000))
+
+
+def test_update_mode_writes_by_executors_and_repeats_nothing(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    address = broker.bootstrap_servers
+    source, sink = create_topic(address, f"{unique_name}-in", 2), create_topic(address, unique_name, 3)
+    produce(address, source, [b"%d:v" % (n % 5) for n in range(100)])
+    stream = (
+        spark.readStream.format("oncelog")
+        .options(**{"kafka.bootstrap.servers": address, "subscribe": source, "startingOffsets": "earliest"})
+        .option("maxOffsetsPerTrigger", "40")
+        .load()
+        .groupBy(col("key"))
+        .count()
+        .selectExpr("key", "cast(count as string) as value")
+    )
+    options = {"kafka.bootstrap.servers": address, "topic": sink, "writers": "2"}
+    paths: list[str] = []
+
+    def start() -> None:
+        writes = for_each_batch(options, on_written=lambda written: paths.append(written.path))
+        query = (
+            stream.writeStream.outputMode("update")
+            .foreachBatch(writes)
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination(120)
+
+    start()
+    assert set(paths) == {"executors"}
+    before = len(paths)
+    newest = max((tmp_path / "checkpoint" / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
+    newest.unlink()
+    (newest.parent / f".{newest.name}.crc").unlink()
+    start()
+    assert paths[before] == "none"
+    wait_until_settled(address, sink)
+    last: dict[bytes, int] = {}
+    seen = committed(address, sink)
+    for record in seen:
+        last[record.key or b""] = max(int(record.value or b""), last.get(record.key or b"", 0))
+    assert last == dict(Counter(b"%d" % (n % 5) for n in range(100)))
+    assert len(seen) == len({(record.key, record.value) for record in seen})
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------------
+
+
+def test_more_writers_than_slots_are_refused(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oncelog.spark.executors.SLOTS_PATIENCE_S", 0.5)
+    create_topic(broker.bootstrap_servers, unique_name, 9)
+    with pytest.raises(ConfigError, match="writers is 9, but the cluster has 2 slots"):
+        write_to(rows_of(spark, 5), broker, unique_name, writers="9")
+
+
+def test_transaction_timeout_above_the_brokers_is_refused_naming_both_settings(
+    spark: SparkSession, broker: RunningBroker, unique_name: str
+) -> None:
+    create_topic(broker.bootstrap_servers, unique_name, 2)
+    with pytest.raises(SinkRefused, match=r"kafka.transaction.timeout.ms is 900001, .*transaction.max.timeout.ms"):
+        write_to(rows_of(spark, 5), broker, unique_name, writers="2", kafka__transaction__timeout__ms="900001")
+
+
+def test_bad_row_fails_before_a_transaction_begins(
+    spark: SparkSession, broker: RunningBroker, unique_name: str
+) -> None:
+    create_topic(broker.bootstrap_servers, unique_name, 2)
+    rows = spark.range(5).selectExpr("cast(id as string) as value", "9 as partition")
+    with pytest.raises(PySparkException, match=r"partition 9 of topic .*, which has partitions 0 to 1"):
+        write_to(rows, broker, unique_name, writers="2")
+    assert committed(broker.bootstrap_servers, unique_name, isolation="read_uncommitted") == []
+
+
+def test_record_too_large_for_the_broker_is_refused_once(
+    spark: SparkSession, broker: RunningBroker, unique_name: str
+) -> None:
+    create_topic(broker.bootstrap_servers, unique_name, 2, max_message_bytes="2000")
+    rows = spark.range(1).selectExpr("repeat('x', 5000) as value")
+    with pytest.raises(SinkRefused, match="MESSAGE_TOO_LARGE"):
+        write_to(rows, broker, unique_name, writers="2", kafka__compression__type="none")
+    wait_until_settled(broker.bootstrap_servers, unique_name)
+
+
+def test_format_oncelog_refuses_writers_and_names_the_other_way(
+    spark: SparkSession, broker: RunningBroker, unique_name: str
+) -> None:
+    options = {"kafka.bootstrap.servers": broker.bootstrap_servers, "topic": unique_name, "writers": "2"}
+    with pytest.raises(PySparkException, match=r"for_each_batch\(options\).*write\(df, options\)"):
+        rows_of(spark, 5).write.format("oncelog").options(**options).mode("append").save()

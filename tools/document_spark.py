@@ -77,6 +77,7 @@ SINK: Mapping[str, Option] = {
     "spoolDirectory": Option("", "a folder or object store that all share, for what is too large for the driver"),
     "spoolThresholdBytes": Option("", "what a task sends through the driver before it spools (16 MiB)"),
     "maxBatchBytes": Option("", "most bytes, encoded, that a batch sends through the driver (256 MiB)"),
+    "writers": Option("", "of `for_each_batch` and `write`: how many tasks write; 0: the driver, `auto`: by size"),
     "onMissingMarker": Option("", "`fail`, `write` or `skip`, where the marker of a batch is gone"),
     "offsetsRetentionMinutes": Option("", "the broker's `offsets.retention.minutes`, where it may not be asked"),
     "markerTopic": Option("", "the topic under which the marker is kept"),

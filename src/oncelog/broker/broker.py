@@ -19,6 +19,8 @@ from oncelog.broker.log_manager import FlushJob, LogManager
 from oncelog.broker.node import Node
 from oncelog.broker.partition import Partition
 from oncelog.broker.purgatory import FetchPurgatory
+from oncelog.broker.security.authorizer import authorizer_of
+from oncelog.broker.security.security_log import SecurityLog
 from oncelog.config import BrokerConfig
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError, StorageError
@@ -74,6 +76,8 @@ class Broker:
         self._dirty: dict[Partition, None] = {}
         self._syncs_before_commit = config.oncelog_flush_policy == "commit"
         self._flush_due = False
+        self.security_log = SecurityLog()
+        self.authorizer = authorizer_of(config, metadata)
 
     @property
     def transactions(self) -> TransactionCoordinator:
@@ -145,6 +149,9 @@ class Broker:
         does not know. Bytes behind a request that was understood are passed over, as Apache Kafka does: librdkafka
         2.16 sends three of them when it asks for all topics.
         """
+        gate = channel.session.gate
+        if gate is not None and gate.takes(self, channel, slot, frame, now_ms):
+            return
         try:
             header, body = decode_request_header(frame)
             served = SERVED.get(header.api_key)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from oncelog.broker.security.session import Session
 from oncelog.log.partition_log import FileSlice
 from oncelog.ports import Buffer
 
@@ -15,6 +16,8 @@ Part = Buffer | FileSlice
 
 class Channel(Protocol):
     """One connection as the core sees it; the shell implements it."""
+
+    session: Session
 
     @property
     def connection_id(self) -> int: ...
@@ -45,7 +48,14 @@ class RequestContext:
     correlation_id: int
     client_id: str
     now_ms: int
-    principal: str = "User:ANONYMOUS"
+
+    @property
+    def session(self) -> Session:
+        return self.channel.session
+
+    @property
+    def principal(self) -> str:
+        return self.channel.session.principal
 
     @property
     def client_host(self) -> str:

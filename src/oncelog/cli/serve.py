@@ -5,24 +5,37 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from oncelog.cli.properties import given_properties
-from oncelog.server.opening import Address, place_of
+from oncelog.errors import ConfigError
+from oncelog.server.listeners import Listener, parse_listeners
+from oncelog.server.opening import DEFAULT_LISTENER, data_folder
 from oncelog.server.serve import serve
 
 
 @click.command("serve")
 @click.option(
-    "--listen", metavar="HOST:PORT", help="Default: the property listeners, else 127.0.0.1:9092. Port 0: a free one."
+    "--listen",
+    metavar="HOST:PORT",
+    help="Also NAME://HOST:PORT, several with commas. Default: the property listeners, else 127.0.0.1:9092. "
+    "Port 0: a free one.",
 )
 @click.option(
     "--data", type=click.Path(path_type=Path), help="Folder that keeps everything; default: log.dirs, else memory."
 )
 @click.option("--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A properties file.")
 @click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE", help="A property of Apache Kafka's broker.")
+@click.option(
+    "--add-scram",
+    "first_users",
+    multiple=True,
+    metavar="TEXT|@FILE",
+    help="A user for a new data folder: 'SCRAM-SHA-256=[name=alice,password=...]'; @FILE reads it from a file.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as JSON.")
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
 def command(
@@ -30,6 +43,7 @@ def command(
     data: Path | None,
     config: Path | None,
     assignments: tuple[str, ...],
+    first_users: tuple[str, ...],
     as_json: bool,
     log_level: str,
 ) -> None:
@@ -45,14 +59,28 @@ def command(
     )
     settings = given_properties(config, assignments)
 
-    def announce(address: Address) -> None:
+    def announce(listeners: Sequence[Listener]) -> None:
         if as_json:
-            line = json.dumps({"listening": str(address), "data": str(data) if data else None})
+            addresses = {listener.name: str(listener.address) for listener in listeners}
+            first = str(listeners[0].address)
+            line = json.dumps({"listening": first, "listeners": addresses, "data": str(data) if data else None})
         else:
             where = f"data in {data}" if data else "data in memory"
-            line = f"oncelog listens on {address}, {where}"
+            names = [f"{listener.address} ({listener.name})" for listener in listeners]
+            line = f"oncelog listens on {', '.join(names) if len(names) > 1 else listeners[0].address}, {where}"
         click.echo(line)
         sys.stdout.flush()
 
-    address, data = place_of(listen, data, settings)
-    serve(address, data, settings, announce)
+    listeners = parse_listeners(listen, settings, DEFAULT_LISTENER)
+    data = data_folder(data, settings)
+    serve(listeners, data, settings, announce, [_from_file(text) for text in first_users])
+
+
+def _from_file(text: str) -> str:
+    """``@FILE`` stands for the file's content, so that a password need not be among a process's arguments."""
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ConfigError(f"--add-scram {text} cannot be read: {error.strerror}") from error

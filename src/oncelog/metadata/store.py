@@ -1,8 +1,8 @@
 """What the embedded broker knows beside its logs: one SQLite file in the data folder.
 
 Cluster identity, topics with their ids, partition counts and overrides, dynamic configuration, client quotas, users'
-SCRAM credentials, finalized features, and the producer ids handed out so far. Called by the broker and its admin APIs,
-on their one thread.
+SCRAM credentials, access control lists, finalized features, and the producer ids handed out so far. Called by the
+broker and its admin APIs, on their one thread.
 
 Invariants
 - A change is on stable storage before the method that makes it returns (WAL, ``synchronous=FULL``), and memory changes
@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -28,6 +28,7 @@ from typing import Any
 from oncelog.config import TopicConfig, parse
 from oncelog.errors import ConfigError, Error, InvariantError, KafkaError, OncelogError, StorageError
 from oncelog.log.checkpoints import encode_uuid
+from oncelog.metadata.acls import Acl
 from oncelog.metadata.adoption import AdoptedTopic
 from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.features import HIGHEST, FinalizedFeatures
@@ -62,6 +63,15 @@ CREATE TABLE IF NOT EXISTS scram_credentials (
     stored_key BLOB NOT NULL, server_key BLOB NOT NULL, PRIMARY KEY (user, mechanism)) WITHOUT ROWID
 """
 """Made in files of earlier releases too; those releases pass over it."""
+
+
+_ACL_SCHEMA = """
+CREATE TABLE IF NOT EXISTS acls (
+    resource_type INTEGER NOT NULL, resource_name TEXT NOT NULL, pattern_type INTEGER NOT NULL,
+    principal TEXT NOT NULL, host TEXT NOT NULL, operation INTEGER NOT NULL, permission INTEGER NOT NULL,
+    PRIMARY KEY (resource_type, resource_name, pattern_type, principal, host, operation, permission)) WITHOUT ROWID
+"""
+"""Likewise."""
 
 
 class ResourceType(IntEnum):
@@ -131,6 +141,7 @@ class MetadataStore:
         self._configs: dict[tuple[ResourceType, str], dict[str, str]] = {}
         self._quotas: dict[QuotaEntity, dict[str, float]] = {}
         self._scram: dict[tuple[str, int], ScramCredential] = {}
+        self._acls: dict[Acl, None] = {}
         try:
             self._db = self._open(sync)
         except sqlite3.Error as error:
@@ -174,6 +185,7 @@ class MetadataStore:
         if application != APPLICATION_ID:
             self._create(cluster_id or encode_uuid(new_topic_id(self._random)))
         execute(_SCRAM_SCHEMA)
+        execute(_ACL_SCHEMA)
         self._load_meta(cluster_id)
         self._starts += 1
         execute("UPDATE meta SET value = ? WHERE key = 'starts'", (str(self._starts),))
@@ -238,6 +250,7 @@ class MetadataStore:
         self._scram = {}
         for user, mechanism, *values in execute("SELECT * FROM scram_credentials"):
             self._scram[user, mechanism] = ScramCredential(*values)
+        self._acls = {Acl(*row): None for row in execute("SELECT * FROM acls")}
 
     @property
     def starts(self) -> int:
@@ -480,6 +493,26 @@ class MetadataStore:
                 "INSERT OR REPLACE INTO scram_credentials VALUES (?, ?, ?, ?, ?, ?)", user, mechanism, *credential
             )
             self._scram[user, mechanism] = credential
+
+    # -- access control lists ------------------------------------------------------------------------------------
+
+    def acls(self) -> Iterable[Acl]:
+        """All of them, each once."""
+        return self._acls
+
+    def change_acls(self, added: Iterable[Acl] = (), removed: Iterable[Acl] = ()) -> None:
+        """Add and remove ACLs, all at once; one that is there already, or is not, changes nothing."""
+        with self.batch():
+            for acl in removed:
+                self._execute(
+                    "DELETE FROM acls WHERE resource_type = ? AND resource_name = ? AND pattern_type = ? "
+                    "AND principal = ? AND host = ? AND operation = ? AND permission = ?",
+                    *acl,
+                )
+                self._acls.pop(acl, None)
+            for acl in added:
+                self._execute("INSERT OR IGNORE INTO acls VALUES (?, ?, ?, ?, ?, ?, ?)", *acl)
+                self._acls[acl] = None
 
     # -- features -----------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ Invariants
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import socket
 from collections import deque
@@ -29,6 +30,7 @@ from oncelog.log.partition_log import FileSlice
 
 if TYPE_CHECKING:
     from oncelog.broker.context import Part
+    from oncelog.broker.security.session import Session
     from oncelog.server.server import Server
 
 logger = logging.getLogger(__name__)
@@ -48,9 +50,10 @@ CAN_GATHER = hasattr(socket.socket, "sendmsg")
 class Connection(asyncio.BufferedProtocol):
     """The shell's side of one socket; implements ``broker.context.Channel``."""
 
-    def __init__(self, server: Server, connection_id: int) -> None:
+    def __init__(self, server: Server, connection_id: int, session: Session) -> None:
         self._server = server
         self.connection_id = connection_id
+        self.session = session
         self.client_host = ""
         self.last_active = server.loop.time()
         self._transport: asyncio.Transport | None = None
@@ -78,9 +81,14 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is not a subclass
         peer = transport.get_extra_info("peername")
+<<<<<<< HEAD
         self.client_host = str(peer[0]) if peer else "unknown"
         original = transport.get_extra_info("socket")
         self._socket = socket.socket(fileno=original.fileno())  # the transport's own: detached at the end
+=======
+        self.client_host = host_text(str(peer[0])) if peer else "unknown"
+        self._socket = _duplicate(transport.get_extra_info("socket"))
+>>>>>>> c90de7d (Several listeners, TLS, SASL: a session on each connection, a gate before the APIs, certificates renewed while the broker runs)
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if not self._server.admit(self):
@@ -142,6 +150,11 @@ class Connection(asyncio.BufferedProtocol):
         if self._closing:
             return
         self.last_active = self._server.loop.time()
+        self._received(nbytes)
+        self._server.turn_ends()
+
+    def _received(self, nbytes: int) -> None:
+        """So many plain bytes are new in the buffer that ``get_buffer`` gave."""
         if self._frame is not None:
             self._frame_filled += nbytes
             if self._frame_filled == self._frame_size:
@@ -152,8 +165,13 @@ class Connection(asyncio.BufferedProtocol):
             elif self._frame_filled == self._frame_room:
                 self._want_room(min(self._frame_size, 2 * self._frame_room))
         else:
+<<<<<<< HEAD
             self._split(len(self._rest) + nbytes)
         self._server.turn_ends()
+=======
+            self._filled += nbytes
+            self._split()
+>>>>>>> c90de7d (Several listeners, TLS, SASL: a session on each connection, a gate before the APIs, certificates renewed while the broker runs)
 
     def _split(self, filled: int) -> None:
         """Cut whole frames out of the shared buffer; one that is not all there gets a buffer of its own."""
@@ -164,6 +182,12 @@ class Connection(asyncio.BufferedProtocol):
             if not 0 <= size <= self._server.max_request_bytes:
                 self.close(
                     f"a request of {size} bytes; socket.request.max.bytes allows {self._server.max_request_bytes}"
+                )
+                return
+            gate = self.session.gate
+            if gate is not None and not gate.is_open and size > gate.largest_frame:
+                self.close(
+                    f"{size} bytes before the login is done; sasl.server.max.receive.size allows {gate.largest_frame}"
                 )
                 return
             position += 4
@@ -359,5 +383,28 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
 
 
+<<<<<<< HEAD
+=======
+def _duplicate(original: Any) -> socket.socket:
+    """The transport's socket once more; uvloop's stand-in has no working ``dup``, Windows' sockets are no files."""
+    if isinstance(original, TransportSocket):
+        return original.dup()
+    return socket.socket(fileno=os.dup(original.fileno()))
+
+
+def host_text(address: str) -> str:
+    """An address as Java writes it, which ACLs and the names of group members go by: IPv6 in full, no zeros first."""
+    if ":" not in address:
+        return address
+    try:
+        parsed = ipaddress.IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return ":".join(f"{int(part, 16):x}" for part in parsed.exploded.split(":"))
+
+
+>>>>>>> c90de7d (Several listeners, TLS, SASL: a session on each connection, a gate before the APIs, certificates renewed while the broker runs)
 def _is_produce(frame: memoryview) -> bool:
     return len(frame) >= 2 and frame[0] == 0 and frame[1] == PRODUCE

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from oncelog.errors import OncelogError
+from oncelog.server.listeners import Address, parse_listeners
 from oncelog.server.loops import new_event_loop
-from oncelog.server.opening import Address, open_server
+from oncelog.server.opening import open_server
 from oncelog.server.server import Server
+
+ANY_PORT = "127.0.0.1:0"
 
 
 class Broker:
@@ -25,6 +29,8 @@ class Broker:
     :param data: folder that keeps everything; None keeps it in memory and forgets it at the end. What was acknowledged
         survives kill -9; with ``oncelog.flush.policy=commit`` a power failure too, by default all but the last second.
     :param listen: address, port 0 takes a free one.
+    :param first_users: SCRAM credentials that a new data folder begins with, written as for ``kafka-storage``:
+        ``SCRAM-SHA-256=[name=alice,password=...]``.
     :param settings: properties of Apache Kafka's broker by their names, for instance
         ``{"num.partitions": 6, "auto.create.topics.enable": False}``.
 
@@ -36,16 +42,19 @@ class Broker:
         self,
         data: str | Path | None = None,
         *,
-        listen: str = "127.0.0.1:0",
+        listen: str = ANY_PORT,
         settings: Mapping[str, object] | None = None,
+        first_users: Sequence[str] = (),
     ) -> None:
         self._data = Path(data) if data is not None else None
-        self._listen = Address.parse(listen)
         self._settings = {name: _text(value) for name, value in (settings or {}).items()}
+        self._first_users = list(first_users)
+        own = self._settings.get("listeners") if listen == ANY_PORT else None
+        self._listeners = parse_listeners(own or listen, self._settings, ANY_PORT)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._server: Server | None = None
-        self._address: Address | None = None
+        self._addresses: dict[str, Address] = {}
 
     @property
     def bootstrap_servers(self) -> str:
@@ -54,9 +63,15 @@ class Broker:
 
     @property
     def address(self) -> Address:
-        if self._address is None:
+        """Of the first listener."""
+        return next(iter(self.addresses.values()))
+
+    @property
+    def addresses(self) -> Mapping[str, Address]:
+        """Where each listener listens, by its name."""
+        if not self._addresses:
             raise OncelogError("the broker is not running: use it in a with block, or call start()")
-        return self._address
+        return self._addresses
 
     @property
     def data(self) -> Path | None:
@@ -71,8 +86,11 @@ class Broker:
         self._thread = threading.Thread(target=self._run, args=(loop,), name="oncelog-broker", daemon=True)
         self._thread.start()
         try:
-            opening = asyncio.run_coroutine_threadsafe(open_server(self._listen, self._data, self._settings), loop)
-            self._server, self._address = opening.result()
+            opening = asyncio.run_coroutine_threadsafe(
+                open_server(self._listeners, self._data, self._settings, self._first_users), loop
+            )
+            self._server, listeners = opening.result()
+            self._addresses = {listener.name: listener.address for listener in listeners}
         except BaseException:
             self._end_thread()
             raise
@@ -82,7 +100,7 @@ class Broker:
         """Sync and close everything; nothing happens where it does not run."""
         if self._server is not None and self._loop is not None:
             stopping = asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop)
-            self._server = self._address = None
+            self._server, self._addresses = None, {}
             try:
                 stopping.result()
             finally:
@@ -91,7 +109,8 @@ class Broker:
 
     def restart(self) -> None:
         """Stop, and start again on the same address and folder."""
-        self._listen = self.address
+        bound = self.addresses
+        self._listeners = tuple(replace(listener, address=bound[listener.name]) for listener in self._listeners)
         self.stop()
         self.start()
 

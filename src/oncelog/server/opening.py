@@ -9,18 +9,21 @@ import asyncio
 import errno
 import os
 import socket
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.node import Node
 from oncelog.config import BrokerConfig, parse_broker
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.metadata.first_users import FirstUser, parse_first_user
 from oncelog.metadata.opening import open_metadata
 from oncelog.metadata.store import FILE_NAME
 from oncelog.ports import Disk
 from oncelog.server.disk import OsDisk
+from oncelog.server.doors import Door
+from oncelog.server.listeners import Address, Listener
 from oncelog.server.memory_disk import MemoryDisk
 from oncelog.server.server import Server, Worker
 
@@ -34,31 +37,6 @@ class SystemRandom:
 
     def token(self, size: int) -> bytes:
         return os.urandom(size)
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Host and port of a listener."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-    @classmethod
-    def parse(cls, text: str) -> Address:
-        """``HOST:PORT`` or ``PLAINTEXT://HOST:PORT``; port 0 takes a free one."""
-        protocol, named, _ = text.partition("://")
-        if named and protocol != "PLAINTEXT":
-            raise ConfigError(
-                f"{text!r} asks for the protocol {protocol}, and this broker speaks PLAINTEXT alone: write "
-                "PLAINTEXT://HOST:PORT or HOST:PORT"
-            )
-        host, separator, port = text.removeprefix("PLAINTEXT://").rpartition(":")
-        if not separator or not port.isdecimal() or int(port) > 65535:
-            raise ConfigError(f"{text!r} is not an address: write HOST:PORT with a port from 0 to 65535")
-        return cls(host.strip("[]") or "127.0.0.1", int(port))
 
 
 def prepare_folder(path: Path) -> None:
@@ -76,16 +54,11 @@ def prepare_folder(path: Path) -> None:
 DEFAULT_LISTENER = "127.0.0.1:9092"
 
 
-def place_of(listen: str | None, data: Path | None, settings: Mapping[str, str]) -> tuple[Address, Path | None]:
-    """Where to listen and to keep everything: what was named, else Kafka's properties ``listeners`` and ``log.dirs``.
+def data_folder(data: Path | None, settings: Mapping[str, str]) -> Path | None:
+    """Where to keep everything: what was named, else Kafka's property ``log.dirs``.
 
-    :raises ConfigError: more than one listener or folder, or a listener that is not plain text.
+    :raises ConfigError: more than one folder.
     """
-    if listen is None:
-        listeners = [text.strip() for text in settings.get("listeners", "").split(",") if text.strip()]
-        if len(listeners) > 1:
-            raise ConfigError(f"listeners names {len(listeners)} addresses; this broker listens on one")
-        listen = listeners[0] if listeners else DEFAULT_LISTENER
     folders = [
         text.strip() for text in settings.get("log.dirs", settings.get("log.dir", "")).split(",") if text.strip()
     ]
@@ -93,16 +66,20 @@ def place_of(listen: str | None, data: Path | None, settings: Mapping[str, str])
         if len(folders) > 1:
             raise ConfigError(f"log.dirs names {len(folders)} folders; this broker keeps its data in one")
         data = Path(folders[0])
-    return Address.parse(listen), data
+    return data
 
 
-async def open_server(listen: Address, data: Path | None, settings: Mapping[str, str]) -> tuple[Server, Address]:
-    """A serving broker and where it listens.
+async def open_server(
+    listeners: Sequence[Listener], data: Path | None, settings: Mapping[str, str], first_users: Sequence[str] = ()
+) -> tuple[Server, tuple[Listener, ...]]:
+    """A serving broker, and its listeners with the ports that they have got.
 
     :param data: the folder that keeps everything; None keeps it in memory.
     :param settings: Kafka's broker properties as text; unknown ones are refused.
+    :param first_users: SCRAM credentials for a data folder that is new, as ``kafka-storage --add-scram`` takes them.
     """
     config = parse_broker(settings)
+    credentials = [parse_first_user(text, os.urandom) for text in first_users]
     disk: Disk
     if data is None:
         disk, store_path = MemoryDisk(), ":memory:"
@@ -110,44 +87,71 @@ async def open_server(listen: Address, data: Path | None, settings: Mapping[str,
     else:
         disk, store_path = OsDisk(str(data)), str(data / FILE_NAME)
         prepare_folder(data)
-    sock = _bind(listen)
+    sockets: list[socket.socket] = []
     try:
-        server, bound = _start(config, disk, store_path, Address(listen.host, sock.getsockname()[1]))
+        sockets += [_bind(listener.address) for listener in listeners]
+        bound = tuple(
+            replace(listener, address=Address(listener.address.host, sock.getsockname()[1]))
+            for listener, sock in zip(listeners, sockets, strict=True)
+        )
+        server, doors = _start(config, disk, store_path, bound, sockets, credentials)
     except BaseException:
-        sock.close()
+        for sock in sockets:
+            sock.close()
         raise
-    await server.listen(sock)
+    await server.listen(doors)
     return server, bound
 
 
-def _start(config: BrokerConfig, disk: Disk, store_path: str, bound: Address) -> tuple[Server, Address]:
+def _start(
+    config: BrokerConfig,
+    disk: Disk,
+    store_path: str,
+    bound: Sequence[Listener],
+    sockets: Sequence[socket.socket],
+    credentials: Sequence[FirstUser],
+) -> tuple[Server, list[Door]]:
     """Open the metadata and every log; nothing listens yet."""
     random = SystemRandom()
     now_ms = Server.now_ms()
     metadata, config = open_metadata(
         store_path, disk, config, random, now_ms, sync=config.oncelog_flush_policy != "none"
     )
-    advertised = Address.parse(config.advertised_listeners[0]) if config.advertised_listeners else bound
+    if metadata.starts == 0:
+        with metadata.batch():
+            for user, mechanism, credential in credentials:
+                metadata.set_scram_credential(user, mechanism, credential)
     loop = asyncio.get_running_loop()
     background = Worker(loop, "oncelog-background")
     flusher = Worker(loop, "oncelog-flusher")
-    broker = Broker(
-        config=config,
-        node=Node(config.node_id, advertised.host, advertised.port or bound.port, config.broker_rack or None),
-        metadata=metadata,
-        disk=disk,
-        random=random,
-        background=background,
-    )
+    doors: list[Door] = []
     try:
+        broker = Broker(
+            config=config,
+            node=_node_at(config, bound[0]),
+            metadata=metadata,
+            disk=disk,
+            random=random,
+            background=background,
+        )
+        for listener, sock in zip(bound, sockets, strict=True):
+            doors.append(Door(listener, sock, _node_at(config, listener), broker, loop.time))
         broker.recover(now_ms)
         broker.start(Server.now_ms())
     except BaseException:
+        for door in doors:
+            door.close()
         background.stop()
         flusher.stop()
         metadata.close()
         raise
-    return Server(broker, flusher, background), bound
+    return Server(broker, flusher, background), doors
+
+
+def _node_at(config: BrokerConfig, listener: Listener) -> Node:
+    """This broker as clients of a listener are told it."""
+    advertised = listener.advertised or listener.address
+    return Node(config.node_id, advertised.host, advertised.port or listener.address.port, config.broker_rack or None)
 
 
 def _bind(listen: Address) -> socket.socket:

@@ -11,15 +11,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import queue
-import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.log_manager import FlushJob
+<<<<<<< HEAD
 from oncelog.server.connection import READ_BUFFER_BYTES, Connection
 from oncelog.server.request_memory import STALLED_S, RequestMemory
+=======
+from oncelog.server.connection import Connection
+from oncelog.server.doors import Door
+>>>>>>> c90de7d (Several listeners, TLS, SASL: a session on each connection, a gate before the APIs, certificates renewed while the broker runs)
 from oncelog.types import TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -72,7 +77,7 @@ class Worker:
 
 
 class Server:
-    """Serves one broker on one listening socket until ``stop``."""
+    """Serves one broker on its listening sockets until ``stop``."""
 
     def __init__(self, broker: Broker, flusher: Worker, background: Worker) -> None:
         self.broker = broker
@@ -82,7 +87,8 @@ class Server:
         self.read_buffer = bytearray(READ_BUFFER_BYTES)
         self._flusher = flusher
         self._background = background
-        self._listener: asyncio.Server | None = None
+        self._listeners: list[asyncio.Server] = []
+        self._doors: Sequence[Door] = ()
         self._connections: dict[Connection, None] = {}
         self._connection_count = 0
         self._writable: dict[Connection, None] = {}
@@ -97,10 +103,20 @@ class Server:
     def now_ms() -> int:
         return time.time_ns() // 1_000_000
 
+<<<<<<< HEAD
     async def listen(self, sock: socket.socket) -> None:
         """Accept connections on a bound socket."""
         self._listener = await self.loop.create_server(self._accept, sock=sock, backlog=512)
         self._watch()
+=======
+    async def listen(self, doors: Sequence[Door]) -> None:
+        """Accept connections on bound sockets."""
+        self._doors = doors
+        for door in doors:
+            listener = await self.loop.create_server(partial(self._accept, door), sock=door.sock, backlog=512)
+            self._listeners.append(listener)
+        self._watch_idle()
+>>>>>>> c90de7d (Several listeners, TLS, SASL: a session on each connection, a gate before the APIs, certificates renewed while the broker runs)
         self.turn_ends()
 
     async def stop(self) -> None:
@@ -108,8 +124,8 @@ class Server:
         if self._stopped:
             return
         self._stopped = True
-        if self._listener is not None:
-            self._listener.close()
+        for listener in self._listeners:
+            listener.close()
         if self._timer is not None:
             self._timer.cancel()
         while self._flushing and self._flusher.alive:
@@ -128,16 +144,21 @@ class Server:
         deadline = self.loop.time() + GOODBYE_S
         while self._connections and self.loop.time() < deadline:
             await asyncio.sleep(0.001)
+<<<<<<< HEAD
         for connection in list(self._connections):
             connection.cut_off("it does not read its answers, and the broker stops")
+=======
+        for door in self._doors:
+            door.close()
+>>>>>>> c90de7d (Several listeners, TLS, SASL: a session on each connection, a gate before the APIs, certificates renewed while the broker runs)
         self._flusher.stop()
         self._background.stop()
 
     # -- connections --------------------------------------------------------------------------------------------
 
-    def _accept(self) -> Connection:
+    def _accept(self, door: Door) -> Connection:
         self._connection_count += 1
-        return Connection(self, self._connection_count)
+        return door.connection(self, self._connection_count)
 
     def admit(self, connection: Connection) -> bool:
         """Count a new connection in; False where there are as many as ``max.connections`` allows."""

@@ -37,7 +37,7 @@ def handle(broker: Broker, context: RequestContext, request: DescribeClusterRequ
             error_code=Error.UNSUPPORTED_ENDPOINT_TYPE,
             error_message=f"Unsupported endpoint type {request.endpoint_type}",
         )
-    node = broker.node
+    node = context.session.node or broker.node
     response = DescribeClusterResponse(
         error_code=Error.NONE,
         error_message=None,

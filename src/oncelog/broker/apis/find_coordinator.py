@@ -47,7 +47,7 @@ def _find(broker: Broker, context: RequestContext, key_type: int, key: str) -> C
             key, Error.INVALID_REQUEST, f"coordinator type {key_type} is unknown: 0 is group, 1 is transaction"
         )
     broker.ensure_internal_topic(topic, context.now_ms)
-    node = broker.node
+    node = context.session.node or broker.node
     return Coordinator(
         key=key, node_id=node.node_id, host=node.host, port=node.port, error_code=Error.NONE, error_message=""
     )

@@ -53,14 +53,11 @@ def handle(broker: Broker, context: RequestContext, request: MetadataRequest) ->
         for topic in topics:
             if topic.name is not None:
                 topic.topic_authorized_operations = TOPIC_OPERATIONS
+    node = context.session.node or broker.node
     response = MetadataResponse(
-        brokers=[
-            MetadataResponseBroker(
-                node_id=broker.node.node_id, host=broker.node.host, port=broker.node.port, rack=broker.node.rack
-            )
-        ],
+        brokers=[MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)],
         cluster_id=broker.metadata.cluster_id,
-        controller_id=broker.node.node_id,
+        controller_id=node.node_id,
         topics=topics,
     )
     if request.include_cluster_authorized_operations:

@@ -1,4 +1,4 @@
-"""SaslAuthenticate (key 36), versions 0-2: refused, since no listener of this broker asks for SASL (KIP-152)."""
+"""SaslAuthenticate (key 36), versions 0-2: logins go through ``security.sasl_gate``; out of place here (KIP-152)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SaslHandshake (key 17), versions 0-1: refused, since no listener of this broker asks for SASL (KIP-43)."""
+"""SaslHandshake (key 17), versions 0-1: logins go through ``security.sasl_gate``; here it is out of place (KIP-43)."""
 
 from __future__ import annotations
 

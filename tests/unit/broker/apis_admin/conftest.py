@@ -10,6 +10,7 @@ import pytest
 from oncelog.broker.broker import Broker
 from oncelog.broker.context import Part
 from oncelog.broker.node import Node
+from oncelog.broker.security.session import Session
 from oncelog.config import BrokerConfig, parse
 from oncelog.metadata.opening import open_metadata
 from oncelog.protocol.framing import decode_response_header, encode_request
@@ -44,6 +45,7 @@ class RecordingChannel:
     client_host = "127.0.0.1"
 
     def __init__(self) -> None:
+        self.session = Session()
         self.answers: list[bytes] = []
         self.closed: str | None = None
 

@@ -10,6 +10,7 @@ import pytest
 
 from oncelog.broker.apis.registry import SERVED, handler_for
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.session import Session
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.metadata import features
@@ -85,7 +86,7 @@ class FakeBroker:
     def ask(self, request: Message, version: int) -> Any:
         """The answer, having passed through the bytes of that version."""
         key = ApiKey(request.API_KEY)
-        channel: Any = SimpleNamespace(client_host="127.0.0.1", connection_id=1)
+        channel: Any = SimpleNamespace(client_host="127.0.0.1", connection_id=1, session=Session())
         context = RequestContext(channel, 0, key, version, 1, "c", self.host.now_ms)
         result = handler_for(key)(self, context, type(request).decode(request.encode(version), version))
         answer = result.value if isinstance(result, Deferred) else result

@@ -1,0 +1,54 @@
+"""What APIs ask before they act. Without an authorizer each question costs one look at ``broker.authorizer``.
+
+A refusal goes to the security log, unless the question only filters an answer (``log=False``), as Kafka's
+``logIfDenied``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.metadata.acls import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclResourceType
+from oncelog.protocol.api_keys import ApiKey
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+    from oncelog.broker.context import RequestContext
+
+TOPIC = AclResourceType.TOPIC
+GROUP = AclResourceType.GROUP
+CLUSTER = AclResourceType.CLUSTER
+TRANSACTIONAL_ID = AclResourceType.TRANSACTIONAL_ID
+
+
+def allows(broker: Broker, context: RequestContext, operation: int, kind: int, name: str, *, log: bool = True) -> bool:
+    """Whether the caller may do ``operation`` on one resource."""
+    authorizer = broker.authorizer
+    if authorizer is None:
+        return True
+    principal, host = context.principal, context.client_host
+    if authorizer.allows(principal, host, operation, kind, name):
+        return True
+    if log:
+        api = ApiKey(context.api_key).name
+        broker.security_log.refused_operation(principal, host, operation, kind, name, api, context.now_ms)
+    return False
+
+
+def allows_cluster(broker: Broker, context: RequestContext, operation: int, *, log: bool = True) -> bool:
+    return allows(broker, context, operation, CLUSTER, CLUSTER_NAME, log=log)
+
+
+def allows_some(broker: Broker, context: RequestContext, operation: int, kind: int) -> bool:
+    """Whether there is a resource of this type on which the caller may do ``operation``."""
+    authorizer = broker.authorizer
+    return authorizer is None or authorizer.allows_some(context.principal, context.client_host, operation, kind)
+
+
+def authorized_operations(broker: Broker, context: RequestContext, kind: AclResourceType, name: str) -> int:
+    """What the caller may do with a resource, as a bit field of operation codes (KIP-430)."""
+    field = 0
+    for operation in SUPPORTED_OPERATIONS[kind]:
+        if allows(broker, context, operation, kind, name, log=False):
+            field |= 1 << operation
+    return field

@@ -1,0 +1,192 @@
+"""May this principal do that? The rules of Apache Kafka's ``StandardAuthorizer``, as a pure decision.
+
+Called by the APIs for every resource that a request names, where ``authorizer.class.name`` is set; without it there is
+no authorizer and nothing is asked. Rules
+- A super user may do everything.
+- One ACL that denies outweighs all that allow. An ACL counts where its principal (or ``User:*``), its host (or ``*``),
+  its operation (or ALL) and its resource match: literally, by prefix, or the wildcard ``*``.
+- Where an ACL allows READ, WRITE, DELETE or ALTER, DESCRIBE is allowed too; ALTER_CONFIGS allows DESCRIBE_CONFIGS.
+- Where no ACL matches, it is refused; where the resource has no ACL at all, ``allow.everyone.if.no.acl.found`` says.
+
+Invariant: answers are remembered until the ACLs change; ``acls`` is a new object after each change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from oncelog.errors import ConfigError
+from oncelog.metadata.acls import (
+    WILDCARD,
+    Acl,
+    AclResourceType,
+    Operation,
+    PatternType,
+    Permission,
+)
+
+if TYPE_CHECKING:
+    from oncelog.config import BrokerConfig
+    from oncelog.metadata.store import MetadataStore
+
+STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+ANONYMOUS = "User:ANONYMOUS"
+EVERYBODY = "User:*"
+MOST_REMEMBERED = 100_000
+"""Answers kept; above it all are forgotten, so that made-up names cannot fill the memory."""
+
+_IMPLIED_BY: dict[int, frozenset[int]] = {
+    Operation.DESCRIBE: frozenset(
+        {Operation.DESCRIBE, Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER}
+    ),
+    Operation.DESCRIBE_CONFIGS: frozenset({Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS}),
+}
+_SOME_RESOURCE = "hardcode"
+"""The name that Kafka asks for to learn whether a principal may use any resource of a type."""
+
+
+class _Verdict(Enum):
+    ALLOWED = 1
+    DENIED = 2
+    ACLS_FOR_OTHERS = 3
+    NO_ACLS = 4
+
+
+class Authorizer:
+    """Decides over the ACLs handed in by :meth:`update`.
+
+    :param super_users: principals, ``User:name``.
+    :param allow_without_acls: ``allow.everyone.if.no.acl.found``.
+    """
+
+    def __init__(self, super_users: Collection[str], *, allow_without_acls: bool, acls: Iterable[Acl] = ()) -> None:
+        self.super_users = frozenset(super_users)
+        self.allow_without_acls = allow_without_acls
+        self._literal: dict[tuple[int, str], list[Acl]] = {}
+        self._prefixed: dict[int, dict[str, list[Acl]]] = {}
+        self._prefix_lengths: dict[int, list[int]] = {}
+        self._remembered: dict[tuple[str, str, int, int, str], bool] = {}
+        self.update(acls)
+
+    def update(self, acls: Iterable[Acl]) -> None:
+        """Decide by these ACLs from now on."""
+        literal: dict[tuple[int, str], list[Acl]] = {}
+        prefixed: dict[int, dict[str, list[Acl]]] = {}
+        for acl in acls:
+            if acl.pattern_type == PatternType.LITERAL:
+                literal.setdefault((acl.resource_type, acl.resource_name), []).append(acl)
+            else:
+                prefixed.setdefault(acl.resource_type, {}).setdefault(acl.resource_name, []).append(acl)
+        self._literal, self._prefixed = literal, prefixed
+        self._prefix_lengths = {kind: sorted({len(prefix) for prefix in known}) for kind, known in prefixed.items()}
+        self._remembered = {}
+
+    def allows(self, principal: str, host: str, operation: int, kind: int, name: str) -> bool:
+        """Whether ``principal``, connected from ``host``, may do ``operation`` on one resource."""
+        if principal in self.super_users:
+            return True
+        question = (principal, host, operation, kind, name)
+        known = self._remembered.get(question)
+        if known is not None:
+            return known
+        verdict = self._judge(principal, host, operation, kind, name)
+        allowed = verdict is _Verdict.ALLOWED or (verdict is _Verdict.NO_ACLS and self.allow_without_acls)
+        if len(self._remembered) >= MOST_REMEMBERED:
+            self._remembered.clear()
+        self._remembered[question] = allowed
+        return allowed
+
+    def allows_some(self, principal: str, host: str, operation: int, kind: int) -> bool:
+        """Whether there can be a resource of type ``kind`` on which ``principal`` may do ``operation``.
+
+        Source: Kafka's ``Authorizer.authorizeByResourceType``.
+        """
+        if self.allows(principal, host, operation, kind, _SOME_RESOURCE):
+            return True
+        mine = [acl for acl in self._of_type(kind) if _names_caller(acl, principal, host)]
+        mine = [acl for acl in mine if acl.operation in (operation, Operation.ALL)]
+        denied = {(acl.pattern_type, acl.resource_name) for acl in mine if acl.permission == Permission.DENY}
+        allowed = {(acl.pattern_type, acl.resource_name) for acl in mine if acl.permission == Permission.ALLOW}
+        if (PatternType.LITERAL, WILDCARD) in denied:
+            return False
+        return (PatternType.LITERAL, WILDCARD) in allowed or any(
+            not _outweighed(pattern, name, denied) for pattern, name in allowed
+        )
+
+    def _of_type(self, kind: int) -> Iterable[Acl]:
+        for (literal_kind, _), acls in self._literal.items():
+            if literal_kind == kind:
+                yield from acls
+        for acls in self._prefixed.get(kind, {}).values():
+            yield from acls
+
+    def _judge(self, principal: str, host: str, operation: int, kind: int, name: str) -> _Verdict:
+        verdict = _Verdict.NO_ACLS
+        for acls in self._matching(kind, name):
+            verdict = _Verdict.ACLS_FOR_OTHERS if verdict is _Verdict.NO_ACLS else verdict
+            for acl in acls:
+                if not _names_caller(acl, principal, host) or not _covers(acl, operation):
+                    continue
+                if acl.permission == Permission.DENY:
+                    return _Verdict.DENIED
+                verdict = _Verdict.ALLOWED
+        return verdict
+
+    def _matching(self, kind: int, name: str) -> Iterable[list[Acl]]:
+        """The ACLs on patterns that the resource matches."""
+        for literal in dict.fromkeys((name, WILDCARD)):
+            acls = self._literal.get((kind, literal))
+            if acls:
+                yield acls
+        prefixes = self._prefixed.get(kind, {})
+        for length in self._prefix_lengths.get(kind, ()):
+            if length > len(name):
+                return
+            acls = prefixes.get(name[:length])
+            if acls:
+                yield acls
+
+
+def _names_caller(acl: Acl, principal: str, host: str) -> bool:
+    return acl.principal in (principal, EVERYBODY) and acl.host in (host, WILDCARD)
+
+
+def _covers(acl: Acl, operation: int) -> bool:
+    if acl.operation in (operation, Operation.ALL):
+        return True
+    return acl.permission == Permission.ALLOW and acl.operation in _IMPLIED_BY.get(operation, ())
+
+
+def _outweighed(pattern: int, name: str, denied: set[tuple[int, str]]) -> bool:
+    if pattern == PatternType.LITERAL and (PatternType.LITERAL, name) in denied:
+        return True
+    return any((PatternType.PREFIXED, name[:length]) in denied for length in range(1, len(name) + 1))
+
+
+def super_users_in(text: str) -> frozenset[str]:
+    """``super.users``: principals separated by semicolons."""
+    return frozenset(part.strip() for part in text.split(";") if part.strip())
+
+
+def authorizer_of(config: BrokerConfig, metadata: MetadataStore) -> Authorizer | None:
+    """What ``authorizer.class.name`` asks for; None where it asks for nothing.
+
+    :raises ConfigError: it names another class than Apache Kafka's own.
+    """
+    name = config.text("authorizer.class.name") or ""
+    if not name:
+        return None
+    if name != STANDARD_AUTHORIZER:
+        raise ConfigError(f"authorizer.class.name is {name}; this broker has {STANDARD_AUTHORIZER} alone")
+    return Authorizer(
+        super_users_in(config.static.get("super.users", "")),
+        allow_without_acls=config.static.get("allow.everyone.if.no.acl.found", "false").strip().lower() == "true",
+        acls=metadata.acls(),
+    )
+
+
+def resource_name(kind: int) -> str:
+    """A resource type as the security log and Kafka's audit log write it."""
+    return "".join(word.capitalize() for word in AclResourceType(kind).name.split("_"))

@@ -1,0 +1,174 @@
+"""From a client's certificate to a principal: the subject as Java writes it, and ``ssl.principal.mapping.rules``.
+
+Called by the shell once a TLS handshake is done. The subject has the form of RFC 2253 with Java's choices
+(``X500Principal.getName``): the last name first, keywords for the nine types of RFC 2253, any other type by its number
+with its value in hex. Source of the rules: Kafka's ``SslPrincipalMapper``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from oncelog.errors import ConfigError
+
+_KEYWORDS = {
+    "2.5.4.3": "CN",
+    "2.5.4.7": "L",
+    "2.5.4.8": "ST",
+    "2.5.4.10": "O",
+    "2.5.4.11": "OU",
+    "2.5.4.6": "C",
+    "2.5.4.9": "STREET",
+    "0.9.2342.19200300.100.1.25": "DC",
+    "0.9.2342.19200300.100.1.1": "UID",
+}
+_ENCODINGS = {0x0C: "utf-8", 0x13: "ascii", 0x14: "latin-1", 0x16: "ascii", 0x1C: "utf-32-be", 0x1E: "utf-16-be"}
+"""Tags of the string types to their encodings."""
+_SUBJECT_POSITION = 4
+"""In a certificate's fields behind the optional version: serial number, signature, issuer, validity, subject."""
+
+
+class MalformedCertificate(Exception):
+    """The DER of a certificate cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Element:
+    tag: int
+    content: bytes
+    whole: bytes
+
+
+def subject_of(certificate: bytes) -> str:
+    """The subject's distinguished name of a certificate in DER.
+
+    :raises MalformedCertificate: it is no certificate.
+    """
+    try:
+        fields = list(_elements(next(_elements(next(_elements(certificate)).content)).content))
+        fields = fields[1:] if fields[0].tag == 0xA0 else fields
+        names = [list(_elements(name.content)) for name in _elements(fields[_SUBJECT_POSITION].content)]
+        return ",".join("+".join(_attribute(part) for part in name) for name in reversed(names))
+    except (IndexError, StopIteration, UnicodeDecodeError) as error:
+        raise MalformedCertificate(f"a certificate that cannot be read: {type(error).__name__}") from error
+
+
+def _elements(data: bytes) -> Iterator[_Element]:
+    position = 0
+    while position < len(data):
+        start, tag, length = position, data[position], data[position + 1]
+        position += 2
+        if length >= 0x80:
+            count = length & 0x7F
+            length = int.from_bytes(data[position : position + count], "big")
+            position += count
+        if position + length > len(data):
+            raise IndexError(position)
+        yield _Element(tag, data[position : position + length], data[start : position + length])
+        position += length
+
+
+def _attribute(element: _Element) -> str:
+    oid, value = _elements(element.content)
+    number = _oid(oid.content)
+    keyword, encoding = _KEYWORDS.get(number), _ENCODINGS.get(value.tag)
+    if keyword is None or encoding is None:
+        return f"{keyword or number}=#{value.whole.hex()}"
+    return f"{keyword}={_escaped(value.content.decode(encoding))}"
+
+
+def _oid(content: bytes) -> str:
+    numbers, value = [], 0
+    for byte in content:
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            numbers.append(value)
+            value = 0
+    first = min(numbers[0] // 40, 2)
+    return ".".join(map(str, (first, numbers[0] - 40 * first, *numbers[1:])))
+
+
+def _escaped(value: str) -> str:
+    text = re.sub(r'([,+"\\<>;])', r"\\\1", value)
+    if text.startswith(("#", " ")):
+        text = f"\\{text}"
+    if text.endswith(" ") and len(value) > 1:
+        text = f"{text[:-1]}\\ "
+    return text
+
+
+DEFAULT_RULE = "DEFAULT"
+_RULE = re.compile(
+    r"\s*(?:(?P<default>DEFAULT)|RULE:(?P<pattern>(?:\\.|[^\\/])*)/(?P<replacement>(?:\\.|[^\\/])*)/(?P<case>[LU]?))\s*"
+)
+_BACK_REFERENCE = re.compile(r"\\(.)|\$(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    pattern: re.Pattern[str]
+    replacement: str
+    case: str
+
+    def apply(self, name: str) -> str | None:
+        if self.pattern.fullmatch(name) is None:
+            return None
+        text = self.pattern.sub(self._expanded, name)
+        return text.lower() if self.case == "L" else text.upper() if self.case == "U" else text
+
+    def _expanded(self, match: re.Match[str]) -> str:
+        """Java's replacement: ``$1`` for a group, a number that no group has stays as it is."""
+        groups = self.pattern.groups
+
+        def part(found: re.Match[str]) -> str:
+            if found[1] is not None:
+                return found[1]
+            digits = found[2]
+            for length in range(len(digits), 0, -1):
+                if int(digits[:length]) <= groups:
+                    return (match[int(digits[:length])] or "") + digits[length:]
+            return found[0]
+
+        return _BACK_REFERENCE.sub(part, self.replacement)
+
+
+class PrincipalMapper:
+    """``ssl.principal.mapping.rules``: the first rule that matches the subject names the principal."""
+
+    def __init__(self, rules: str) -> None:
+        self._rules = list(_parsed(rules or DEFAULT_RULE))
+
+    def name(self, subject: str) -> str | None:
+        """The principal's name; None where no rule applies."""
+        for rule in self._rules:
+            name = subject if rule is None else rule.apply(subject)
+            if name is not None:
+                return name
+        return None
+
+
+def _parsed(rules: str) -> Iterator[_Rule | None]:
+    """The rules in their order, None for DEFAULT."""
+    position, text = 0, rules.strip()
+    while position < len(text):
+        if text[position] == ",":
+            position += 1
+            continue
+        rule = _RULE.match(text, position)
+        if rule is None or (rule.end() < len(text) and text[rule.end()] != ","):
+            raise ConfigError(
+                f"ssl.principal.mapping.rules has an invalid rule: {text[position:]!r}; write DEFAULT or "
+                f"RULE:pattern/replacement/ with L or U behind it, separated by commas"
+            )
+        position = rule.end()
+        if rule["default"]:
+            yield None
+            continue
+        try:
+            yield _Rule(re.compile(rule["pattern"]), rule["replacement"], rule["case"])
+        except re.error as error:
+            raise ConfigError(
+                f"ssl.principal.mapping.rules: {rule['pattern']!r} is no regular expression: {error}"
+            ) from None

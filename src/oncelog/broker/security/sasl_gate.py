@@ -1,0 +1,273 @@
+"""The login of one connection: nothing but ApiVersions, SaslHandshake and SaslAuthenticate passes before it is done.
+
+Called by ``Broker.receive`` with every frame of a connection whose listener asks for a login. Pure: it answers on the
+channel and closes it. After a login, a SaslHandshake begins the next one (KIP-368): until it has succeeded no other
+request passes, and the principal may not change; a session that has ended ends its connection at the next request.
+Source: Kafka's ``SaslServerAuthenticator``.
+
+The exchange of SaslHandshake 0 carries bare tokens; from 1 on tokens lie in SaslAuthenticate requests (KIP-152).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from oncelog.broker.apis import api_versions
+from oncelog.broker.apis.registry import SERVED
+from oncelog.broker.context import RequestContext
+from oncelog.broker.security.sasl_mechanisms import LoggedIn, LoginRefused, Mechanism
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.errors import MalformedMessage
+from oncelog.protocol.framing import RequestHeader, decode_request_header, encode_response_header
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
+from oncelog.protocol.generated.sasl_authenticate_response import SaslAuthenticateResponse
+from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
+from oncelog.protocol.generated.sasl_handshake_response import SaslHandshakeResponse
+from oncelog.protocol.wire import Message
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+    from oncelog.broker.context import Channel
+
+SHORTEST_SESSION_MS = 1000
+"""A login begins again at the earliest this long after the last one (Kafka's ``MIN_REAUTH_INTERVAL``)."""
+
+
+class State(Enum):
+    """How far the login is."""
+
+    HANDSHAKE_OR_VERSIONS = "waits for ApiVersions or SaslHandshake"
+    HANDSHAKE = "waits for SaslHandshake"
+    TOKENS = "exchanges tokens"
+    OPEN = "logged in"
+    ENDED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What a listener asks for.
+
+    :param mechanisms: ``sasl.enabled.mechanisms``; each value makes the server's side of one exchange.
+    :param max_reauth_ms: by mechanism, ``connections.max.reauth.ms``; 0 or absent: a session has no end of its own.
+    :param largest_token: ``sasl.server.max.receive.size``.
+    """
+
+    mechanisms: Mapping[str, Callable[[], Mechanism]]
+    max_reauth_ms: Mapping[str, int]
+    largest_token: int
+    failure_delay_ms: int
+
+
+class SaslGate:
+    """The server's side of the login of one connection."""
+
+    def __init__(self, login: Login) -> None:
+        self._login = login
+        self.state = State.HANDSHAKE_OR_VERSIONS
+        self._name = ""
+        self._mechanism: Mechanism | None = None
+        self._framed = False
+        self._again = False
+        self._logged_in_ms = 0
+        self._session_ends_ms: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.state is State.OPEN
+
+    @property
+    def largest_frame(self) -> int:
+        """How large a frame may be that comes before the login is done."""
+        return self._login.largest_token
+
+    def takes(self, broker: Broker, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
+        """Handle a frame that belongs to the login; False for one that may go on to the APIs."""
+        if self.state is State.OPEN:
+            if _api_key(frame) == ApiKey.SASL_HANDSHAKE and now_ms - self._logged_in_ms >= SHORTEST_SESSION_MS:
+                self._again = True
+            elif self._session_ends_ms is not None and now_ms > self._session_ends_ms:
+                self._end(broker, channel, now_ms, "the session has ended and the client did not log in again")
+                return True
+            else:
+                return False
+        elif len(frame) > self._login.largest_token:
+            self._end(broker, channel, now_ms, f"{len(frame)} bytes before the login is done")
+            return True
+        if self.state is State.ENDED:
+            return True
+        try:
+            if self.state is State.TOKENS and not self._framed:
+                self._take_bare_token(broker, channel, slot, frame, now_ms)
+            else:
+                self._take_request(broker, channel, slot, frame, now_ms)
+        except MalformedMessage as error:
+            self._end(broker, channel, now_ms, f"a request that cannot be read: {error}")
+        return True
+
+    def _take_request(self, broker: Broker, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
+        header, body = decode_request_header(frame)
+        key, version = header.api_key, header.api_version
+        wanted = {
+            State.HANDSHAKE_OR_VERSIONS: (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE),
+            State.HANDSHAKE: (ApiKey.SASL_HANDSHAKE,),
+            State.OPEN: (ApiKey.SASL_HANDSHAKE,),
+            State.TOKENS: (ApiKey.SASL_AUTHENTICATE,),
+        }[self.state]
+        if key not in wanted:
+            self._refuse_request(broker, channel, slot, header, now_ms)
+            return
+        served = SERVED[key]
+        if not served.low <= version <= served.high:
+            if key == ApiKey.API_VERSIONS:
+                _answer(channel, slot, header, api_versions.unsupported_version(), version=0)
+            else:
+                self._end(broker, channel, now_ms, f"{ApiKey(key).name} in version {version}")
+            return
+        if key == ApiKey.API_VERSIONS:
+            asked, _ = ApiVersionsRequest.decode_prefix(frame, version, body)
+            context = RequestContext(channel, slot, key, version, header.correlation_id, header.client_id or "", now_ms)
+            answer = api_versions.handle(broker, context, asked)
+            if answer.error_code == Error.NONE:
+                self.state = State.HANDSHAKE
+            _answer(channel, slot, header, answer)
+        elif key == ApiKey.SASL_HANDSHAKE:
+            handshake, _ = SaslHandshakeRequest.decode_prefix(frame, version, body)
+            self._begin(broker, channel, slot, header, handshake.mechanism, now_ms)
+        else:
+            authenticate, _ = SaslAuthenticateRequest.decode_prefix(frame, version, body)
+            self._take_token(broker, channel, slot, header, bytes(authenticate.auth_bytes), now_ms)
+
+    def _refuse_request(self, broker: Broker, channel: Channel, slot: int, header: RequestHeader, now_ms: int) -> None:
+        """A request that has no place here; only one that comes for a token is told so."""
+        known = header.api_key in set(ApiKey)
+        name = ApiKey(header.api_key).name if known else f"of API key {header.api_key}"
+        if header.api_key == ApiKey.SASL_HANDSHAKE and self.state is State.TOKENS:
+            answer = SaslHandshakeResponse(error_code=Error.ILLEGAL_SASL_STATE, mechanisms=[])
+            self._end(broker, channel, now_ms, f"an unexpected {name}", (slot, header, answer))
+        else:
+            self._end(broker, channel, now_ms, f"a request {name} before the login is done")
+
+    def _begin(
+        self, broker: Broker, channel: Channel, slot: int, header: RequestHeader, name: str, now_ms: int
+    ) -> None:
+        enabled = self._login.mechanisms
+        make = enabled.get(name)
+        if make is None:
+            answer = SaslHandshakeResponse(error_code=Error.UNSUPPORTED_SASL_MECHANISM, mechanisms=list(enabled))
+            self._end(broker, channel, now_ms, f"the SASL mechanism {name!r} is not enabled", (slot, header, answer))
+            return
+        if self._again and name != self._name:
+            message = (
+                f"SASL mechanism '{name}' requested by client is not supported for re-authentication of mechanism "
+                f"'{self._name}'"
+            )
+            self._mechanism = _Refusing(message)
+        else:
+            self._name = name
+            self._mechanism = make()
+        self.state = State.TOKENS
+        self._framed = header.api_version >= 1
+        _answer(channel, slot, header, SaslHandshakeResponse(error_code=Error.NONE, mechanisms=list(enabled)))
+
+    def _take_bare_token(self, broker: Broker, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
+        try:
+            token = self._respond(channel, bytes(frame), now_ms)
+        except LoginRefused as refusal:
+            self._end(broker, channel, now_ms, refusal.reason)
+            return
+        channel.reply(slot, [len(token).to_bytes(4, "big") + token])
+
+    def _take_token(
+        self, broker: Broker, channel: Channel, slot: int, header: RequestHeader, token: bytes, now_ms: int
+    ) -> None:
+        try:
+            answer = self._respond(channel, token, now_ms)
+        except LoginRefused as refusal:
+            how = "re-authentication" if self._again else "authentication"
+            public = refusal.public or (
+                f"Authentication failed during {how} due to invalid credentials with SASL mechanism {self._name}"
+            )
+            response = SaslAuthenticateResponse(
+                error_code=Error.SASL_AUTHENTICATION_FAILED, error_message=public, auth_bytes=b""
+            )
+            self._end(broker, channel, now_ms, refusal.reason, (slot, header, response))
+            return
+        lifetime = 0 if self._session_ends_ms is None or not self.is_open else self._session_ends_ms - now_ms
+        response = SaslAuthenticateResponse(error_code=Error.NONE, error_message=None, auth_bytes=answer)
+        if header.api_version >= 1:
+            response.session_lifetime_ms = lifetime
+        _answer(channel, slot, header, response)
+
+    def _respond(self, channel: Channel, token: bytes, now_ms: int) -> bytes:
+        """The mechanism's answer; where it was the last one, the session begins."""
+        mechanism = self._mechanism
+        if mechanism is None:
+            raise LoginRefused("a token before the handshake")
+        answer = mechanism.respond(token, now_ms)
+        if mechanism.outcome is None:
+            return answer
+        principal = f"User:{mechanism.outcome.user}"
+        if self._again and principal != channel.session.principal:
+            was, became = channel.session.principal.replace(":", ".", 1), principal.replace(":", ".", 1)
+            message = f"Cannot change principals during re-authentication from {was}: {became}"
+            raise LoginRefused(message, message)
+        channel.session.principal = principal
+        self.state = State.OPEN
+        self._logged_in_ms = now_ms
+        ends = [mechanism.outcome.expires_ms] if mechanism.outcome.expires_ms is not None else []
+        if self._login.max_reauth_ms.get(self._name, 0) > 0:
+            ends.append(now_ms + self._login.max_reauth_ms[self._name])
+        self._session_ends_ms = max(min(ends), now_ms) if ends else None
+        self._mechanism = None
+        return answer
+
+    def _end(
+        self,
+        broker: Broker,
+        channel: Channel,
+        now_ms: int,
+        reason: str,
+        answer: tuple[int, RequestHeader, Message] | None = None,
+    ) -> None:
+        """Refuse the login; the answer and the end come ``connection.failed.authentication.delay.ms`` later."""
+        self.state = State.ENDED
+        how = f" with {self._name}" if self._name else ""
+        broker.security_log.refused_login(channel, f"{reason}{how}", now_ms)
+
+        def end(_: int) -> None:
+            if answer is not None:
+                _answer(channel, *answer)
+            channel.close(f"login refused: {reason}")
+
+        if self._login.failure_delay_ms > 0:
+            broker.timers.schedule(now_ms + self._login.failure_delay_ms, end)
+        else:
+            end(now_ms)
+
+
+class _Refusing:
+    """The exchange that a login with another mechanism than before gets."""
+
+    outcome: LoggedIn | None = None
+
+    def __init__(self, message: str) -> None:
+        self._message = message
+
+    def respond(self, token: bytes, now_ms: int) -> bytes:
+        raise LoginRefused(self._message, self._message)
+
+
+def _api_key(frame: memoryview) -> int:
+    return int.from_bytes(frame[:2], "big", signed=True) if len(frame) >= 2 else -1
+
+
+def _answer(channel: Channel, slot: int, header: RequestHeader, response: Message, version: int | None = None) -> None:
+    version = header.api_version if version is None else version
+    encoded = response.encode(version)
+    start = encode_response_header(header.api_key, version, header.correlation_id, len(encoded))
+    channel.reply(slot, [start, encoded])

@@ -1,0 +1,69 @@
+"""One line for each refusal, and no more than a few a second: the logger ``oncelog.security``.
+
+Called by the gate, by the checks of the APIs and by the shell. What a client made up is written with ``repr``, so that
+it cannot forge a line; passwords, proofs and tokens never come here.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Protocol
+
+from oncelog.broker.security.authorizer import resource_name
+from oncelog.metadata.acls import Operation
+
+logger = logging.getLogger("oncelog.security")
+
+LINES_IN_A_PERIOD = 100
+PERIOD_MS = 10_000
+
+
+class Peer(Protocol):
+    """Who was refused."""
+
+    @property
+    def client_host(self) -> str: ...
+
+
+class SecurityLog:
+    """Writes refusals; past ``LINES_IN_A_PERIOD`` it counts them and tells the number in the next period."""
+
+    def __init__(self) -> None:
+        self._period_ends_ms = 0
+        self._written = 0
+        self._left_out = 0
+
+    def refused_login(self, peer: Peer, reason: str, now_ms: int) -> None:
+        if self._may_write(now_ms):
+            logger.warning("login refused from %s: %s", peer.client_host, reason)
+
+    def refused_connection(self, host: str, reason: str, now_ms: int) -> None:
+        if self._may_write(now_ms):
+            logger.warning("connection refused from %s: %s", host, reason)
+
+    def refused_operation(
+        self, principal: str, host: str, operation: int, kind: int, name: str, api: str, now_ms: int
+    ) -> None:
+        if self._may_write(now_ms):
+            logger.warning(
+                "%r from %s may not %s %s %r, asked with %s",
+                principal,
+                host,
+                Operation(operation).name,
+                resource_name(kind),
+                name,
+                api,
+            )
+
+    def _may_write(self, now_ms: int) -> bool:
+        if not self._period_ends_ms - PERIOD_MS <= now_ms < self._period_ends_ms:
+            self._period_ends_ms = now_ms + PERIOD_MS
+            self._written = 0
+            if self._left_out:
+                logger.warning("%d more refusals were not logged", self._left_out)
+                self._left_out = 0
+        if self._written >= LINES_IN_A_PERIOD:
+            self._left_out += 1
+            return False
+        self._written += 1
+        return True

@@ -1,0 +1,49 @@
+"""Who is at the other end of a connection, and where it came in.
+
+Made by the shell for each connection; read by the core for each request. On a listener without SASL the principal is
+known before the first request (``ANONYMOUS``, or the name in the client's certificate); on one with SASL the gate sets
+it, and lets nothing else through before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from oncelog.broker.security.authorizer import ANONYMOUS
+
+if TYPE_CHECKING:
+    from oncelog.broker.node import Node
+    from oncelog.broker.security.sasl_gate import SaslGate
+
+
+class SecurityProtocol(Enum):
+    """Kafka's ``SecurityProtocol``: whether a listener encrypts, and whether it asks for a login."""
+
+    PLAINTEXT = "PLAINTEXT"
+    SSL = "SSL"
+    SASL_PLAINTEXT = "SASL_PLAINTEXT"
+    SASL_SSL = "SASL_SSL"
+
+    @property
+    def encrypts(self) -> bool:
+        return self in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
+
+    @property
+    def asks_for_login(self) -> bool:
+        return self in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
+
+
+@dataclass(slots=True)
+class Session:
+    """One connection's caller.
+
+    ``node`` is this broker as the connection's listener advertises it; None where there is one listener alone.
+    ``gate`` is the login that every frame passes; None where the listener asks for none.
+    """
+
+    principal: str = ANONYMOUS
+    node: Node | None = None
+    listener: str = "PLAINTEXT"
+    gate: SaslGate | None = None

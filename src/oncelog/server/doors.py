@@ -1,0 +1,111 @@
+"""A listener at work: its socket, and the connections that come in through it.
+
+Made by ``opening`` for each of ``listeners``; the server asks it for a connection when the loop has accepted one.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from oncelog.broker.node import Node
+from oncelog.broker.security.sasl_gate import SaslGate
+from oncelog.broker.security.session import SecurityProtocol, Session
+from oncelog.server.connection import Connection
+from oncelog.server.listeners import Listener, for_listener
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+    from oncelog.broker.security.distinguished_name import PrincipalMapper
+    from oncelog.broker.security.sasl_gate import Login
+    from oncelog.server.server import Server
+    from oncelog.server.tls import TlsContexts, TlsSettings
+
+logger = logging.getLogger(__name__)
+
+ARRIVAL_BYTES = 256 * 1024
+
+
+class Door:
+    """One listener of a broker.
+
+    :param sock: bound, not listening yet.
+    :raises ConfigError: what the listener needs for TLS or a login is missing or wrong.
+    """
+
+    def __init__(
+        self, listener: Listener, sock: socket.socket, node: Node, broker: Broker, clock: Callable[[], float]
+    ) -> None:
+        self.listener = listener
+        self.sock = sock
+        self._node = node
+        self._broker = broker
+        self._closers: list[Callable[[], None]] = []
+        self._login: Login | None = None
+        self._contexts: TlsContexts | None = None
+        self._mapper: PrincipalMapper | None = None
+        self._arrivals = memoryview(b"")
+        settings = self._settings()
+        if listener.protocol.encrypts:
+            from oncelog.server.tls import TlsContexts
+
+            self._contexts = TlsContexts(self._tls_settings, clock)
+            self._arrivals = memoryview(bytearray(ARRIVAL_BYTES))
+        if listener.protocol is SecurityProtocol.SSL:
+            from oncelog.broker.security.distinguished_name import PrincipalMapper
+
+            self._mapper = PrincipalMapper(settings.get("ssl.principal.mapping.rules", ""))
+        if listener.protocol.asks_for_login:
+            from oncelog.server.login import login_of
+
+            self._login = login_of(listener.name, settings, broker.metadata, self._closers)
+        self._warn_if_open(settings)
+
+    def connection(self, server: Server, connection_id: int) -> Connection:
+        """The protocol of a connection that was accepted."""
+        session = Session(
+            node=self._node,
+            listener=self.listener.name,
+            gate=SaslGate(self._login) if self._login is not None else None,
+        )
+        if self._contexts is None:
+            return Connection(server, connection_id, session)
+        from oncelog.server.tls_connection import TlsConnection
+
+        return TlsConnection(server, connection_id, session, self._contexts.current(), self._arrivals, self._mapper)
+
+    def close(self) -> None:
+        for close in self._closers:
+            close()
+
+    def _settings(self) -> Mapping[str, str]:
+        """The properties in force for this listener."""
+        config = self._broker.config
+        return for_listener({**config.static, **config.dynamic}, self.listener.name)
+
+    def _tls_settings(self) -> TlsSettings:
+        from oncelog.server.tls import TlsSettings
+
+        found = {name: value for name, value in self._settings().items() if name.startswith("ssl.")}
+        if self.listener.protocol is SecurityProtocol.SASL_SSL:
+            # Like Apache Kafka: the login says who is there, so a certificate is asked for where the listener's own
+            # setting says so.
+            own = f"listener.name.{self.listener.name.lower()}.ssl.client.auth"
+            config = self._broker.config
+            found["ssl.client.auth"] = {**config.static, **config.dynamic}.get(own, "none")
+        return TlsSettings(self.listener.name, found)
+
+    def _warn_if_open(self, settings: Mapping[str, str]) -> None:
+        """Say once that whoever reaches an address may do everything."""
+        if self.listener.address.is_loopback or self.listener.protocol.asks_for_login:
+            return
+        if self._contexts is not None and settings.get("ssl.client.auth", "none").strip() == "required":
+            return
+        logger.warning(
+            "listener %s on %s asks nobody who they are, and is open to all who reach that address: use SASL_SSL, or "
+            "SSL with ssl.client.auth=required",
+            self.listener.name,
+            self.listener.address,
+        )

@@ -1,0 +1,147 @@
+"""Where a broker listens and how: Kafka's ``listeners`` and what belongs to each of them.
+
+Called once at start. ``listener.name.NAME.X`` is the property X for one listener, and wins over X. Listeners of the
+controller (``controller.listener.names``) are passed over: there is no controller to talk to here, but a file that
+starts a combined node of Apache Kafka starts this broker too.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from oncelog.broker.security.session import SecurityProtocol
+from oncelog.errors import ConfigError
+
+_LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)://(?P<host>\[[^\]]*\]|[^:]*):(?P<port>-?\d+)")
+DEFAULT_HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Host and port of a listener."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """``HOST:PORT``; port 0 takes a free one."""
+        host, separator, port = text.rpartition(":")
+        if not separator or not port.isdecimal() or int(port) > 65535:
+            raise ConfigError(f"{text!r} is not an address: write HOST:PORT with a port from 0 to 65535")
+        return cls(host.strip("[]") or DEFAULT_HOST, int(port))
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine reaches it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One address to listen on. ``advertised`` is what clients are told; None is where it listens."""
+
+    name: str
+    protocol: SecurityProtocol
+    address: Address
+    advertised: Address | None = None
+
+
+def parse_listeners(listen: str | None, settings: Mapping[str, str], default: str) -> tuple[Listener, ...]:
+    """What to listen on: ``listen`` (``HOST:PORT``, or as in ``listeners``), else the property, else ``default``.
+
+    :raises ConfigError: an address that is none, a name without a protocol, a name or a port twice.
+    """
+    text = listen if listen is not None else settings.get("listeners") or default
+    protocols = _protocols(settings.get("listener.security.protocol.map", ""))
+    controllers = {name.strip() for name in settings.get("controller.listener.names", "").split(",") if name.strip()}
+    advertised = _advertised(settings.get("advertised.listeners", ""))
+    found = []
+    for name, address in _addresses(text):
+        if name in controllers:
+            continue
+        protocol = protocols.get(name)
+        if protocol is None:
+            raise ConfigError(
+                f"No security protocol defined for listener {name}: add {name}:PLAINTEXT, :SSL, :SASL_PLAINTEXT or "
+                f":SASL_SSL to listener.security.protocol.map"
+            )
+        found.append(Listener(name, protocol, address, advertised.get(name)))
+    if not found:
+        raise ConfigError(
+            f"listeners={text} leaves nothing for clients to connect to: name a listener that is no controller's"
+        )
+    _check_apart(found)
+    unknown = sorted(advertised.keys() - {listener.name for listener in found} - controllers)
+    if unknown:
+        raise ConfigError(
+            f"advertised.listeners names {unknown[0]}, which listeners does not: "
+            f"it has {', '.join(listener.name for listener in found)}"
+        )
+    return tuple(found)
+
+
+def _protocols(text: str) -> dict[str, SecurityProtocol]:
+    known = {protocol.value: protocol for protocol in SecurityProtocol}
+    if not text.strip():
+        return known
+    protocols = {}
+    for pair in filter(None, (part.strip() for part in text.split(","))):
+        name, _, protocol = pair.partition(":")
+        if protocol.strip().upper() not in known:
+            raise ConfigError(
+                f"listener.security.protocol.map has {pair!r}; write NAME:PROTOCOL with one of {', '.join(known)}"
+            )
+        protocols[name.strip().upper()] = known[protocol.strip().upper()]
+    return known | protocols
+
+
+def _addresses(text: str) -> list[tuple[str, Address]]:
+    addresses = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        named = _LISTENER.fullmatch(part)
+        if named is None:
+            addresses.append((SecurityProtocol.PLAINTEXT.value, Address.parse(part)))
+            continue
+        address = Address.parse(f"{named['host'] or DEFAULT_HOST}:{named['port']}")
+        addresses.append((named["name"].upper(), address))
+    return addresses
+
+
+def _advertised(text: str) -> dict[str, Address]:
+    found = {}
+    for name, address in _addresses(text):
+        if address.host in ("0.0.0.0", "::"):
+            raise ConfigError(
+                f"advertised.listeners cannot use {address.host}, which no client can connect to: name the host"
+            )
+        found[name] = address
+    return found
+
+
+def _check_apart(listeners: list[Listener]) -> None:
+    names = [listener.name for listener in listeners]
+    if len(set(names)) != len(names):
+        raise ConfigError(f"Each listener must have a different name, listeners: {', '.join(names)}")
+    places = [str(listener.address) for listener in listeners if listener.address.port]
+    if len(set(places)) != len(places):
+        raise ConfigError(f"Each listener must have a different port, listeners: {', '.join(places)}")
+
+
+def for_listener(settings: Mapping[str, str], name: str) -> dict[str, str]:
+    """The properties as they hold for one listener."""
+    prefix = f"listener.name.{name.lower()}."
+    plain = {key: value for key, value in settings.items() if not key.startswith("listener.name.")}
+    own = {key.removeprefix(prefix): value for key, value in settings.items() if key.lower().startswith(prefix)}
+    return plain | own

@@ -1,0 +1,258 @@
+"""TLS of listeners: contexts from Kafka's ``ssl.*`` properties with PEM files, renewed while the broker runs.
+
+Called by the listeners. Certificates and keys come from files (``ssl.keystore.location``, ``ssl.truststore.location``)
+or from the properties themselves. Files that have changed are read again for the next connection, looked at no more
+than once a second; a pair that cannot be used leaves the old one in force and is logged. ``ssl`` wants files, so inline
+keys pass through a file that only this user can read and that is gone at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import ssl
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from oncelog.errors import ConfigError
+
+logger = logging.getLogger(__name__)
+
+RENEWAL_CHECK_S = 1.0
+_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+_CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
+PIECE_BYTES = 256 * 1024
+"""Most plain bytes encrypted in one go: what a slow reader makes us hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class TlsSettings:
+    """The ``ssl.*`` properties of one listener. Secrets stay out of ``repr``."""
+
+    listener: str
+    properties: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"TlsSettings({self.listener!r})"
+
+    def get(self, name: str) -> str:
+        return self.properties.get(name, "")
+
+    def files(self) -> tuple[str, ...]:
+        """The files that a context is made from."""
+        return tuple(filter(None, (self.get(f"ssl.{store}.location") for store in ("keystore", "truststore"))))
+
+
+def new_context(settings: TlsSettings) -> ssl.SSLContext:
+    """A server's context.
+
+    :raises ConfigError: a store that is not PEM, not there, not readable, or does not fit together.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_CIPHER_SERVER_PREFERENCE
+    _set_versions(context, settings)
+    _load_key(context, settings)
+    _load_trust(context, settings)
+    context.verify_mode = _CLIENT_AUTH[settings.get("ssl.client.auth") or "none"]
+    return context
+
+
+def _set_versions(context: ssl.SSLContext, settings: TlsSettings) -> None:
+    names = [name.strip() for name in (settings.get("ssl.enabled.protocols") or "TLSv1.2,TLSv1.3").split(",")]
+    unknown = [name for name in names if name not in _VERSIONS]
+    if unknown:
+        raise ConfigError(
+            f"ssl.enabled.protocols of listener {settings.listener} names {unknown[0]!r}; it may hold TLSv1.2 "
+            f"and TLSv1.3"
+        )
+    versions = sorted(_VERSIONS[name] for name in names)
+    suites = [name.strip() for name in settings.get("ssl.cipher.suites").split(",") if name.strip()]
+    older = [name for name in suites if "_WITH_" in name]
+    if suites and not any(name.startswith("TLS_") and "_WITH_" not in name for name in suites):
+        versions = [version for version in versions if version is not ssl.TLSVersion.TLSv1_3]
+    if suites and not older:
+        versions = [version for version in versions if version is ssl.TLSVersion.TLSv1_3]
+    if not versions:
+        raise ConfigError(f"ssl.cipher.suites of listener {settings.listener} fit none of ssl.enabled.protocols")
+    context.minimum_version, context.maximum_version = versions[0], versions[-1]
+    if older:
+        try:
+            context.set_ciphers(":".join(_openssl_name(name) for name in older))
+        except ssl.SSLError:
+            raise ConfigError(
+                f"ssl.cipher.suites of listener {settings.listener} names none that OpenSSL knows: {', '.join(older)}"
+            ) from None
+
+
+def _openssl_name(suite: str) -> str:
+    """``TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384`` as OpenSSL calls it."""
+    exchange, _, cipher = suite.removeprefix("TLS_").partition("_WITH_")
+    cipher = re.sub(r"AES_(128|256)", r"AES\1", cipher).replace("_CBC", "")
+    cipher = cipher.replace("CHACHA20_POLY1305_SHA256", "CHACHA20-POLY1305")
+    parts = [cipher] if exchange == "RSA" else [exchange, cipher]
+    return "-".join(parts).replace("_", "-")
+
+
+def _load_key(context: ssl.SSLContext, settings: TlsSettings) -> None:
+    listener, location = settings.listener, settings.get("ssl.keystore.location")
+    inline_key, chain = settings.get("ssl.keystore.key"), settings.get("ssl.keystore.certificate.chain")
+    if not location and not (inline_key and chain):
+        raise ConfigError(
+            f"listener {listener} encrypts and needs a key and a certificate: set ssl.keystore.location to a PEM file "
+            f"(with ssl.keystore.type=PEM), or ssl.keystore.key and ssl.keystore.certificate.chain"
+        )
+    _check_type(settings, "keystore")
+    password = settings.get("ssl.key.password")
+    with ExitStack() as files:
+        path = location or _private_file(files, f"{inline_key}\n{chain}\n")
+        try:
+            context.load_cert_chain(path, password=lambda: password)
+        except OSError as error:
+            name = location or "ssl.keystore.key"
+            raise ConfigError(
+                f"the key and certificate of listener {listener} ({name}) cannot be used: {_reason(error)}"
+            ) from None
+
+
+def _load_trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
+    location, inline = settings.get("ssl.truststore.location"), settings.get("ssl.truststore.certificates")
+    if location or inline:
+        _check_type(settings, "truststore")
+        try:
+            context.load_verify_locations(cafile=location or None, cadata=None if location else inline)
+        except (OSError, ValueError) as error:
+            name = location or "ssl.truststore.certificates"
+            raise ConfigError(
+                f"the trusted certificates of listener {settings.listener} ({name}) cannot be used: {_reason(error)}"
+            ) from None
+    elif settings.get("ssl.client.auth") in ("requested", "required"):
+        context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
+
+
+def _check_type(settings: TlsSettings, store: str) -> None:
+    kind = settings.get(f"ssl.{store}.type") or "JKS"
+    if kind.upper() != "PEM":
+        raise ConfigError(
+            f"ssl.{store}.type of listener {settings.listener} is {kind}; this broker reads PEM: convert the store "
+            f"with keytool -importkeystore and openssl pkcs12, and set ssl.{store}.type=PEM"
+        )
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError):
+        return error.reason or "no PEM in it, or a wrong ssl.key.password"
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return "no PEM certificate in it"
+
+
+def _private_file(files: ExitStack, text: str) -> str:
+    file = tempfile.NamedTemporaryFile("w", suffix=".pem")  # noqa: SIM115 - closed with ``files``
+    files.enter_context(file)
+    file.write(text)
+    file.flush()
+    return file.name
+
+
+class TlsContexts:
+    """The context of a listener, made anew when its settings or its files have changed.
+
+    :param settings: the settings in force.
+    :param clock: seconds, monotonic.
+    """
+
+    def __init__(self, settings: Callable[[], TlsSettings], clock: Callable[[], float]) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._made_from = settings()
+        self._stamp = _stamp(self._made_from)
+        self._context = new_context(self._made_from)
+        self._next_check = clock() + RENEWAL_CHECK_S
+
+    def current(self) -> ssl.SSLContext:
+        if self._clock() >= self._next_check:
+            self._next_check = self._clock() + RENEWAL_CHECK_S
+            self._renew()
+        return self._context
+
+    def _renew(self) -> None:
+        settings = self._settings()
+        stamp = _stamp(settings)
+        if settings == self._made_from and stamp == self._stamp:
+            return
+        self._made_from, self._stamp = settings, stamp
+        try:
+            self._context = new_context(settings)
+        except ConfigError as error:
+            logger.error("the certificates of listener %s stay as they were: %s", settings.listener, error)
+        else:
+            logger.warning("listener %s uses new certificates", settings.listener)
+
+
+def _stamp(settings: TlsSettings) -> tuple[tuple[int, int, int] | None, ...]:
+    """What tells that a file has changed."""
+    stamps: list[tuple[int, int, int] | None] = []
+    for path in settings.files():
+        try:
+            found = os.stat(Path(path))
+        except OSError:
+            stamps.append(None)
+        else:
+            stamps.append((found.st_ino, found.st_size, found.st_mtime_ns))
+    return tuple(stamps)
+
+
+class TlsStream:
+    """One connection's TLS state between the socket's bytes and the plain ones; it does no I/O."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self.established = False
+
+    def feed(self, data: memoryview) -> None:
+        """Bytes that came from the socket."""
+        self._incoming.write(data)
+
+    def handshake(self) -> bool:
+        """Go on with the handshake; True once it is done. Raises ssl.SSLError."""
+        if not self.established:
+            try:
+                self._tls.do_handshake()
+            except ssl.SSLWantReadError:
+                return False
+            self.established = True
+        return True
+
+    def read_into(self, buffer: memoryview) -> int:
+        """Decrypted bytes, 0 where more must come first, -1 where the peer has ended."""
+        try:
+            count: int = self._tls.read(len(buffer), buffer)  # type: ignore[assignment]  # typeshed: bytes
+            return count or -1
+        except ssl.SSLWantReadError:
+            return 0
+        except ssl.SSLZeroReturnError:
+            return -1
+
+    def encrypt(self, data: bytes | bytearray | memoryview) -> None:
+        self._tls.write(data)
+
+    def end(self) -> None:
+        """Tell the peer that nothing more comes."""
+        try:
+            self._tls.unwrap()
+        except ssl.SSLError:
+            return
+
+    def take_outgoing(self) -> bytes:
+        """What is to be sent."""
+        return self._outgoing.read() if self._outgoing.pending else b""
+
+    def peer_certificate(self) -> bytes | None:
+        """The client's certificate in DER, where it has shown one that holds."""
+        return self._tls.getpeercert(binary_form=True)

@@ -1,0 +1,144 @@
+"""A client connection over TLS: ``Connection`` with encryption between its buffers and the socket.
+
+The event loop fills one buffer that all connections of a server share, since it is emptied before the loop goes on.
+What is to be sent is encrypted piece by piece, as the socket takes it. Ranges of files are read and encrypted here;
+``sendfile`` is for plain listeners.
+"""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING
+
+from oncelog.broker.security.distinguished_name import MalformedCertificate, PrincipalMapper, subject_of
+from oncelog.log.partition_log import FileSlice
+from oncelog.server.connection import Connection
+from oncelog.server.tls import PIECE_BYTES, TlsStream
+
+if TYPE_CHECKING:
+    from oncelog.broker.security.session import Session
+    from oncelog.server.server import Server
+
+
+class TlsConnection(Connection):
+    """The shell's side of one encrypted socket.
+
+    :param buffer: where the loop puts what arrives; shared.
+    :param mapper: makes the principal from the client's certificate; None where the login names it.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        connection_id: int,
+        session: Session,
+        context: ssl.SSLContext,
+        buffer: memoryview,
+        mapper: PrincipalMapper | None,
+    ) -> None:
+        super().__init__(server, connection_id, session)
+        self._tls = TlsStream(context)
+        self._arrivals = buffer
+        self._mapper = mapper
+        self._encrypted = memoryview(b"")
+        self._ended = False
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._arrivals
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._closing:
+            return
+        self.last_active = self._server.loop.time()
+        self._tls.feed(self._arrivals[:nbytes])
+        try:
+            if self._tls.established or self._shake_hands():
+                self._decrypt()
+        except ssl.SSLError as error:
+            self._refuse(error.reason or "a TLS error")
+        self._server.wants_write(self)
+        self._server.turn_ends()
+
+    def _shake_hands(self) -> bool:
+        """True once the peer is known."""
+        if not self._tls.handshake():
+            return False
+        certificate = self._tls.peer_certificate()
+        if certificate is None or self._mapper is None:
+            return True
+        try:
+            subject = subject_of(certificate)
+        except MalformedCertificate as error:
+            self._refuse(str(error))
+            return False
+        name = self._mapper.name(subject)
+        if name is None:
+            self._refuse(f"no rule of ssl.principal.mapping.rules applies to {subject!r}")
+            return False
+        self.session.principal = f"User:{name}"
+        return True
+
+    def _decrypt(self) -> None:
+        while not self._closing:
+            count = self._tls.read_into(super().get_buffer(-1))
+            if count < 0:
+                self.close("the client has ended TLS")
+            elif count == 0:
+                return
+            else:
+                self._received(count)
+
+    def _refuse(self, reason: str) -> None:
+        if not self._closing:
+            self._server.broker.security_log.refused_connection(
+                self.client_host, f"TLS: {reason}", self._server.now_ms()
+            )
+            self.close(f"TLS: {reason}")
+
+    def _send(self) -> bool:
+        target = self._socket
+        while target is not None:
+            if not self._encrypted and not self._encrypt():
+                return True
+            try:
+                sent = target.send(self._encrypted)
+            except BlockingIOError:
+                return False
+            self._encrypted = self._encrypted[sent:]
+        return True
+
+    def _encrypt(self) -> bool:
+        """Have the next piece ready to be sent; False where there is none."""
+        if self._out:
+            self._tls.encrypt(self._next_piece())
+        elif self._closing and not self._ended:
+            self._ended = True
+            self._tls.end()
+        self._encrypted = memoryview(self._tls.take_outgoing())
+        return bool(self._encrypted)
+
+    def _next_piece(self) -> bytes:
+        pieces: list[bytes | bytearray | memoryview] = []
+        size = 0
+        while self._out and size < PIECE_BYTES:
+            first, room = self._out[0], PIECE_BYTES - size
+            if isinstance(first, FileSlice):
+                count = min(first.size_bytes, room)
+                pieces.append(first.file.read_at(first.position, count))
+                rest = FileSlice(first.file, first.position + count, first.size_bytes - count)
+                left = rest.size_bytes
+            else:
+                count = min(len(first), room)
+                whole = memoryview(first)
+                pieces.append(whole[:count])
+                rest, left = whole[count:], len(first) - count  # type: ignore[assignment]
+            size += count
+            if left:
+                self._out[0] = rest
+            else:
+                self._out.popleft()
+        return b"".join(pieces)
+
+    def _abort(self) -> None:
+        self._encrypted = memoryview(b"")
+        super()._abort()

@@ -81,14 +81,9 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is not a subclass
         peer = transport.get_extra_info("peername")
-<<<<<<< HEAD
-        self.client_host = str(peer[0]) if peer else "unknown"
+        self.client_host = host_text(str(peer[0])) if peer else "unknown"
         original = transport.get_extra_info("socket")
         self._socket = socket.socket(fileno=original.fileno())  # the transport's own: detached at the end
-=======
-        self.client_host = host_text(str(peer[0])) if peer else "unknown"
-        self._socket = _duplicate(transport.get_extra_info("socket"))
->>>>>>> c90de7d (Several listeners, TLS, SASL: a session on each connection, a gate before the APIs, certificates renewed while the broker runs)
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if not self._server.admit(self):
@@ -165,13 +160,7 @@ class Connection(asyncio.BufferedProtocol):
             elif self._frame_filled == self._frame_room:
                 self._want_room(min(self._frame_size, 2 * self._frame_room))
         else:
-<<<<<<< HEAD
             self._split(len(self._rest) + nbytes)
-        self._server.turn_ends()
-=======
-            self._filled += nbytes
-            self._split()
->>>>>>> c90de7d (Several listeners, TLS, SASL: a session on each connection, a gate before the APIs, certificates renewed while the broker runs)
 
     def _split(self, filled: int) -> None:
         """Cut whole frames out of the shared buffer; one that is not all there gets a buffer of its own."""
@@ -383,15 +372,6 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
 
 
-<<<<<<< HEAD
-=======
-def _duplicate(original: Any) -> socket.socket:
-    """The transport's socket once more; uvloop's stand-in has no working ``dup``, Windows' sockets are no files."""
-    if isinstance(original, TransportSocket):
-        return original.dup()
-    return socket.socket(fileno=os.dup(original.fileno()))
-
-
 def host_text(address: str) -> str:
     """An address as Java writes it, which ACLs and the names of group members go by: IPv6 in full, no zeros first."""
     if ":" not in address:
@@ -405,6 +385,5 @@ def host_text(address: str) -> str:
     return ":".join(f"{int(part, 16):x}" for part in parsed.exploded.split(":"))
 
 
->>>>>>> c90de7d (Several listeners, TLS, SASL: a session on each connection, a gate before the APIs, certificates renewed while the broker runs)
 def _is_produce(frame: memoryview) -> bool:
     return len(frame) >= 2 and frame[0] == 0 and frame[1] == PRODUCE

@@ -41,7 +41,8 @@ from oncelog.metadata.kraft import OWN_PREFIX, Quorum, Snapshot, read_snapshot, 
 from oncelog.metadata.store import FILE_NAME, MetadataStore, ResourceType
 from oncelog.server.disk import OsDisk
 from oncelog.server.open_transactions import OpenTransaction, open_transactions
-from oncelog.server.opening import Address, SystemRandom
+from oncelog.server.listeners import Address
+from oncelog.server.opening import SystemRandom
 
 Mode = Literal["link", "copy", "move"]
 Advance = Callable[[int, str], None]

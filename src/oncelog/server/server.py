@@ -18,13 +18,9 @@ from functools import partial
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.log_manager import FlushJob
-<<<<<<< HEAD
 from oncelog.server.connection import READ_BUFFER_BYTES, Connection
-from oncelog.server.request_memory import STALLED_S, RequestMemory
-=======
-from oncelog.server.connection import Connection
 from oncelog.server.doors import Door
->>>>>>> c90de7d (Several listeners, TLS, SASL: a session on each connection, a gate before the APIs, certificates renewed while the broker runs)
+from oncelog.server.request_memory import STALLED_S, RequestMemory
 from oncelog.types import TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -103,20 +99,13 @@ class Server:
     def now_ms() -> int:
         return time.time_ns() // 1_000_000
 
-<<<<<<< HEAD
-    async def listen(self, sock: socket.socket) -> None:
-        """Accept connections on a bound socket."""
-        self._listener = await self.loop.create_server(self._accept, sock=sock, backlog=512)
-        self._watch()
-=======
     async def listen(self, doors: Sequence[Door]) -> None:
         """Accept connections on bound sockets."""
         self._doors = doors
         for door in doors:
             listener = await self.loop.create_server(partial(self._accept, door), sock=door.sock, backlog=512)
             self._listeners.append(listener)
-        self._watch_idle()
->>>>>>> c90de7d (Several listeners, TLS, SASL: a session on each connection, a gate before the APIs, certificates renewed while the broker runs)
+        self._watch()
         self.turn_ends()
 
     async def stop(self) -> None:
@@ -144,13 +133,10 @@ class Server:
         deadline = self.loop.time() + GOODBYE_S
         while self._connections and self.loop.time() < deadline:
             await asyncio.sleep(0.001)
-<<<<<<< HEAD
         for connection in list(self._connections):
             connection.cut_off("it does not read its answers, and the broker stops")
-=======
         for door in self._doors:
             door.close()
->>>>>>> c90de7d (Several listeners, TLS, SASL: a session on each connection, a gate before the APIs, certificates renewed while the broker runs)
         self._flusher.stop()
         self._background.stop()
 

@@ -51,6 +51,9 @@ class TlsConnection(Connection):
             return
         self.last_active = self._server.loop.time()
         self._tls.feed(self._arrivals[:nbytes])
+        self._decrypt_or_refuse()
+
+    def _decrypt_or_refuse(self) -> None:
         try:
             if self._tls.established or self._shake_hands():
                 self._decrypt()
@@ -78,8 +81,17 @@ class TlsConnection(Connection):
         self.session.principal = f"User:{name}"
         return True
 
+    def memory_granted(self) -> None:
+        super().memory_granted()
+        self._server.loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        """Decrypt what came before there was memory for it."""
+        if not self._closing:
+            self._decrypt_or_refuse()
+
     def _decrypt(self) -> None:
-        while not self._closing:
+        while not self._closing and self._has_room():
             count = self._tls.read_into(super().get_buffer(-1))
             if count < 0:
                 self.close("the client has ended TLS")

@@ -74,14 +74,14 @@ def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
 class _TaskLimits:
     """What a task needs of the options; it connects to nothing, so that no password is among it."""
 
-    micro_batch: int | None
+    batch_id: int | None
     spool_directory: str
     spool_threshold_bytes: int
     max_batch_bytes: int
 
     @classmethod
     def of(cls, options: SinkOptions) -> _TaskLimits:
-        return cls(options.micro_batch, options.spool_directory, options.spool_threshold_bytes, options.max_batch_bytes)
+        return cls(options.batch_id, options.spool_directory, options.spool_threshold_bytes, options.max_batch_bytes)
 
 
 class _TaskSide:

@@ -13,8 +13,8 @@ import click
 
 from oncelog.cli.output import progress, remark, show_json, show_time
 from oncelog.cli.properties import given_properties
-from oncelog.server.open_transactions import OpenTransaction
 from oncelog.server.listeners import Address
+from oncelog.server.open_transactions import OpenTransaction
 from oncelog.server.promotion import SERVER_PROPERTIES, Mode, Plan, PromotionError, planned, promote
 
 MIB = 1024 * 1024

@@ -40,8 +40,8 @@ from oncelog.metadata.identity import new_topic_id
 from oncelog.metadata.kraft import OWN_PREFIX, Quorum, Snapshot, read_snapshot, snapshot_of
 from oncelog.metadata.store import FILE_NAME, MetadataStore, ResourceType
 from oncelog.server.disk import OsDisk
-from oncelog.server.open_transactions import OpenTransaction, open_transactions
 from oncelog.server.listeners import Address
+from oncelog.server.open_transactions import OpenTransaction, open_transactions
 from oncelog.server.opening import SystemRandom
 
 Mode = Literal["link", "copy", "move"]

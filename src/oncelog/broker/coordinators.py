@@ -82,8 +82,8 @@ class Coordinators:
                 runtime = self._runtime(topic)
                 for partition in self._partitions(topic):
                     index = partition.topic_partition.partition
-                    runtime.replay(index, partition.leader_epoch, _replay(partition.log))
-                    self._recovered.append((runtime, index))
+                    if runtime.replay(index, partition.leader_epoch, _replay(partition.log)):
+                        self._recovered.append((runtime, index))
 
     def start(self, now_ms: int) -> None:
         """Coordinate what was read."""
@@ -97,6 +97,7 @@ class Coordinators:
     def lead(self, topic: str, now_ms: int) -> None:
         """Act as the coordinator of an internal topic that was just made."""
         runtime = self._runtime(topic)
+        runtime.partitions = self.topic_partitions(topic) or runtime.partitions
         for partition in self._partitions(topic):
             runtime.load(partition.topic_partition.partition, partition.leader_epoch, _replay(partition.log), now_ms)
 
@@ -114,6 +115,8 @@ class Coordinators:
         count = self.topic_partitions(TRANSACTION_STATE_TOPIC) or 0
         owners = [self._broker.partition(TopicPartition(TRANSACTION_STATE_TOPIC, index)) for index in range(count)]
         if not owners or any(owner is None or owner.failed for owner in owners):
+            return ()
+        if not self.transactions.runtime.is_whole:
             return ()
         return self.transactions.abort_orphans(self._held(), now_ms)
 
@@ -154,7 +157,11 @@ class Coordinators:
             self.groups.on_metadata_change(now_ms)
 
     def topic_deleted(self, name: str, now_ms: int) -> None:
-        """Committed offsets of a deleted topic go with it."""
+        """Committed offsets of a deleted topic go with it; a deleted internal topic takes its coordinator along."""
+        for runtime in self._made:
+            if runtime.topic == name:
+                for index in range(runtime.partitions):
+                    runtime.unload(index)
         if self._has_groups:
             self.groups.on_topic_deleted(name, now_ms)
             self.groups.on_metadata_change(now_ms)

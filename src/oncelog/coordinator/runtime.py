@@ -11,6 +11,7 @@ Source: Kafka's ``CoordinatorRuntime`` (KIP-848) and ``TransactionStateManager``
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -18,6 +19,8 @@ from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.timers import Timers
 from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition, java_hash_partition
+
+logger = logging.getLogger(__name__)
 
 
 class CoordinatorRecord(NamedTuple):
@@ -110,6 +113,7 @@ class CoordinatorRuntime(Generic[S]):
         self._new_shard = new_shard
         self._shards: dict[int, S] = {}
         self._loading: set[int] = set()
+        self._unreadable: set[int] = set()
 
     def partition_for(self, key: str) -> TopicPartition:
         """Owner of a transactional id or group id."""
@@ -121,7 +125,14 @@ class CoordinatorRuntime(Generic[S]):
         shard = self._shards.get(partition)
         if shard is not None:
             return shard
+        if partition in self._unreadable:
+            return Error.COORDINATOR_NOT_AVAILABLE
         return Error.COORDINATOR_LOAD_IN_PROGRESS if partition in self._loading else Error.NOT_COORDINATOR
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every partition could be read."""
+        return not self._unreadable
 
     def shard(self, partition: int) -> S | None:
         return self._shards.get(partition)
@@ -137,20 +148,40 @@ class CoordinatorRuntime(Generic[S]):
 
     def load(self, partition: int, epoch: int, log: Iterable[LoggedRecord | LoggedMarker], now_ms: int) -> None:
         """Become the coordinator of a partition: replay its log, then let it act."""
-        self.replay(partition, epoch, log)
-        self.begin(partition, now_ms)
+        if self.replay(partition, epoch, log):
+            self.begin(partition, now_ms)
 
-    def replay(self, partition: int, epoch: int, log: Iterable[LoggedRecord | LoggedMarker]) -> None:
-        """The first half of :meth:`load`: know what the log knows."""
+    def replay(self, partition: int, epoch: int, log: Iterable[LoggedRecord | LoggedMarker]) -> bool:
+        """The first half of :meth:`load`: know what the log knows.
+
+        False where it cannot be read: whom the partition owns is answered COORDINATOR_NOT_AVAILABLE, all others are
+        served.
+        """
         self._loading.add(partition)
-        shard = self._new_shard(TopicPartition(self.topic, partition), epoch)
-        for entry in log:
-            if isinstance(entry, LoggedMarker):
-                shard.replay_marker(entry)
-            else:
-                shard.replay(entry)
+        self._unreadable.discard(partition)
+        topic_partition = TopicPartition(self.topic, partition)
+        shard = self._new_shard(topic_partition, epoch)
+        offset = -1
+        try:
+            for entry in log:
+                offset = entry.offset
+                if isinstance(entry, LoggedMarker):
+                    shard.replay_marker(entry)
+                else:
+                    shard.replay(entry)
+        except Exception:  # whatever a damaged record makes of its reader
+            logger.exception(
+                "%s cannot be read at or after offset %d: its groups or transactional ids have no coordinator until "
+                "the broker is started on a mended copy",
+                topic_partition,
+                offset,
+            )
+            self._unreadable.add(partition)
+            return False
+        finally:
+            self._loading.discard(partition)
         self._shards[partition] = shard
-        self._loading.discard(partition)
+        return True
 
     def begin(self, partition: int, now_ms: int) -> None:
         """The second half: start timers, finish what is unfinished."""

@@ -9,6 +9,7 @@ change the group, so later steps see earlier ones. Source: Kafka's ``GroupMetada
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -24,8 +25,10 @@ from oncelog.coordinator.group.consumer_group import (
 )
 from oncelog.coordinator.group.environment import Environment
 from oncelog.coordinator.group.reconcile import Goal, Reported, reconcile
-from oncelog.coordinator.group.topic_regex import TopicRegex
+from oncelog.coordinator.regex import InvalidRegex, LinearRegex
 from oncelog.coordinator.runtime import CoordinatorRecord
+
+logger = logging.getLogger(__name__)
 
 
 class Draft:
@@ -87,13 +90,21 @@ class Draft:
                 continue
             if known is not UNRESOLVED and not look_again:
                 continue
-            matches = TopicRegex(regex).matches
-            topics = frozenset(topic for topic in self._env.host.topics() if matches(topic))
+            topics = self._matching(regex)
             if known is UNRESOLVED or topics != known.topics:
                 changed = changed or topics != known.topics
                 group.regexes[regex] = ResolvedRegex(topics, 0, now_ms)
                 self.written.append(records.regex_resolution(group.group_id, regex, group.regexes[regex]))
         return changed
+
+    def _matching(self, regex: str) -> frozenset[str]:
+        """The topics of an expression; none where that takes too much work: it may be the turn of another member."""
+        matches = LinearRegex(regex).matches
+        try:
+            return frozenset(topic for topic in self._env.host.topics() if matches(topic))
+        except InvalidRegex as error:
+            logger.warning("group %s subscribes to no topic: %s", self.group.group_id, error)
+            return frozenset()
 
     def forget_regexes(self) -> None:
         """Those that no member subscribes to any more."""

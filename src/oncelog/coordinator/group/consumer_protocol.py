@@ -25,7 +25,7 @@ from oncelog.coordinator.group.consumer_rules import JOIN_EPOCH, Refusal, Verdic
 from oncelog.coordinator.group.environment import Caller, Environment, client_error
 from oncelog.coordinator.group.reconcile import MustRejoin, Reported
 from oncelog.coordinator.group.states import MemberState
-from oncelog.coordinator.group.topic_regex import InvalidTopicRegex, TopicRegex
+from oncelog.coordinator.regex import InvalidRegex, LinearRegex
 from oncelog.coordinator.runtime import CoordinatorRecord
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -66,8 +66,8 @@ class ConsumerProtocol:
             outcome = self._heartbeat(draft, request, caller, now_ms)
         except MustRejoin:
             return _refused(Error.FENCED_MEMBER_EPOCH, "The member must abandon all its partitions and rejoin.")
-        except InvalidTopicRegex as error:
-            return _refused(Error.INVALID_REGULAR_EXPRESSION, str(error))
+        except InvalidRegex as error:
+            return _refused(Error.INVALID_REGULAR_EXPRESSION, f"SubscribedTopicRegex {error}")
         if isinstance(outcome, Refusal):
             return _refused(*outcome)
         before, after = outcome
@@ -142,7 +142,7 @@ class ConsumerProtocol:
             member = draft.replace_static(member, member_id)
         updated = _updated(member, request, caller)
         if updated.regex and updated.regex != member.regex:
-            TopicRegex(updated.regex)  # refused before anything is decided
+            LinearRegex(updated.regex)  # refused before anything is decided
         changed = self.take_subscription(draft, member, updated, now_ms)
         draft.assign_targets(now_ms)
         return member, draft.reconcile(updated, reported, changed)

@@ -8,11 +8,11 @@ translates the outcome. The broker calls ``runtime.load`` and ``runtime.unload``
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from oncelog.config import BrokerConfig
+from oncelog.coordinator.regex import InvalidRegex, LinearRegex
 from oncelog.coordinator.runtime import CoordinatorRuntime
 from oncelog.coordinator.transaction.events import (
     EPOCH_BUMP_VERSION,
@@ -257,8 +257,8 @@ class TransactionCoordinator:
         if self.runtime.loading:
             return TransactionList(Error.COORDINATOR_LOAD_IN_PROGRESS)
         try:
-            matcher = re.compile(pattern) if pattern else None
-        except re.error:
+            matcher = LinearRegex(pattern) if pattern else None
+        except InvalidRegex:
             return TransactionList(Error.INVALID_REGULAR_EXPRESSION)
         wanted = {TransactionState.from_label(label) for label in states}
         unknown = tuple(label for label in states if TransactionState.from_label(label) is None)
@@ -268,15 +268,18 @@ class TransactionCoordinator:
                 (not producer_ids or txn.producer_id in producer_ids)
                 and (not states or txn.state in wanted)
                 and (duration_ms < 0 or now_ms - txn.start_ms > duration_ms)
-                and (matcher is None or matcher.fullmatch(txn.transactional_id) is not None)
+                and (matcher is None or matcher.matches(txn.transactional_id))
             )
 
-        found = tuple(
-            TransactionListing(entry.txn.transactional_id, entry.txn.producer_id, entry.txn.state)
-            for shard in self.runtime.shards()
-            for entry in shard.entries()
-            if passes(entry.txn)
-        )
+        try:
+            found = tuple(
+                TransactionListing(entry.txn.transactional_id, entry.txn.producer_id, entry.txn.state)
+                for shard in self.runtime.shards()
+                for entry in shard.entries()
+                if passes(entry.txn)
+            )
+        except InvalidRegex:
+            return TransactionList(Error.INVALID_REGULAR_EXPRESSION)
         return TransactionList(Error.NONE, unknown, found)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oncelog.coordinator.group.topic_regex import InvalidTopicRegex, TopicRegex
+from oncelog.coordinator.regex import InvalidRegex, LinearRegex
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ from oncelog.coordinator.group.topic_regex import InvalidTopicRegex, TopicRegex
     ],
 )
 def test_expressions_match_whole_names(regex: str, matching: list[str], others: list[str]) -> None:
-    compiled = TopicRegex(regex)
+    compiled = LinearRegex(regex)
     assert [name for name in [*matching, *others] if compiled.matches(name)] == matching
 
 
@@ -61,13 +61,13 @@ def test_expressions_match_whole_names(regex: str, matching: list[str], others: 
     ],
 )  # fmt: skip
 def test_what_re2_does_not_know_is_refused_with_the_reason(regex: str) -> None:
-    with pytest.raises(InvalidTopicRegex, match="is not a valid regular expression: "):
-        TopicRegex(regex)
+    with pytest.raises(InvalidRegex, match="is not a valid regular expression: "):
+        LinearRegex(regex)
 
 
 def test_expressions_that_stop_backtracking_engines_do_not_stop_this_one() -> None:
     for regex in ("(a*)*b", "(a|a)*b", "(a|aa)+$b", "((a+)+)+b", "(.*)*(.*)*(.*)*x"):
-        assert not TopicRegex(regex).matches("a" * 249)
+        assert not LinearRegex(regex).matches("a" * 249)
 
 
 atoms = st.sampled_from(["a", "b", "-", r"\.", ".", "[ab]", "[^a]", r"\d", r"\w", "1", "(?:ab)"])
@@ -84,7 +84,7 @@ def combine(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 @given(st.recursive(atoms, combine, max_leaves=8), st.lists(st.text("ab-.1_", max_size=8), max_size=8))
 @settings(max_examples=150, deadline=None)
 def test_matches_are_those_of_pythons_engine(regex: str, names: list[str]) -> None:
-    compiled, reference = TopicRegex(regex), re.compile(regex, re.ASCII)
+    compiled, reference = LinearRegex(regex), re.compile(regex, re.ASCII)
     for name in names:
         assert compiled.matches(name) == (reference.fullmatch(name) is not None)
 
@@ -92,5 +92,34 @@ def test_matches_are_those_of_pythons_engine(regex: str, names: list[str]) -> No
 @given(st.text(max_size=30))
 @settings(max_examples=150, deadline=None)
 def test_any_text_is_an_expression_or_refused(text: str) -> None:
-    with suppress(InvalidTopicRegex):
-        assert TopicRegex(text).matches("orders-1") in (True, False)
+    with suppress(InvalidRegex):
+        assert LinearRegex(text).matches("orders-1") in (True, False)
+
+
+@pytest.mark.parametrize(
+    "text", ["(((){1000}){1000}){1000}", "((a{0,1000}){0,1000}){0,1000}", "(()*){1000}" * 200, "(" * 5000]
+)
+def test_an_expression_that_would_take_for_ever_to_lay_out_is_refused(text: str) -> None:
+    with pytest.raises(InvalidRegex):
+        LinearRegex(text)
+
+
+def test_all_the_matching_of_one_expression_is_bounded() -> None:
+    expression = LinearRegex(r"(\w?){900}!|(.?.?){300}x")
+    names = ["a" * length + chr(ord("a") + length % 26) for length in range(249)]
+    with pytest.raises(InvalidRegex, match="work"):
+        list(map(expression.matches, names))
+
+
+def test_nested_repetition_is_linear() -> None:
+    assert not LinearRegex("(a+)+b").matches("a" * 249)
+    assert LinearRegex("(a+)+b").matches("a" * 248 + "b")
+
+
+@pytest.mark.parametrize(
+    ("text", "matching", "other"),
+    [("é+", "éé", "è"), ("[^é]", "è", "é"), (".é.", "xéж", "xeж")],
+)
+def test_characters_beyond_ascii_that_are_named_are_told_apart(text: str, matching: str, other: str) -> None:
+    assert LinearRegex(text).matches(matching)
+    assert not LinearRegex(text).matches(other)

@@ -1,11 +1,14 @@
-"""Regular expressions over topic names in the syntax of RE2, matched in linear time.
+"""Regular expressions in the syntax of RE2, matched in linear time.
 
-A consumer's SubscribedTopicRegex is matched by the coordinator, on the thread that serves everybody, so an expression
-must not be able to stop it: no backtracking, bounded size. Back references and look-around, which RE2 does not have
-either, are refused. A topic name matches as a whole. Called by ``consumer_draft`` and ``consumer_protocol``.
+A consumer's SubscribedTopicRegex and the filter of ListTransactions come from clients and are matched on the thread that
+serves everybody, so an expression must not be able to stop it: no backtracking, and a bound on its size and on all the
+work that it may cause. Back references and look-around, which RE2 does not have either, are refused. A name matches as a
+whole. Called by ``group.consumer_draft``, ``group.consumer_protocol`` and ``transaction.coordinator``.
 
 An expression becomes a program for Thompson's machine; sets of its states are remembered, so that each character of a
-name costs one look-up once the sets are known. Characters beyond ASCII, which no topic name has, count as one.
+name costs one look-up once the sets are known. Characters beyond ASCII that the expression does not name count as one.
+(The library google-re2 would be the field's answer, but it is compiled C++ for a few platforms, and the core installs
+without any.)
 """
 
 from __future__ import annotations
@@ -16,9 +19,15 @@ from typing import NamedTuple
 MAX_REPEAT = 1000
 MAX_PROGRAM = 10_000
 MAX_DEPTH = 100
+MAX_EMITTED = 100_000
+"""Parts of an expression laid out, repetitions counted: empty ones add nothing to the program but take time."""
+MAX_STEPS = 300_000
+"""States looked at while sets of states are found, for all names together: about a tenth of a second."""
+MAX_FOREIGN = 256
+"""Different characters beyond ASCII in one expression."""
 
 _OTHER = 128
-_ALL = (1 << (_OTHER + 1)) - 1
+_ALL = (1 << (_OTHER + 1 + MAX_FOREIGN)) - 1
 _NEWLINE = 1 << ord("\n")
 
 
@@ -34,6 +43,8 @@ def _range(first: str, last: str) -> int:
     return ((1 << (high - low + 1)) - 1) << low
 
 
+_ASCII = frozenset(map(chr, range(_OTHER)))
+_BEYOND = chr(_OTHER)
 _DIGIT = _range("0", "9")
 _LOWER, _UPPER = _range("a", "z"), _range("A", "Z")
 _WORD = _DIGIT | _LOWER | _UPPER | _chars("_")
@@ -58,7 +69,7 @@ _POSIX = {
 _CONTROL = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
-class InvalidTopicRegex(Exception):
+class InvalidRegex(Exception):
     """The expression is not one of RE2's, or too large; the text says what is wrong."""
 
 
@@ -100,6 +111,17 @@ class _Parser:
         self._at = 0
         self._flags = _Flags()
         self._depth = 0
+        self.foreign = {char: _OTHER + 1 + index for index, char in enumerate(sorted(set(text) - _ASCII))}
+        """The bits of the characters beyond ASCII that the expression names."""
+        if len(self.foreign) > MAX_FOREIGN:
+            raise self._error("too many different characters beyond ASCII")
+
+    def _chars(self, char: str) -> int:
+        return 1 << self.foreign[char] if char in self.foreign else _chars(char)
+
+    def _range(self, low: str, high: str) -> int:
+        between = sum(1 << bit for char, bit in self.foreign.items() if low <= char <= high)
+        return between | _range(low, high) if low < _BEYOND else between | _chars(high)
 
     def parse(self) -> _Node:
         node = self._alternation()
@@ -107,9 +129,9 @@ class _Parser:
             raise self._error("unexpected )")
         return node
 
-    def _error(self, reason: str) -> InvalidTopicRegex:
+    def _error(self, reason: str) -> InvalidRegex:
         text = self._text if len(self._text) <= 200 else self._text[:200] + "..."
-        return InvalidTopicRegex(f"SubscribedTopicRegex `{text}` is not a valid regular expression: {reason}.")
+        return InvalidRegex(f"`{text}` is not a valid regular expression: {reason}.")
 
     def _peek(self) -> str:
         return self._text[self._at : self._at + 1]
@@ -194,7 +216,7 @@ class _Parser:
                 return self._literal(char)
 
     def _literal(self, char: str) -> _Node:
-        return _Node("char", mask=self._folded(_chars(char)))
+        return _Node("char", mask=self._folded(self._chars(char)))
 
     def _folded(self, mask: int) -> int:
         if not self._flags.ignore_case:
@@ -301,14 +323,14 @@ class _Parser:
                 return _PERL[low]
             low = self._escaped_char(low)
         if self._peek() != "-" or self._text[self._at + 1 : self._at + 2] in ("]", ""):
-            return _chars(low)
+            return self._chars(low)
         self._at += 1
         high = self._next()
         if high == "\\":
             high = self._escaped_char(self._next())
         if high < low:
             raise self._error(f"invalid character class range: `{low}-{high}`")
-        return _range(low, high)
+        return self._range(low, high)
 
 
 class _Compiler:
@@ -317,9 +339,11 @@ class _Compiler:
     def __init__(self, parser: _Parser) -> None:
         self._parser = parser
         self.program: list[_Op] = []
+        self._emitted = 0
 
     def emit(self, node: _Node) -> None:
-        if len(self.program) > MAX_PROGRAM:
+        self._emitted += 1
+        if len(self.program) > MAX_PROGRAM or self._emitted > MAX_EMITTED:
             raise self._parser._error("expression is too large")
         match node.kind:
             case "char":
@@ -367,11 +391,13 @@ class _Compiler:
 
 
 @dataclass(slots=True)
-class TopicRegex:
-    """A compiled expression; raises ``InvalidTopicRegex``."""
+class LinearRegex:
+    """A compiled expression; raises ``InvalidRegex``, :meth:`matches` too where it takes too much work."""
 
     text: str
     _program: list[_Op] = field(init=False)
+    _foreign: dict[str, int] = field(init=False)
+    _work: int = field(init=False, default=0)
     _steps: dict[tuple[frozenset[int], int, int], frozenset[int]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -380,12 +406,13 @@ class TopicRegex:
         compiler.emit(parser.parse())
         compiler.program.append(_Op("match"))
         self._program = compiler.program
+        self._foreign = parser.foreign
 
     def matches(self, name: str) -> bool:
         """Whether the whole of ``name`` matches."""
         states, before = frozenset((0,)), -1
         for char in name:
-            code = min(ord(char), _OTHER)
+            code = ord(char) if char < _BEYOND else self._foreign.get(char, _OTHER)
             key = (states, before, code)
             after = self._steps.get(key)
             if after is None:
@@ -405,6 +432,8 @@ class TopicRegex:
         """Every state that is reached without a character, between ``before`` and ``after`` (-1: nothing there)."""
         seen: set[int] = set()
         todo = list(states)
+        if self._work > MAX_STEPS:
+            raise InvalidRegex(f"`{self.text:.200}` takes too much work to match.")
         while todo:
             state = todo.pop()
             if state in seen:
@@ -415,6 +444,7 @@ class TopicRegex:
                 todo += op.goto
             elif op.kind == "assert" and _holds(op.place, before, after):
                 todo.append(state + 1)
+        self._work += len(seen)
         return seen
 
 

@@ -257,5 +257,9 @@ class StorageError(OncelogError):
     """The disk refused an operation (full, failing, not permitted); the text names file and cause."""
 
 
+class OutOfDescriptors(StorageError):
+    """The process or the machine has no file descriptor left: what was asked was not done, the disk is well."""
+
+
 class InvariantError(OncelogError):
     """A promise that the code makes to itself is broken: a bug, never the user's fault."""

@@ -110,13 +110,14 @@ class Broker:
     def _repeat_flush(self, now_ms: int) -> None:
         """Without a sync before each commit: from time to time, so that a restart has less to check."""
         interval = self.config.oncelog_flush_policy == "interval"
-        pause_ms = self.config.log_flush_interval_ms if interval else CLOSED_SEGMENT_FLUSH_INTERVAL_MS
+
+        def pause_ms() -> int:
+            return self.config.log_flush_interval_ms if interval else CLOSED_SEGMENT_FLUSH_INTERVAL_MS
 
         def due(at_ms: int) -> None:
             self._flush_due = interval or any(partition.log.has_unflushed_segments for partition in self._dirty)
-            self.timers.schedule(at_ms + pause_ms, due)
 
-        self.timers.schedule(now_ms + pause_ms, due)
+        self.timers.repeat(now_ms + pause_ms(), pause_ms, due)
 
     def stop(self, now_ms: int) -> None:
         """Commit what was appended, answer whoever waits, close everything, leave the mark of a clean shutdown.
@@ -135,6 +136,12 @@ class Broker:
     def advance(self, now_ms: int) -> None:
         """Fire the timers that are due."""
         self.timers.fire(now_ms)
+
+    def clock_was_set(self, step_ms: int) -> None:
+        """The wall clock was set on by ``step_ms`` (below zero: back): what was to last a minute still does."""
+        self.timers.shift(step_ms)
+        self.fetch_sessions.clock_was_set(step_ms)
+        self._coordinators.clock_was_set(step_ms)
 
     def next_wakeup_ms(self) -> int | None:
         """When ``advance`` is to be called next."""

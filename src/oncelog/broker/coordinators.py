@@ -32,6 +32,7 @@ from oncelog.types import (
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
     from oncelog.broker.partition import Partition
+    from oncelog.config import BrokerConfig
     from oncelog.coordinator.group.coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.coordinator.transaction.host import TxnMarker
@@ -52,7 +53,7 @@ class Coordinators:
     def transactions(self) -> TransactionCoordinator:
         from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
 
-        coordinator = TransactionCoordinator(self, self._broker.config, self.topic_partitions(TRANSACTION_STATE_TOPIC))
+        coordinator = TransactionCoordinator(self, self._settings, self.topic_partitions(TRANSACTION_STATE_TOPIC))
         self._made.append(coordinator.runtime)
         return coordinator
 
@@ -61,10 +62,18 @@ class Coordinators:
         from oncelog.coordinator.group.coordinator import GroupCoordinator
 
         coordinator = GroupCoordinator(
-            self, self._broker.config, self._broker.random, self.topic_partitions(CONSUMER_OFFSETS_TOPIC)
+            self, self._settings, self._broker.random, self.topic_partitions(CONSUMER_OFFSETS_TOPIC)
         )
         self._made.append(coordinator.runtime)
         return coordinator
+
+    def _settings(self) -> BrokerConfig:
+        return self._broker.config
+
+    def clock_was_set(self, step_ms: int) -> None:
+        if "transactions" in self.__dict__:
+            for shard in self.transactions.runtime.shards():
+                shard.clock_was_set(step_ms)
 
     def _runtime(self, topic: str) -> CoordinatorRuntime[Any]:
         return self.transactions.runtime if topic == TRANSACTION_STATE_TOPIC else self.groups.runtime

@@ -98,6 +98,10 @@ class FetchSessionCache:
         self._sessions[session_id] = session
         return session
 
+    def clock_was_set(self, step_ms: int) -> None:
+        for session in self._sessions.values():
+            session.last_used_ms += step_ms
+
     def close(self, session_id: int) -> None:
         self._sessions.pop(session_id, None)
 

@@ -1,8 +1,8 @@
 """Regular expressions in the syntax of RE2, matched in linear time.
 
-A consumer's SubscribedTopicRegex and the filter of ListTransactions come from clients and are matched on the thread that
-serves everybody, so an expression must not be able to stop it: no backtracking, and a bound on its size and on all the
-work that it may cause. Back references and look-around, which RE2 does not have either, are refused. A name matches as a
+A SubscribedTopicRegex and the filter of ListTransactions come from clients and are matched on the thread that serves
+everybody, so an expression must not be able to stop it: no backtracking, and a bound on its size and on all the work
+that it may cause. Back references and look-around, which RE2 does not have either, are refused. A name matches as a
 whole. Called by ``group.consumer_draft``, ``group.consumer_protocol`` and ``transaction.coordinator``.
 
 An expression becomes a program for Thompson's machine; sets of its states are remembered, so that each character of a

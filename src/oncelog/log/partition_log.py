@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from struct import Struct
 
 from oncelog.config import TopicConfig
-from oncelog.errors import Error, StorageError
+from oncelog.errors import Error, OutOfDescriptors, StorageError
 from oncelog.log import recovery, retention
 from oncelog.log.checkpoints import LEADER_EPOCH_CHECKPOINT, encode_leader_epochs
 from oncelog.log.file_names import SWAP_SUFFIX, deleted_folder
@@ -380,7 +380,8 @@ class PartitionLog:
 
     def _append_failed(self, error: StorageError) -> AppendResult:
         """A disk that is full or fails: like Apache Kafka's, the partition is offline until a restart recovers it."""
-        self.fail(str(error))
+        if not isinstance(error, OutOfDescriptors):  # that says nothing of the disk: the client tries again
+            self.fail(str(error))
         return self._storage_error(str(error))
 
     def fail(self, reason: str) -> None:

@@ -2,8 +2,9 @@
 
 Called by the broker's cores through the port. One thread (the event loop) appends, renames and removes; ``File.sync``
 may run in any other, and so may everything on files that only that thread has (compaction). Descriptors are opened
-when they are first needed and at most ``max_descriptors`` stay open, the oldest one without unsynced data goes
-first. Every failure is a ``StorageError`` that names the file and the cause.
+when they are first needed and at most ``max_descriptors`` stay open: the oldest one without unsynced data goes first,
+and where all have some, the oldest is synced and goes. Every failure is a ``StorageError`` that names the file and the
+cause; where only descriptors are lacking, an ``OutOfDescriptors``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import NoReturn
 
-from oncelog.errors import StorageError
+from oncelog.errors import OutOfDescriptors, StorageError
 from oncelog.ports import Buffer
 
 try:
@@ -30,6 +31,7 @@ _IOV_MAX = 1024
 _NEEDED = ("pread", "pwrite", "pwritev", "ftruncate", "O_CLOEXEC", "O_DIRECTORY")
 _NO_FULL_SYNC = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
 """What a file system answers that does not know F_FULLFSYNC: a network's, mostly."""
+_NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 
 
 def lacking() -> list[str]:
@@ -60,7 +62,8 @@ def force(descriptor: int) -> None:
 
 
 def _refuse(what: str, path: str, error: OSError) -> NoReturn:
-    raise StorageError(f"cannot {what} {path}: {error.strerror or error}") from error
+    kind = OutOfDescriptors if error.errno in _NO_DESCRIPTORS else StorageError
+    raise kind(f"cannot {what} {path}: {error.strerror or error}") from error
 
 
 class _Descriptor:
@@ -81,7 +84,7 @@ class OsFile:
     Each call holds the descriptor that it uses: another thread that gives it back meanwhile only lets go of it.
     """
 
-    __slots__ = ("__weakref__", "_descriptor", "_disk", "_size", "_unsynced", "path")
+    __slots__ = ("__weakref__", "_descriptor", "_disk", "_lost", "_size", "_unsynced", "path")
 
     def __init__(self, disk: OsDisk, path: str) -> None:
         self.path = path
@@ -89,8 +92,10 @@ class OsFile:
         self._descriptor: _Descriptor | None = None
         self._size = -1
         self._unsynced = False
+        self._lost: StorageError | None = None
+        """Why what was written could not be synced when the descriptor had to go; told at the next sync."""
         with disk._lock:
-            disk._files.add(self)
+            disk._remember(self)
 
     def _hold(self) -> _Descriptor:
         """The descriptor, opened where it is not."""
@@ -175,6 +180,8 @@ class OsFile:
         self._size = size
 
     def sync(self) -> None:
+        if self._lost is not None:
+            raise self._lost
         try:
             held = self._hold()
         except StorageError as error:
@@ -191,6 +198,7 @@ class OsFile:
     def close(self) -> None:
         with self._disk._lock:
             self._disk._opened.pop(id(self), None)
+            self._disk._kept.pop(id(self), None)
             self._descriptor = None
         self._size = -1
 
@@ -200,6 +208,14 @@ def _write_all(held: _Descriptor, data: Buffer, written: int, position: int) -> 
     view = memoryview(data)
     while written < len(view):
         written += os.pwrite(held.number, view[written:], position + written)
+
+
+def _take_oldest(files: weakref.WeakValueDictionary[int, OsFile]) -> OsFile | None:
+    while (key := next(iter(files), None)) is not None:
+        file = files.pop(key, None)
+        if file is not None:  # it may have ended meanwhile, in another thread
+            return file
+    return None
 
 
 class OsDisk:
@@ -220,7 +236,10 @@ class OsDisk:
         self._access = os.O_RDONLY if read_only else os.O_RDWR
         self._lock = threading.RLock()
         self._opened: weakref.WeakValueDictionary[int, OsFile] = weakref.WeakValueDictionary()
-        self._files: weakref.WeakSet[OsFile] = weakref.WeakSet()
+        self._kept: weakref.WeakValueDictionary[int, OsFile] = weakref.WeakValueDictionary()
+        """Files that were to let go of their descriptors and had something to sync."""
+        self._files: dict[str, weakref.WeakSet[OsFile]] = {}
+        """By folder."""
         self._temporary = count()
 
     def _full(self, path: str) -> str:
@@ -231,22 +250,41 @@ class OsDisk:
         with self._lock:
             if file._descriptor is not None:
                 return file._descriptor
-            if len(self._opened) >= self.max_descriptors:
-                self._let_go_of_oldest()
-            try:
-                held = file._descriptor = _Descriptor(os.open(self._full(file.path), flags, 0o644))
-            except OSError as error:
-                _refuse("open", file.path, error)
-            self._opened[id(file)] = file
-            return held
+            while len(self._opened) + len(self._kept) >= self.max_descriptors and self._let_go_of_oldest():
+                pass
+            while True:
+                try:
+                    held = file._descriptor = _Descriptor(os.open(self._full(file.path), flags, 0o644))
+                except OSError as error:
+                    if error.errno not in _NO_DESCRIPTORS or not self._let_go_of_oldest():
+                        _refuse("open", file.path, error)
+                else:
+                    self._opened[id(file)] = file
+                    return held
 
-    def _let_go_of_oldest(self) -> None:
-        """The descriptor that was opened first, of a file with nothing to sync: a failure to keep it must be told."""
-        for key, file in list(self._opened.items()):
+    def _remember(self, file: OsFile) -> None:
+        folder = file.path.rpartition("/")[0]
+        files = self._files.get(folder)
+        if files is None:
+            files = self._files[folder] = weakref.WeakSet()
+        files.add(file)
+
+    def _let_go_of_oldest(self) -> bool:
+        """Close the descriptor opened first, of a file with nothing to sync if there is one; False if none is open."""
+        while (file := _take_oldest(self._opened)) is not None:
             if not file._unsynced:
-                del self._opened[key]
                 file._descriptor = None
-                return
+                return True
+            self._kept[id(file)] = file
+        file = _take_oldest(self._kept)
+        if file is None:
+            return False
+        try:
+            file.sync()  # a system tells of a failed write only to those who have the file open
+        except StorageError as error:
+            file._lost = error
+        file._descriptor = None
+        return True
 
     def open(self, path: str, *, create: bool = False) -> OsFile:
         """The file; without ``create`` it is touched only when it is first used."""
@@ -306,9 +344,13 @@ class OsDisk:
                 os.replace(self._full(old), self._full(new))
             except OSError as error:
                 _refuse(f"rename {old} to", new, error)
-            for file in self._files:
-                if file.path == old or file.path.startswith(f"{old}/"):
-                    file.path = new + file.path[len(old) :]
+            if old in self._files:
+                moved = list(self._files.pop(old))
+            else:
+                moved = [file for file in self._files.get(old.rpartition("/")[0], ()) if file.path == old]
+            for file in moved:
+                file.path = new + file.path[len(old) :]
+                self._remember(file)
 
     def remove(self, path: str) -> None:
         full = self._full(path)

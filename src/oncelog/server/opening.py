@@ -21,6 +21,7 @@ from oncelog.metadata.first_users import FirstUser, parse_first_user
 from oncelog.metadata.opening import open_metadata
 from oncelog.metadata.store import FILE_NAME
 from oncelog.ports import Disk
+from oncelog.server import descriptors
 from oncelog.server.disk import OsDisk
 from oncelog.server.doors import Door
 from oncelog.server.listeners import Address, Listener
@@ -79,13 +80,15 @@ async def open_server(
     :param first_users: SCRAM credentials for a data folder that is new, as ``kafka-storage --add-scram`` takes them.
     """
     config = parse_broker(settings)
+    shares = descriptors.claim()
     credentials = [parse_first_user(text, os.urandom) for text in first_users]
     disk: Disk
     if data is None:
         disk, store_path = MemoryDisk(), ":memory:"
         config = replace(config, oncelog_flush_policy="none")
     else:
-        disk, store_path = OsDisk(str(data)), str(data / FILE_NAME)
+        disk = OsDisk(str(data), shares.files) if shares is not None else OsDisk(str(data))
+        store_path = str(data / FILE_NAME)
         prepare_folder(data)
     sockets: list[socket.socket] = []
     try:
@@ -99,6 +102,8 @@ async def open_server(
         for sock in sockets:
             sock.close()
         raise
+    if shares is not None:
+        server.most_connections = shares.connections
     await server.listen(doors)
     return server, bound
 

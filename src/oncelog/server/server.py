@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -30,8 +31,35 @@ QUICK_SYNC_S = 0.001
 back costs more, and whoever produces waits for it in any case."""
 
 WATCH_S = 1.0
+LEAST_STEP_MS = 100
+"""A clock that is set by less makes no difference to a timeout."""
 GOODBYE_S = 1.0
 """How long a stop waits for peers to take what they were answered."""
+
+
+class WallClock:
+    """Tells when the wall clock was set: it then moves otherwise than the monotonic clock."""
+
+    def __init__(
+        self,
+        wall_ns: Callable[[], int] = time.time_ns,
+        monotonic_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._wall_ns = wall_ns
+        self._monotonic_ns = monotonic_ns
+        self._ahead_ms = self._now_ahead_ms()
+
+    def _now_ahead_ms(self) -> int:
+        return (self._wall_ns() - self._monotonic_ns()) // 1_000_000
+
+    def step_ms(self) -> int:
+        """How far the wall clock was set since the last call, 0 where it only drifts."""
+        ahead_ms = self._now_ahead_ms()
+        step_ms = ahead_ms - self._ahead_ms
+        if abs(step_ms) < LEAST_STEP_MS:
+            return 0
+        self._ahead_ms = ahead_ms
+        return step_ms
 
 
 class Worker:
@@ -81,6 +109,9 @@ class Server:
         self.max_request_bytes = broker.config.socket_request_max_bytes
         self.memory = RequestMemory(broker.config.queued_max_request_bytes, self.max_request_bytes)
         self.read_buffer = bytearray(READ_BUFFER_BYTES)
+        self.most_connections = sys.maxsize
+        """What the limit of open files leaves for connections."""
+        self._wall_clock = WallClock()
         self._flusher = flusher
         self._background = background
         self._listeners: list[asyncio.Server] = []
@@ -147,9 +178,10 @@ class Server:
         return door.connection(self, self._connection_count)
 
     def admit(self, connection: Connection) -> bool:
-        """Count a new connection in; False where there are as many as ``max.connections`` allows."""
+        """Count a new connection in; False beyond ``max.connections``, or what is left of the file descriptors."""
         self._connections[connection] = None
-        return len(self._connections) <= self.broker.config.max_connections and not self._stopped
+        most = min(self.broker.config.max_connections, self.most_connections)
+        return len(self._connections) <= most and not self._stopped
 
     def forget(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
@@ -161,9 +193,10 @@ class Server:
         self._writable[connection] = None
 
     def _watch(self) -> None:
-        """Once a second: connections that are idle, and those that keep memory from others."""
+        """Once a second: the wall clock, connections that are idle, and those that keep memory from others."""
         if self._stopped:
             return
+        self._mind_the_clock()
         now = self.loop.time()
         idle_ms = self.broker.config.connections_max_idle_ms
         for connection in list(self._connections):
@@ -209,8 +242,19 @@ class Server:
             self._timer_ms = wakeup
             self._timer = self.loop.call_later(max(0, wakeup - self.now_ms()) / 1000, self._wake)
 
+    def _mind_the_clock(self) -> None:
+        """Timers last as long as they were meant to, whatever becomes of the wall clock."""
+        step_ms = self._wall_clock.step_ms()
+        if step_ms:
+            logger.warning("the wall clock was set %+d ms; timeouts go on as they were", step_ms)
+            self.broker.clock_was_set(step_ms)
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._timer_ms = None
+
     def _wake(self) -> None:
         self._timer = self._timer_ms = None
+        self._mind_the_clock()
         self.broker.advance(self.now_ms())
         self.turn_ends()
 

@@ -90,7 +90,7 @@ class MemoryGroupHost:
     # Life
 
     def _started(self) -> GroupCoordinator:
-        coordinator = GroupCoordinator(self, self.config, self.random)
+        coordinator = GroupCoordinator(self, lambda: self.config, self.random)
         for index, entries in enumerate(self.log):
             coordinator.runtime.load(index, 0, list(entries), self.now_ms)
         return coordinator

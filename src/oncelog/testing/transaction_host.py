@@ -48,7 +48,7 @@ class MemoryTransactionHost:
     ) -> TransactionCoordinator:
         """A coordinator that leads every partition, after replaying the log."""
         self.transaction_version = transaction_version
-        coordinator = TransactionCoordinator(self, config or BrokerConfig())
+        coordinator = TransactionCoordinator(self, lambda: config or BrokerConfig())
         for partition in range(coordinator.runtime.partitions):
             self.load(coordinator, partition, epoch, now_ms)
         return coordinator

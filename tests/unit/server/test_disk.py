@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from oncelog.errors import StorageError
+from oncelog.errors import OutOfDescriptors, StorageError
 from oncelog.ports import Disk
 from oncelog.server.disk import OsDisk
 from oncelog.server.memory_disk import MemoryDisk
@@ -301,3 +301,59 @@ def test_an_append_that_cannot_be_undone_says_so(os_disk: OsDisk, monkeypatch: p
     monkeypatch.setattr(os, "ftruncate", fail)
     with pytest.raises(StorageError, match="restart the broker"):
         file.append([b"abc"])
+
+
+def test_more_unsynced_files_than_descriptors_are_synced_before_they_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = OsDisk(str(tmp_path), max_descriptors=4)
+    synced: list[int] = []
+    monkeypatch.setattr("oncelog.server.disk.force", synced.append)
+    before = descriptors()
+    files = [disk.open(f"f{number}", create=True) for number in range(50)]
+    for file in files:
+        file.append([b"x"])
+    assert descriptors() - before <= 4
+    assert len(synced) >= 46
+    assert [file.read_at(0, 1) for file in files] == [b"x"] * 50
+
+
+def test_a_failed_sync_of_a_file_that_had_to_let_go_is_told_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = OsDisk(str(tmp_path), max_descriptors=1)
+    first = disk.open("first", create=True)
+    first.append([b"x"])
+
+    def fails(descriptor: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("oncelog.server.disk.force", fails)
+    second = disk.open("second", create=True)
+    second.append([b"y"])
+    monkeypatch.undo()
+    with pytest.raises(StorageError, match="sync first"):
+        first.sync()
+    second.sync()
+
+
+def test_without_descriptors_others_are_let_go_of_and_the_disk_is_not_blamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = OsDisk(str(tmp_path))
+    kept = disk.open("kept", create=True)
+    new = disk.open("new")
+    disk.write_atomic("new", b"n")
+    opening, free = os.open, 0
+
+    def scarce(path: str, flags: int, mode: int = 0o777) -> int:
+        if kept._descriptor is not None or free < 0:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return opening(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", scarce)
+    assert new.read_at(0, 1) == b"n"
+    assert kept._descriptor is None
+    free = -1
+    with pytest.raises(OutOfDescriptors, match="kept"):
+        kept.read_at(0, 1)

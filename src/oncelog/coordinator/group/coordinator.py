@@ -52,21 +52,24 @@ R = TypeVar("R")
 class GroupCoordinator:
     """The coordinator of every group that this broker owns."""
 
-    def __init__(self, host: GroupHost, config: BrokerConfig, random: Random, partitions: int | None = None) -> None:
-        """:param partitions: of ``__consumer_offsets`` where it exists; a new one gets what is configured."""
+    def __init__(
+        self, host: GroupHost, settings: Callable[[], BrokerConfig], random: Random, partitions: int | None = None
+    ) -> None:
+        """:param settings: the broker's, as they are when they are asked for.
+        :param partitions: of ``__consumer_offsets`` where it exists; a new one gets what is configured."""
         self._host = host
-        self._config = config
+        self._settings = settings
         self._random = random
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
-            host, CONSUMER_OFFSETS_TOPIC, partitions or config.offsets_topic_num_partitions, self._new_shard
+            host, CONSUMER_OFFSETS_TOPIC, partitions or settings().offsets_topic_num_partitions, self._new_shard
         )
-        self._offsets = OffsetRequests(host, config, self.runtime)
+        self._offsets = OffsetRequests(host, settings, self.runtime)
 
     def _new_shard(self, partition: TopicPartition, epoch: int) -> GroupShard:
         def write(partition: TopicPartition, records: Records, now_ms: int, producer: ProducerStamp) -> Deferred[Error]:
             return self.runtime.write(partition, records, now_ms, producer)
 
-        return GroupShard(self._host, self._config, self._random, partition, write)
+        return GroupShard(self._host, self._settings, self._random, partition, write)
 
     # Topics
 
@@ -88,7 +91,7 @@ class GroupCoordinator:
         def refused(error: Error) -> Deferred[JoinGroupResponse]:
             return Deferred.of(JoinGroupResponse(error_code=error, member_id=request.member_id, protocol_name=None))
 
-        config = self._config
+        config = self._settings()
         if not request.group_id:
             return refused(Error.INVALID_GROUP_ID)
         if not config.group_min_session_timeout_ms <= request.session_timeout_ms <= config.group_max_session_timeout_ms:
@@ -179,7 +182,9 @@ class GroupCoordinator:
         def refused(error: Error, message: str | None = None) -> Deferred[ConsumerGroupHeartbeatResponse]:
             return Deferred.of(ConsumerGroupHeartbeatResponse(error_code=error, error_message=message))
 
-        invalid = consumer_rules.invalid_heartbeat(request, caller.api_version, self._config.group_consumer_assignors)
+        invalid = consumer_rules.invalid_heartbeat(
+            request, caller.api_version, self._settings().group_consumer_assignors
+        )
         if invalid is not None:
             return refused(invalid.error, invalid.message)
         shard = self.runtime.shard_for(request.group_id)
@@ -237,7 +242,7 @@ class GroupCoordinator:
             if isinstance(shard, Error):
                 return Deferred.of(refused(shard))
             described = describe.consumer_group(
-                group_id, shard.groups.get(group_id), self._host, self._config.group_consumer_assignors[0]
+                group_id, shard.groups.get(group_id), self._host, self._settings().group_consumer_assignors[0]
             )
             return _settled(shard, described, refused, now_ms)
 

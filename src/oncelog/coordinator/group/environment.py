@@ -122,12 +122,17 @@ class Environment:
     """One shard's surroundings. ``groups`` are the shard's groups by id, of both protocols."""
 
     host: GroupHost
-    config: BrokerConfig
+    settings: Callable[[], BrokerConfig]
     random: Random
     partition: TopicPartition
     write: Write
     timers: NamedTimers
     groups: dict[str, Group] = field(default_factory=dict)
+
+    @property
+    def config(self) -> BrokerConfig:
+        """What is in force now."""
+        return self.settings()
 
     def consumer_setting(self, group_id: str, name: str) -> int:
         """A number set for one consumer group, or else the broker's ``group.<name>`` (Kafka's ``GroupConfig``)."""

@@ -91,9 +91,11 @@ class _Decided(NamedTuple):
 class OffsetRequests:
     """The requests about offsets of all groups."""
 
-    def __init__(self, host: GroupHost, config: BrokerConfig, runtime: CoordinatorRuntime[GroupShard]) -> None:
+    def __init__(
+        self, host: GroupHost, settings: Callable[[], BrokerConfig], runtime: CoordinatorRuntime[GroupShard]
+    ) -> None:
         self._host = host
-        self._config = config
+        self._settings = settings
         self._runtime = runtime
 
     # Commits
@@ -240,7 +242,7 @@ class OffsetRequests:
             decided.outcomes.append(errors)
             for partition in topic.partitions:
                 metadata = partition.committed_metadata or ""
-                if _java_length(metadata) > self._config.offset_metadata_max_bytes:
+                if _java_length(metadata) > self._settings().offset_metadata_max_bytes:
                     errors.append(Error.OFFSET_METADATA_TOO_LARGE)
                     continue
                 error = check(topic.topic_id, partition.partition_index)

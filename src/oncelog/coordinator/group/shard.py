@@ -38,7 +38,7 @@ class GroupShard:
     def __init__(
         self,
         host: GroupHost,
-        config: BrokerConfig,
+        settings: Callable[[], BrokerConfig],
         random: Random,
         partition: TopicPartition,
         write: WriteRecords,
@@ -49,7 +49,7 @@ class GroupShard:
         self._last_write: Deferred[Error] = Deferred.of(Error.NONE)
         self._live = False
         self._now_ms = 0
-        self.env = Environment(host, config, random, partition, self.write, NamedTimers(host.timers))
+        self.env = Environment(host, settings, random, partition, self.write, NamedTimers(host.timers))
         self.groups = self.env.groups
         self.classic = ClassicProtocol(self.env)
         self.consumer = ConsumerProtocol(self.env, self.classic)

@@ -88,13 +88,20 @@ class TransactionDescription(NamedTuple):
 class TransactionCoordinator:
     """All transactional ids whose partition of ``__transaction_state`` this broker leads."""
 
-    def __init__(self, host: TransactionHost, config: BrokerConfig, partitions: int | None = None) -> None:
-        """:param partitions: of ``__transaction_state`` where it exists; a new one gets what is configured."""
+    def __init__(
+        self, host: TransactionHost, settings: Callable[[], BrokerConfig], partitions: int | None = None
+    ) -> None:
+        """:param settings: the broker's, as they are when they are asked for.
+        :param partitions: of ``__transaction_state`` where it exists; a new one gets what is configured.
+        """
         self._host = host
-        self._config = config
+        self._settings = settings
         self._sweeping = False
         self.runtime: CoordinatorRuntime[TransactionShard] = CoordinatorRuntime(
-            host, TRANSACTION_STATE_TOPIC, partitions or config.transaction_state_log_num_partitions, self._new_shard
+            host,
+            TRANSACTION_STATE_TOPIC,
+            partitions or settings().transaction_state_log_num_partitions,
+            self._new_shard,
         )
 
     def _new_shard(self, partition: TopicPartition, epoch: int) -> TransactionShard:
@@ -106,19 +113,27 @@ class TransactionCoordinator:
         """From the first loaded partition on, look for timeouts and idle ids at the configured intervals."""
         if not self._sweeping:
             self._sweeping = True
-            timeouts = self._config.transaction_abort_timed_out_transaction_cleanup_interval_ms
-            self._every(timeouts, now_ms, lambda shard, at_ms: shard.abort_timed_out(at_ms))
-            idle_ms = self._config.transactional_id_expiration_ms
-            expiry = self._config.transaction_remove_expired_transaction_cleanup_interval_ms
-            self._every(expiry, now_ms, lambda shard, at_ms: shard.remove_expired(idle_ms, at_ms))
 
-    def _every(self, interval_ms: int, now_ms: int, sweep: Callable[[TransactionShard, int], None]) -> None:
-        def fire(at_ms: int) -> None:
+            def timeouts_ms() -> int:
+                return self._settings().transaction_abort_timed_out_transaction_cleanup_interval_ms
+
+            def expiry_ms() -> int:
+                return self._settings().transaction_remove_expired_transaction_cleanup_interval_ms
+
+            def remove_expired(shard: TransactionShard, at_ms: int) -> None:
+                shard.remove_expired(self._settings().transactional_id_expiration_ms, at_ms)
+
+            self._every(timeouts_ms, now_ms, lambda shard, at_ms: shard.abort_timed_out(at_ms))
+            self._every(expiry_ms, now_ms, remove_expired)
+
+    def _every(
+        self, interval_ms: Callable[[], int], now_ms: int, sweep: Callable[[TransactionShard, int], None]
+    ) -> None:
+        def sweep_all(at_ms: int) -> None:
             for shard in list(self.runtime.shards()):
                 sweep(shard, at_ms)
-            self._host.timers.schedule(at_ms + interval_ms, fire)
 
-        self._host.timers.schedule(now_ms + interval_ms, fire)
+        self._host.timers.repeat(now_ms + interval_ms(), interval_ms, sweep_all)
 
     # -- producers -----------------------------------------------------------------------------------------------
 
@@ -136,7 +151,7 @@ class TransactionCoordinator:
             return deferred.map(_new_producer)
         if not transactional_id:
             return Deferred.of(ProducerResult(Error.INVALID_REQUEST))
-        if not 0 < timeout_ms <= self._config.transaction_max_timeout_ms:
+        if not 0 < timeout_ms <= self._settings().transaction_max_timeout_ms:
             return Deferred.of(ProducerResult(Error.INVALID_TRANSACTION_TIMEOUT))
         event = InitProducerId(transactional_id, timeout_ms, expected, self._host.transaction_version)
         return self._submit(transactional_id, event, now_ms).map(_producer_result)

@@ -150,6 +150,9 @@ class TransactionShard:
     def loaded(self, now_ms: int) -> None:
         """Finish every prepared transaction; open ones go on until their producer or their timeout ends them."""
         self._on_loaded(now_ms)
+        for entry in self._entries.values():
+            if entry.txn.start_ms > now_ms:  # written before the wall clock was set back
+                entry.txn = replace(entry.txn, start_ms=now_ms)
         for entry in list(self._entries.values()):
             if entry.txn.state in PREPARED:
                 self._send_markers(entry.txn, entry.txn.partitions, now_ms)
@@ -185,6 +188,12 @@ class TransactionShard:
         """Abort transactions that are open for longer than their timeout; their producers are fenced."""
         for txn in [entry.txn for entry in self._entries.values() if entry.txn.state is TransactionState.ONGOING]:
             self.submit(txn.transactional_id, Timeout(self._host.transaction_version), now_ms)
+
+    def clock_was_set(self, step_ms: int) -> None:
+        """Open transactions have as long as they had before."""
+        for entry in self._entries.values():
+            if entry.txn.state is TransactionState.ONGOING:
+                entry.txn = replace(entry.txn, start_ms=entry.txn.start_ms + step_ms)
 
     def remove_expired(self, idle_ms: int, now_ms: int) -> None:
         """Write tombstones for ids without a transaction that were idle for ``idle_ms``."""

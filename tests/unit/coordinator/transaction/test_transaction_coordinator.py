@@ -105,7 +105,7 @@ def test_producer_without_id_gets_a_fresh_producer_id_and_nothing_is_logged(
 
 
 def test_partition_that_is_not_led_here_is_not_coordinated(host: MemoryTransactionHost) -> None:
-    coordinator = TransactionCoordinator(host, BrokerConfig())
+    coordinator = TransactionCoordinator(host, BrokerConfig)
     assert init(coordinator).value.error is Error.NOT_COORDINATOR
     assert coordinator.describe("id").error is Error.NOT_COORDINATOR
 

@@ -1,0 +1,60 @@
+"""How the process's file descriptors are shared out: existing partitions come before new connections.
+
+Used by ``server.opening``. The soft limit is raised to the hard one first. Windows has no such limit, and no broker
+that keeps its data.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+try:
+    import resource
+except ImportError:
+    resource = None  # type: ignore[assignment]
+
+logger = logging.getLogger(__name__)
+
+RESERVED = 96
+"""For the metadata store, the event loop, logs, checkpoints that are written, a second descriptor of slow peers."""
+MOST_FOR_FILES = 100_000
+FEW = 4096
+"""A limit below is worth a word in the log."""
+
+
+class Shares(NamedTuple):
+    """How many descriptors may be open for files of partitions, and how many connections there may be."""
+
+    files: int
+    connections: int
+
+
+def share_out(limit: int) -> Shares:
+    """Half of what is not reserved for each."""
+    free = max(limit - RESERVED, 32)
+    files = min(free // 2, MOST_FOR_FILES)
+    return Shares(files, free - files)
+
+
+def claim() -> Shares | None:
+    """Raise the limit as far as the system allows and share it out; None where there is none."""
+    if not hasattr(resource, "getrlimit"):
+        return None
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+            soft = hard
+        except (OSError, ValueError) as error:  # macOS: the kernel's own limit is lower than the hard one
+            logger.info("the limit of open files stays at %d: %s", soft, error)
+    if soft == resource.RLIM_INFINITY:
+        return None
+    shares = share_out(soft)
+    if soft < FEW:
+        logger.warning(
+            "this process may open %d files: %d connections are served at most; raise it (ulimit -n) for more",
+            soft,
+            shares.connections,
+        )
+    return shares

@@ -14,7 +14,10 @@ from oncelog.client.core.config import ClientConfig
 from oncelog.errors import KafkaError
 from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka_cluster import KafkaCluster
+from oncelog.spark.marker import Memory, OnMissingMarker, Plan, PlannedBatch, Previous
+from oncelog.spark.planning import now_ms
 from oncelog.spark.sink_protocol import BatchWrite, Outcome, PartitionBatch, SinkRefused, Step, commit_batch
+from oncelog.types import TopicPartition
 from tests.spark.kafka_records import committed, create_topic, eventually, values
 
 
@@ -40,7 +43,23 @@ class Sink:
             PartitionBatch(self.name, n % 3, 1, bytes(encode_batch([Record(0, 1, None, b"%d/%02d" % (batch_id, n))])))
             for n in range(rows)
         ]
-        return BatchWrite(self.name, batch_id, True, self.name, rows, rows, batches)
+        return BatchWrite(self.plan(batch_id), TopicPartition(self.name, 0), rows, rows, batches)
+
+    def plan(self, batch_id: int) -> Plan:
+        """As a checkpoint would hold it whose batches were all planned long ago, and this one now."""
+        group, now = f"{self.name}-id", now_ms()
+        previous = Previous(PlannedBatch(batch_id - 1, f"{batch_id - 1}", 0, ""), True) if batch_id else None
+        return Plan(
+            group=group,
+            query_id=self.name,
+            checkpoint="/ck",
+            batch=PlannedBatch(batch_id, f"{batch_id}", now, ""),
+            previous=previous,
+            remembered=Memory("cluster", group, 0),
+            cluster_id="cluster",
+            retention_ms=None,
+            on_missing=OnMissingMarker.FAIL,
+        )
 
     def cluster(self) -> KafkaCluster:
         return KafkaCluster(ClientConfig.from_properties({"bootstrap.servers": self.address}))
@@ -51,7 +70,9 @@ class Sink:
                 raise Crash
 
         with self.cluster().transaction(f"{self.name}-id", 60_000) as engine:
-            return commit_batch(self.write_of(batch_id, rows), engine, observe, self.warnings.append)
+            return commit_batch(
+                self.write_of(batch_id, rows), engine, observe, self.warnings.append, now_ms, lambda memory: None
+            )
 
     def visible(self) -> list[bytes]:
         return sorted(values(committed(self.address, self.name)))
@@ -85,7 +106,7 @@ def test_zombie_overtaken_before_it_reads_the_marker_writes_nothing(sink: Sink) 
     outcome = None
     # It skips where it sees its successor's marker; Apache Kafka may not show that yet, and then fences it.
     with sink.cluster().transaction(f"{sink.name}-id", 60_000) as zombie, contextlib.suppress(KafkaError):
-        outcome = commit_batch(sink.write_of(0), zombie, overtake, sink.warnings.append)
+        outcome = commit_batch(sink.write_of(0), zombie, overtake, sink.warnings.append, now_ms, lambda memory: None)
     assert outcome in (Outcome.SKIPPED, None)
     eventually(sink.visible, batch(0))
 
@@ -97,20 +118,34 @@ def test_zombie_overtaken_later_is_fenced_and_writes_nothing(sink: Sink, step: S
             assert sink.commit(0) is Outcome.WRITTEN
 
     with sink.cluster().transaction(f"{sink.name}-id", 60_000) as zombie, pytest.raises(KafkaError):
-        commit_batch(sink.write_of(0), zombie, overtake, sink.warnings.append)
+        commit_batch(sink.write_of(0), zombie, overtake, sink.warnings.append, now_ms, lambda memory: None)
     eventually(sink.visible, batch(0))
 
 
-def test_empty_batch_leaves_a_marker_and_a_gap_without_one_is_refused(sink: Sink) -> None:
-    with pytest.raises(SinkRefused, match="holds no marker"):
-        sink.commit(3)
+def test_empty_batch_leaves_a_marker_and_batches_that_are_not_in_the_log_are_named(sink: Sink) -> None:
     assert sink.commit(0, rows=0) is Outcome.WRITTEN
     assert sink.commit(1) is Outcome.WRITTEN
+    with pytest.raises(SinkRefused, match="batches 2 to 4 are not in this log, whose last is batch 1"):
+        sink.commit(5)
     eventually(sink.visible, batch(1))
 
 
 def test_replay_of_another_size_is_skipped_with_a_warning(sink: Sink) -> None:
     sink.commit(0)
     assert sink.commit(0, rows=10) is Outcome.SKIPPED
-    assert "written with 30 rows, and has 10 now" in sink.warnings[0]
+    assert "written with 30 rows and has 10 when it is repeated" in sink.warnings[0]
     eventually(sink.visible, batch(0))
+
+
+def test_marker_is_found_wherever_the_group_holds_it(sink: Sink) -> None:
+    sink.commit(0)
+    with sink.cluster().transaction(f"{sink.name}-id", 60_000) as engine:
+        here = TopicPartition(sink.name, 0)
+        assert list(engine.committed_offsets(here)) == [here]
+        assert list(engine.committed_offsets(TopicPartition(sink.name, 1))) == [here]
+
+
+def test_cluster_tells_its_id_and_how_long_it_keeps_markers(sink: Sink) -> None:
+    facts = sink.cluster().facts(f"{sink.name}-id")
+    assert facts.cluster_id
+    assert facts.retention_ms == 10_080 * 60_000

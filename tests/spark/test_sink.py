@@ -96,16 +96,26 @@ def test_failed_batch_write_leaves_nothing_visible(
     assert committed(broker.bootstrap_servers, unique_name, isolation="read_uncommitted") == []
 
 
-def test_batch_write_with_an_id_has_effect_once(spark: SparkSession, broker: RunningBroker, unique_name: str) -> None:
+def test_batch_writes_with_ids_are_each_written_once_in_any_order(
+    spark: SparkSession, broker: RunningBroker, unique_name: str
+) -> None:
     create_topic(broker.bootstrap_servers, unique_name, 2)
-    rows = spark.range(50).selectExpr("cast(id as string) as value")
     name = {"topic": unique_name, "transactionalIdPrefix": f"{unique_name}-nightly"}
-    write(rows, broker, batchId="20250101", **name)
-    write(rows, broker, batchId="20250101", **name)
-    assert len(committed(broker.bootstrap_servers, unique_name)) == 50
-    write(rows, broker, batchId="20250102", **name)
-    write(rows, broker, batchId="20250101", **name)
-    assert len(committed(broker.bootstrap_servers, unique_name)) == 100
+    for day in (20250102, 20250103, 20250101, 20250102, 20250101):
+        rows = spark.range(10).selectExpr(f"concat({day}, ':', id) as value")
+        write(rows, broker, batchId=str(day), **name)
+    found = Counter(value.split(b":")[0] for value in values(committed(broker.bootstrap_servers, unique_name)))
+    assert found == {b"20250101": 10, b"20250102": 10, b"20250103": 10}
+
+
+def test_batch_write_with_an_id_into_another_topic_is_another_write(
+    spark: SparkSession, broker: RunningBroker, unique_name: str
+) -> None:
+    rows = spark.range(5).selectExpr("cast(id as string) as value")
+    for topic in (f"{unique_name}-a", f"{unique_name}-b"):
+        create_topic(broker.bootstrap_servers, topic)
+        write(rows, broker, topic=topic, transactionalIdPrefix=unique_name, batchId="1")
+        assert len(committed(broker.bootstrap_servers, topic)) == 5
 
 
 def test_batch_write_without_an_id_writes_each_time(
@@ -172,7 +182,7 @@ def test_stream_copies_each_record_once_and_leaves_its_marker(
     assert run(stream, broker, tmp_path, topic=created[1]) == query_id
     found = committed(address, created[1])
     assert sorted(int(record.key or b"") for record in found) == list(range(40))
-    marker = markers(address, f"oncelog-{query_id}", created[1])
+    marker = markers(address, f"oncelog-{query_id}-{created[1]}", created[1])
     assert marker["queryId"] == query_id
     assert int(str(marker["batchId"])) >= 3
 
@@ -190,20 +200,6 @@ def test_stream_goes_on_after_batches_without_a_row(
     produce(address, created[0], [b"7:keep"])
     run(kept, broker, tmp_path)
     eventually(lambda: values(committed(address, created[1])), [b"7:keep"])
-
-
-def test_lost_marker_stops_the_query_instead_of_writing_twice(
-    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
-) -> None:
-    address = oncelog_broker.bootstrap_servers
-    created = [create_topic(address, f"{unique_name}-{end}") for end in ("in", "out")]
-    produce(address, created[0], [b"1:v"])
-    stream = source(spark, oncelog_broker, created[0]).select("value")
-    run(stream, oncelog_broker, tmp_path, topic=created[1])
-    produce(address, created[0], [b"2:v"])
-    with pytest.raises(PySparkException, match="holds no marker of an earlier batch"):
-        run(stream, oncelog_broker, tmp_path, topic=created[1], transactionalIdPrefix="another-")
-    assert values(committed(address, created[1])) == [b"1:v"]
 
 
 def test_tasks_that_die_and_are_repeated_leave_no_trace(
@@ -279,12 +275,8 @@ def test_update_mode_is_written_once_through_for_each_batch(
     rows = source(spark, broker, created[0]).groupBy("key").count().selectExpr("key", "cast(count as string) as value")
     sink = for_each_batch({"kafka.bootstrap.servers": address, "topic": created[1]})
 
-    def twice(batch: DataFrame, batch_id: int) -> None:
-        sink(batch, batch_id)
-        sink(batch, batch_id)
-
     query = (
-        rows.writeStream.foreachBatch(twice)
+        rows.writeStream.foreachBatch(sink)
         .outputMode("update")
         .option("checkpointLocation", str(tmp_path))
         .trigger(availableNow=True)
@@ -334,15 +326,17 @@ def test_state_of_transform_with_state_and_output_agree_over_a_restart(
 
 
 def test_password_goes_to_no_task_and_options_list_the_topics_that_travel(
-    oncelog_broker: RunningBroker, unique_name: str
+    oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = oncelog_broker.bootstrap_servers
+    (tmp_path / "metadata").write_text('{"id":"q"}')
     for name in (unique_name, f"{unique_name}-2", f"{unique_name}-other"):
         create_topic(address, name, 1)
     options = {
         "kafka.bootstrap.servers": address,
         "kafka.ssl.key.password": "hunter2",
         "topics": f"{unique_name},{unique_name}-2",
+        "checkpointLocation": str(tmp_path),
     }
     schema = StructType.fromDDL("topic string, value string")
     writer = StreamWriter(schema, parse_sink_options(options, streaming=True), lambda step, batch: None)

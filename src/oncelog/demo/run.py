@@ -20,12 +20,13 @@ from oncelog.client.core.admin_types import NewTopic
 from oncelog.demo.flights import read_flights
 from oncelog.demo.history import Span, transaction_history
 from oncelog.demo.observed_source import CommitStep, Journal
-from oncelog.demo.pipelines import WATERMARK_DAYS
+from oncelog.demo.pipelines import WATERMARK_DAYS, delays_by_hour, flights_enriched
 from oncelog.demo.processes import BrokerProcess, Child
 from oncelog.demo.proof import Prover, TopicProof, end_offsets
 from oncelog.demo.replay import FLIGHTS_A_TRANSACTION, Event
 from oncelog.demo.truth import Truth
 from oncelog.errors import ConfigError, KafkaError, OncelogError
+from oncelog.spark.checkpoint import marker_group
 from oncelog.spark.progress import Progress
 from oncelog.spark.sink_protocol import Step
 
@@ -340,7 +341,10 @@ class Demo:
             steps = journal.read()
             outcome.batches[name] = len({step.batch for step in steps})
             outcome.skips += skipped(steps)
-        ids = {f"{one.pipeline}-{one.query_id}": one.pipeline for one in self._progress}
+        sinks = {one.name: self._topic(one.sink.topic) for one in (flights_enriched, delays_by_hour)}
+        ids = {
+            marker_group(f"{one.pipeline}-", one.query_id, sinks[one.pipeline]): one.pipeline for one in self._progress
+        }
         ids[self._replay_id] = FLIGHTS
         for span in transaction_history(outcome.servers, ids):
             outcome.spans.setdefault(ids[span.transactional_id], []).append(span)

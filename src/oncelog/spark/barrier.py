@@ -25,7 +25,9 @@ from pyspark import BarrierTaskContext, TaskContext
 from oncelog.errors import Error, InvariantError, KafkaError, OncelogError
 from oncelog.spark.cluster import Cluster
 from oncelog.spark.connections import cluster_for
+from oncelog.spark.marker import Skip, Write
 from oncelog.spark.options import SinkOptions
+from oncelog.spark.planning import now_ms
 from oncelog.spark.prefetch import run_ahead
 from oncelog.spark.rows import Encoding, TaskEncoder
 from oncelog.spark.sink_protocol import (
@@ -34,12 +36,11 @@ from oncelog.spark.sink_protocol import (
     Outcome,
     PartitionBatch,
     Step,
-    Verdict,
     abort,
     observed,
     open_batch,
 )
-from oncelog.types import ProducerStamp, TopicPartition
+from oncelog.types import ProducerStamp
 
 ENCODED = "writer int, task int, topic string, partition int, records int, data binary"
 """One row for each encoded record batch; ``writer`` is the rank that owns its partition."""
@@ -54,7 +55,7 @@ class Report:
     """What one rank did, or why it did not.
 
     :param outcome: a name of :class:`Outcome`, or empty where ``refusal`` says why nothing may be written.
-    :param marker: topic and partition of the marker, as rank 0 decided.
+    :param leave_marker: skipped without a marker, so that the driver commits one.
     :param timeout_ms: of the transaction; ``seconds``: since it began.
     """
 
@@ -62,7 +63,7 @@ class Report:
     producer_id: int = -1
     producer_epoch: int = -1
     outcome: str = ""
-    marker: tuple[str, int] = ("", 0)
+    leave_marker: bool = False
     timeout_ms: int = 0
     warning: str = ""
     refusal: str = ""
@@ -76,16 +77,17 @@ class Report:
         return ProducerStamp(self.producer_id, self.producer_epoch)
 
     @property
-    def verdict(self) -> Verdict:
-        return Verdict(Outcome[self.outcome], TopicPartition(*self.marker), self.warning)
+    def decision(self) -> Write | Skip:
+        if Outcome[self.outcome] is Outcome.WRITTEN:
+            return Write("", self.warning)
+        return Skip("", self.warning, self.leave_marker)
 
     def encode(self) -> str:
         return json.dumps(asdict(self))
 
     @classmethod
     def decode(cls, text: str) -> Report:
-        fields = json.loads(text)
-        return cls(**fields | {"marker": (fields["marker"][0], fields["marker"][1])})
+        return cls(**json.loads(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ class Writer:
         for timeout_ms in self.timeouts_ms:
             with cluster.transaction(self.transactional_id, timeout_ms) as engine:
                 try:
-                    verdict = open_batch(self.write, engine, self.observe)
+                    decision = open_batch(self.write, engine, self.observe, now_ms)
                 except KafkaError as error:
                     if error.error is Error.INVALID_TRANSACTION_TIMEOUT and timeout_ms != self.timeouts_ms[-1]:
                         continue
@@ -193,14 +195,15 @@ class Writer:
                 except OncelogError as error:
                     return Report(0, refusal=str(error))
                 producer = engine.producer()
+                skips = isinstance(decision, Skip)
                 return Report(
                     0,
                     producer.producer_id,
                     producer.producer_epoch,
-                    verdict.outcome.name,
-                    (verdict.marker_partition.topic, verdict.marker_partition.partition),
+                    (Outcome.SKIPPED if skips else Outcome.WRITTEN).name,
+                    isinstance(decision, Skip) and decision.leave_marker,
                     timeout_ms,
-                    verdict.warning,
+                    decision.warning,
                 )
         raise InvariantError("a writer was given no transaction timeout")
 

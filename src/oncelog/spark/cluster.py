@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 from oncelog.records.arrow import StoredBatch
+from oncelog.spark.checkpoint import ClusterFacts
 from oncelog.spark.prefetch import run_ahead
 from oncelog.spark.sink_protocol import TransactionEngine
 from oncelog.types import IsolationLevel, TopicPartition
@@ -44,6 +45,10 @@ class Cluster(Protocol):
 
         :param create: let the broker create what is missing, where it does so by itself.
         """
+        ...
+
+    def facts(self, group: str) -> ClusterFacts:
+        """What the plan of a batch needs to know of the cluster."""
         ...
 
     def list_offsets(

@@ -29,7 +29,9 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from oncelog.errors import ConfigError, InvariantError
 from oncelog.spark.barrier import ENCODED, REPORT, Encoder, Report, Writer, batches_of
 from oncelog.spark.connections import cluster_for
+from oncelog.spark.marker import Skip
 from oncelog.spark.options import SinkOptions
+from oncelog.spark.planning import Planned, now_ms
 from oncelog.spark.rows import COLUMNS
 from oncelog.spark.sink import encoding_for
 from oncelog.spark.sink_protocol import BatchWrite, Observer, Outcome, SinkRefused, close_batch, commit_batch
@@ -71,16 +73,11 @@ class _TooFewSlots(Exception):
         self.slots = slots
 
 
-def write_rows(
-    rows: DataFrame, options: SinkOptions, write: BatchWrite, transactional_id: str, observe: Observer
-) -> Written:
-    """Write the rows as one transaction, unless their marker is there. Raises OncelogError when they may not be in.
-
-    :param write: the batch but for its records.
-    """
+def write_rows(rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer) -> Written:
+    """Write the rows as one transaction, unless their marker is there. Raises OncelogError when they may not be in."""
     chosen = rows.select([f"`{name}`" for name in rows.columns if name.lower() in COLUMNS])
     while True:
-        batch = _Batch(chosen, options, write, transactional_id, observe)
+        batch = _Batch(chosen, options, planned, observe)
         try:
             return batch.written()
         except _TooFewSlots as lost:
@@ -94,23 +91,22 @@ def write_rows(
 class _Batch:
     """One attempt to write a batch with a certain number of writers."""
 
-    def __init__(
-        self, rows: DataFrame, options: SinkOptions, write: BatchWrite, transactional_id: str, observe: Observer
-    ) -> None:
+    def __init__(self, rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer) -> None:
         self._spark: SparkSession = rows.sparkSession
         self._options = options
-        self._transactional_id = transactional_id
+        self._transactional_id = planned.transactional_id
+        self._remember = planned.remember
+        self._write = BatchWrite(planned.plan, options.marker_partition)
         self._observe = observe
         encoding = encoding_for(rows.schema, options)
         self.writers = choose_writers(
             self._spark.sparkContext, options.writers, sum(encoding.partition_counts.values())
         )
         with _Volume.counting(self._spark.sparkContext) as volume:
-            encoder = Encoder(encoding, max(self.writers, 1), write.batch_id, volume.add)
+            encoder = Encoder(encoding, max(self.writers, 1), self._write.batch_id, volume.add)
             shuffled = rows.mapInArrow(encoder, ENCODED).repartitionById(max(self.writers, 1), "writer")
             self._encoded = self._shuffle(shuffled, volume)
-            _, estimate, self._size_bytes = volume.taken()
-        self._write = replace(write, rows=estimate)
+            _, self._estimated_rows, self._size_bytes = volume.taken()
 
     def _shuffle(self, shuffled: Any, volume: _Volume) -> DataFrame:
         """The encoded batches, encoded; in a session of its own, whose Arrow batches hold few of them.
@@ -140,18 +136,19 @@ class _Batch:
     def _by_driver(self) -> Written:
         began = time.monotonic()
         table = self._encoded.toArrow().sort_by("task")
+        rows = sum(table.column("records").to_pylist())
         write = replace(
             self._write,
-            rows=sum(table.column("records").to_pylist()),
+            rows=rows,
             count=table.num_rows,
             batches=batches_of(table.to_batches()),
         )
         with cluster_for(self._options).transaction(
             self._transactional_id, self._options.transaction_timeout_ms
         ) as engine:
-            outcome = commit_batch(write, engine, self._observe, logger.warning)
+            outcome = commit_batch(write, engine, self._observe, logger.warning, now_ms, self._remember)
         path = "driver" if outcome is Outcome.WRITTEN else "none"
-        return Written(path, 0, write.rows, self._size_bytes, time.monotonic() - began)
+        return Written(path, 0, rows, self._size_bytes, time.monotonic() - began)
 
     def _by_executors(self) -> Written:
         began = time.monotonic()
@@ -163,15 +160,18 @@ class _Batch:
         if first.warning:
             logger.warning(first.warning)
         sent = sum(report.size_bytes for report in reports)
-        write = replace(self._write, rows=sum(report.rows for report in reports))
-        result = Written("executors", self.writers, write.rows, sent, time.monotonic() - began)
-        if first.verdict.outcome is Outcome.SKIPPED:
-            return replace(result, path="none")
-        if write.batch_id is None and not write.rows:
+        rows = sum(report.rows for report in reports)
+        write = replace(self._write, rows=rows)
+        result = Written("executors", self.writers, rows, sent, time.monotonic() - began)
+        decision = first.decision
+        if isinstance(decision, Skip):
+            result = replace(result, path="none")
+            write = replace(write, rows=self._estimated_rows)
+        if (isinstance(decision, Skip) and not decision.leave_marker) or (write.batch_id is None and not rows):
             return result
         with cluster_for(self._options).transaction(self._transactional_id, first.timeout_ms) as engine:
             engine.join(first.producer)
-            close_batch(write, first.verdict, engine, self._observe)
+            close_batch(write, engine, self._observe, self._remember)
         _warn_of_timeout(max(report.seconds for report in reports), first.timeout_ms)
         return result
 
@@ -184,7 +184,7 @@ def check_reports(reports: list[Report], writers: int) -> Report:
             raise SinkRefused(report.refusal)
     if [report.rank for report in reports] != list(range(writers)):
         raise InvariantError(f"of {writers} writers, {[report.rank for report in reports]} have reported")
-    said = {(report.producer, report.outcome, report.marker) for report in reports}
+    said = {(report.producer, report.outcome, report.leave_marker) for report in reports}
     if len(said) != 1:
         raise InvariantError(f"the writers of one transaction report different ones: {sorted(said)}")
     return reports[0]

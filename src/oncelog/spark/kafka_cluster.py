@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, S
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from oncelog.client.aio.admin_topics import DESCRIBE_CONFIGS
 from oncelog.client.aio.network import Network
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ClientConfig
@@ -25,6 +26,7 @@ from oncelog.client.core.wire import (
     OFFSET_COMMIT,
 )
 from oncelog.errors import Error, KafkaError
+from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -35,6 +37,7 @@ from oncelog.protocol.generated.offset_commit_request import (
 )
 from oncelog.records.arrow import StoredBatch
 from oncelog.records.batch import iter_headers
+from oncelog.spark.checkpoint import ClusterFacts
 from oncelog.spark.cluster import Fetched
 from oncelog.spark.kafka_transaction import KafkaTransaction
 from oncelog.spark.options import ClusterOptions
@@ -49,6 +52,8 @@ GROUP_PATIENCE_S = 5.0
 """How long a query waits for a group that is only told its position."""
 _FETCH_BY_NAME = 12
 """The last version of Fetch that names topics by their names."""
+_BROKER_RESOURCE = 4
+_RETENTION = "offsets.retention.minutes"
 
 
 class Loop:
@@ -70,6 +75,7 @@ class KafkaCluster:
         self.options = options
         self._loop = Loop()
         self._leaders: dict[TopicPartition, int] = {}
+        self._retention_ms: dict[int, int | None] = {}
         self._coordinators: dict[tuple[str, CoordinatorType], int] = {}
         self.network: Network = self._loop.run(self._connect())
 
@@ -140,6 +146,35 @@ class KafkaCluster:
                 self._leaders[TopicPartition(topic.name, partition.partition_index)] = partition.leader_id
         return counts
 
+    def facts(self, group: str) -> ClusterFacts:
+        """The cluster's id, and how long the coordinator of ``group`` keeps offsets, where that may be asked."""
+
+        async def attempt() -> ClusterFacts:
+            answer, _ = await self.network.call(
+                self.network.any_node(), METADATA, lambda version: MetadataRequest(topics=[])
+            )
+            node = await self.coordinator(group, CoordinatorType.GROUP)
+            if node not in self._retention_ms:
+                self._retention_ms[node] = await self._ask_retention_ms(node)
+            return ClusterFacts(answer.cluster_id or "", self._retention_ms[node])
+
+        return self.run(self.repeat(attempt))
+
+    async def _ask_retention_ms(self, node: int) -> int | None:
+        """A setting that a broker reads at its start alone; None where it may not be asked."""
+        resource = DescribeConfigsResource(_BROKER_RESOURCE, str(node), [_RETENTION])
+        answer, _ = await self.network.call(
+            node, DESCRIBE_CONFIGS, lambda version: DescribeConfigsRequest(resources=[resource])
+        )
+        result = answer.results[0]
+        error = error_of(result.error_code)
+        if error is Error.CLUSTER_AUTHORIZATION_FAILED:
+            return None
+        if error is not Error.NONE:
+            raise error_for(error, f"{_RETENTION} of node {node} cannot be told")
+        values = [int(config.value) for config in result.configs if config.name == _RETENTION and config.value]
+        return values[0] * 60_000 if values else None
+
     async def leader(self, partition: TopicPartition) -> int:
         """The node that leads a partition. Raises KafkaError where none does."""
         if self._leaders.get(partition, -1) < 0:
@@ -182,7 +217,8 @@ class KafkaCluster:
         return self._coordinators[key, kind]
 
     def forget_coordinator(self, key: str, kind: CoordinatorType) -> None:
-        self._coordinators.pop((key, kind), None)
+        """The node proved not to be it any more, or does not answer; it may be started again with other settings."""
+        self._retention_ms.pop(self._coordinators.pop((key, kind), -1), None)
 
     # --- offsets ----------------------------------------------------------------------------------------------------
 

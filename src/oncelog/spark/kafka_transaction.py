@@ -20,7 +20,12 @@ from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from oncelog.client.core.transaction_requests import TV1_HIGHEST_PRODUCE, Outcome, Request, TxnRequests
 from oncelog.client.core.wire import NO_LIMIT, OFFSET_FETCH, PRODUCE
 from oncelog.errors import Error, KafkaError
-from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
+from oncelog.protocol.generated.offset_fetch_request import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+)
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.records.batch import increment_sequence, stamp_producer
 from oncelog.spark.sink_protocol import CommittedOffset, PartitionBatch
@@ -62,15 +67,21 @@ class KafkaTransaction:
         self._v2 = self._cluster.network.transaction_version() >= 2
         self._begun = True
 
-    def committed_offsets(self) -> Mapping[TopicPartition, CommittedOffset]:
-        return self._cluster.run(self._committed_offsets())
+    def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, CommittedOffset]:
+        found = self._cluster.run(self._committed_offsets(None))
+        return found if expected in found else found | self._cluster.run(self._committed_offsets(expected))
 
-    async def _committed_offsets(self) -> dict[TopicPartition, CommittedOffset]:
+    async def _committed_offsets(self, only: TopicPartition | None) -> dict[TopicPartition, CommittedOffset]:
+        """All offsets of the group, or that of one partition."""
+        named = [] if only is None else [only]
+
         def build(version: int) -> OffsetFetchRequest:
             if version >= 8:
-                groups = [OffsetFetchRequestGroup(group_id=self._id, topics=None)]
-                return OffsetFetchRequest(groups=groups, require_stable=True)
-            return OffsetFetchRequest(group_id=self._id, topics=None, require_stable=version >= 7)
+                grouped = [OffsetFetchRequestTopics(topic, partition_indexes=[number]) for topic, number in named]
+                group = OffsetFetchRequestGroup(group_id=self._id, topics=grouped or None)
+                return OffsetFetchRequest(groups=[group], require_stable=True)
+            topics = [OffsetFetchRequestTopic(topic, [number]) for topic, number in named]
+            return OffsetFetchRequest(group_id=self._id, topics=topics or None, require_stable=version >= 7)
 
         async def attempt() -> dict[TopicPartition, CommittedOffset]:
             node = await self._cluster.coordinator(self._id, CoordinatorType.GROUP)

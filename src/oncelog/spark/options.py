@@ -25,7 +25,8 @@ from oncelog.spark.client_properties import (
 )
 from oncelog.spark.java_regex import NotJavaRegex, compile_java
 from oncelog.spark.locations import check_scheme
-from oncelog.types import IsolationLevel, TopicPartition
+from oncelog.spark.marker import OnMissingMarker
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 
 T = TypeVar("T")
 
@@ -68,8 +69,17 @@ SINK_OPTIONS = (
     "spoolThresholdBytes",
     "maxBatchBytes",
     "writers",
+    "onMissingMarker",
+    "offsetsRetentionMinutes",
+    "markerTopic",
+    "microBatch",
+    "sinkName",
 )
-"""``batchId`` with ``transactionalIdPrefix`` makes a batch write idempotent; ``checkpointLocation`` is Spark's."""
+"""``batchId`` with ``transactionalIdPrefix`` makes a batch write idempotent; ``checkpointLocation`` is Spark's.
+
+``microBatch`` and ``sinkName`` are set by ``for_each_batch``: the batch write is one of a query's micro-batches.
+"""
+DEFAULT_PREFIX = "oncelog-"
 REFUSED_OPTIONS: Mapping[str, str] = {
     "groupIdPrefix": "reading uses no consumer group; commitOffsetsToGroup names one that is told the position",
     "path": "topics have no path; give them with the options subscribe or topic",
@@ -168,6 +178,8 @@ class SinkOptions:
     through the driver before it writes to ``spool_directory`` instead. ``topics`` are those that rows may name, where
     they were told. ``writers``: so many tasks write at the same time; 0 lets the driver write, None
     chooses by the size of each batch.
+    ``marker_partition`` is where the marker is committed; ``micro_batch`` is the batch of a query that a batch write
+    stands for.
     """
 
     bootstrap_servers: str
@@ -185,6 +197,12 @@ class SinkOptions:
     transaction_timeout_ms: int
     cluster: ClusterOptions
     writers: int | None
+    checkpoint_location: str
+    on_missing_marker: OnMissingMarker
+    offsets_retention_ms: int | None
+    marker_partition: TopicPartition
+    micro_batch: int | None
+    sink_name: str
 
 
 class _Given:
@@ -291,6 +309,20 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
         raise ConfigError("Option batchId is for batch writes: a streaming query numbers its batches itself")
     if "batchId" in given and not prefix:
         raise ConfigError("Option batchId needs transactionalIdPrefix: the two together name the write")
+    micro_batch = given.parsed("microBatch", _natural, "a whole number of at least 0", None)
+    location = given.text("checkpointLocation")
+    of_a_query = streaming or micro_batch is not None
+    if of_a_query and not location:
+        raise ConfigError(
+            "Option checkpointLocation is missing: give it to the query itself (spark.sql.streaming.checkpointLocation "
+            "does not reach the sink), which reads there what Spark has planned"
+        )
+    stream_only = () if of_a_query else ("onMissingMarker", "offsetsRetentionMinutes", "sinkName")
+    for name in stream_only:
+        if name in given:
+            raise ConfigError(f"Option {name} has no meaning in a batch write: it is for streaming queries")
+    retention = given.positive("offsetsRetentionMinutes")
+    topic = given.text("topic")
     topics = tuple(dict.fromkeys(name.strip() for name in given.text("topics").split(",") if name.strip()))
     if "topics" in given and (given.text("topic") or not topics):
         raise ConfigError("Option topics names the topics that rows may name: give it without topic, by commas")
@@ -299,9 +331,9 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
     return SinkOptions(
         bootstrap_servers=bootstrap_servers,
         client=client,
-        topic=given.text("topic"),
+        topic=topic,
         topics=topics,
-        transactional_id_prefix=prefix,
+        transactional_id_prefix=prefix or DEFAULT_PREFIX,
         batch_id=given.parsed("batchId", _natural, "a whole number of at least 0", None),
         spool_directory=_spool_directory(given),
         spool_threshold_bytes=given.positive("spoolThresholdBytes") or 16 << 20,
@@ -316,6 +348,17 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
             delivery_ms=_client_number(client, "delivery.timeout.ms", 120_000, 1, MAX_INT),
             max_request_bytes=max_request if "max.request.size" in client else None,
         ),
+        checkpoint_location=location,
+        on_missing_marker=given.parsed(
+            "onMissingMarker",
+            lambda text: OnMissingMarker(text.lower()),
+            "fail, write or skip",
+            OnMissingMarker.FAIL,
+        ),
+        offsets_retention_ms=None if retention is None else retention * 60_000,
+        marker_partition=TopicPartition(given.text("markerTopic") or topic or CONSUMER_OFFSETS_TOPIC, 0),
+        micro_batch=micro_batch,
+        sink_name=given.text("sinkName"),
     )
 
 

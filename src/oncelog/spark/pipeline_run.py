@@ -86,7 +86,8 @@ def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
     for one in pipelines:
         servers = settings.bootstrap_servers
         source = parse_source_options(one.source.reader_options(servers), streaming=True)
-        parse_sink_options(one.sink.writer_options(one.name, servers), streaming=True)
+        place = {"checkpointLocation": _checkpoint(one, settings)}
+        parse_sink_options(one.sink.writer_options(one.name, servers) | place, streaming=True)
         try:
             cluster = KafkaCluster(client_config(source.client), replace(source.cluster, patience_ms=PATIENCE_MS))
             known = cluster.partition_counts(source.subscription.topics or None)
@@ -131,7 +132,11 @@ def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataSt
         writer = writer.trigger(availableNow=True)
     elif trigger:
         writer = writer.trigger(processingTime=trigger)
-    return writer.option("checkpointLocation", f"{settings.checkpoint.rstrip('/')}/{one.name}")
+    return writer.option("checkpointLocation", _checkpoint(one, settings))
+
+
+def _checkpoint(one: Pipeline, settings: RunSettings) -> str:
+    return f"{settings.checkpoint.rstrip('/')}/{one.name}"
 
 
 def _read(spark: SparkSession, source: Source, bootstrap_servers: str) -> DataFrame:

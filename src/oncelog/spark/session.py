@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-import uuid
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -19,9 +18,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from oncelog.errors import ConfigError
 from oncelog.spark.java import find_java
 from oncelog.spark.options import parse_sink_options
+from oncelog.spark.planning import plan_write
 from oncelog.spark.progress import source_lag
-from oncelog.spark.sink import transactional_id_of
-from oncelog.spark.sink_protocol import BatchWrite, Observer, ignore
+from oncelog.spark.sink_protocol import Observer, ignore
 
 if TYPE_CHECKING:
     from oncelog.spark.executors import Written
@@ -60,36 +59,48 @@ def session(
     return builder.getOrCreate()
 
 
+_last_written: dict[tuple[str, ...], int] = {}
+"""The last batch that each sink of each run has written in this process."""
+
+
 def for_each_batch(
     options: Mapping[str, str],
     *,
-    name: str = "sink",
+    name: str = "",
     on_written: Callable[[Written], None] | None = None,
     observe: Observer = ignore,
 ) -> Callable[[DataFrame, int], None]:
     """What ``writeStream.foreachBatch`` takes, to write each micro-batch exactly once in any output mode.
 
     ``df.writeStream.outputMode("update").foreachBatch(for_each_batch({"topic": "t", ...}))``. The options are those of
-    ``format("oncelog")`` and ``writers``: the executors write large batches themselves. A batch that Spark repeats is
-    skipped, as in a query that writes with ``format``.
+    ``format("oncelog")`` and ``writers``: the executors write large batches themselves. Whether a batch is written,
+    skipped or refused is decided as in a query that writes with ``format``. The query's checkpoint is found by itself;
+    where there is no JVM to ask (Spark Connect), give the option ``checkpointLocation`` here too.
 
-    :param name: tells several sinks of one query apart; it must stay the same over restarts.
+    :param name: tells several sinks of one query with the same topic apart; it must stay the same over restarts.
     :param on_written: told of each batch how it was written.
     :param observe: told of each step, in the process that takes it; picklable.
     """
-    given = {key.lower() for key in options}
-    if "batchid" in given:
-        raise ConfigError("Option batchId is set by for_each_batch: leave it out")
-    prefix = next((value for key, value in options.items() if key.lower() == "transactionalidprefix"), "oncelog-")
-    others = {key: value for key, value in options.items() if key.lower() != "transactionalidprefix"}
-    parse_sink_options(others, streaming=True)
+    lowered = {key.lower(): value for key, value in options.items()}
+    for taken in ("batchId", "microBatch", "sinkName"):
+        if taken.lower() in lowered:
+            raise ConfigError(f"Option {taken} is set by for_each_batch: leave it out")
+    parse_sink_options({"checkpointLocation": "found when it runs"} | lowered, streaming=True)
+    identity = (lowered.get("transactionalidprefix", ""), lowered.get("topic", ""))
 
     def write_batch(rows: DataFrame, batch_id: int) -> None:
-        query_id = rows.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
-        if not query_id:
-            raise ConfigError("for_each_batch writes micro-batches: pass it to writeStream.foreachBatch")
-        identity = {"transactionalIdPrefix": f"{prefix}{query_id}-{name}", "batchId": str(batch_id)}
-        written = write(rows, others | identity, observe=observe)
+        run = _running_query(rows)
+        own = {"microBatch": str(batch_id), "sinkName": name}
+        if "checkpointlocation" not in lowered:
+            own["checkpointLocation"] = run.checkpoint
+        sink = (run.run_id, *identity, name)
+        if _last_written.get(sink) == batch_id:
+            raise ConfigError(
+                f"for_each_batch was called twice for batch {batch_id}: the second call would be taken for a repeat of "
+                "the first and write nothing; make a sink for each write, each with a name of its own"
+            )
+        written = write(rows, {**options, **own}, observe=observe)
+        _last_written[sink] = batch_id
         if on_written is not None:
             on_written(written)
 
@@ -105,9 +116,25 @@ def write(rows: DataFrame, options: Mapping[str, str], *, observe: Observer = ig
     from oncelog.spark.executors import write_rows
 
     parsed = parse_sink_options(options, streaming=False)
-    run_id = parsed.transactional_id_prefix if parsed.batch_id is not None else uuid.uuid4().hex
-    batch = BatchWrite(run_id, parsed.batch_id, False, parsed.topic, 0, 0, ())
-    return write_rows(rows, parsed, batch, transactional_id_of(parsed, run_id), observe)
+    return write_rows(rows, parsed, plan_write(parsed, parsed.micro_batch), observe)
+
+
+class _RunningQuery(NamedTuple):
+    run_id: str
+    checkpoint: str
+
+
+def _running_query(rows: DataFrame) -> _RunningQuery:
+    """The query whose micro-batch ``rows`` is."""
+    spark = rows.sparkSession
+    context = spark.sparkContext
+    query_id = context.getLocalProperty("sql.streaming.queryId")
+    if not query_id:
+        raise ConfigError("for_each_batch writes micro-batches: pass it to writeStream.foreachBatch")
+    jvm = cast(Any, context._jvm)
+    active = cast(Any, spark._jsparkSession).sharedState().activeStreamingQueries()
+    query = active.get(jvm.java.util.UUID.fromString(query_id))
+    return _RunningQuery(str(query.runId()), str(query.resolvedCheckpointRoot()))
 
 
 def lag(query: StreamingQuery) -> int | None:

@@ -8,7 +8,6 @@ has no effect. What happens in ``commit()``: :mod:`oncelog.spark.sink_protocol`.
 from __future__ import annotations
 
 import logging
-import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,13 +20,12 @@ from pyspark.sql.types import StructType
 from oncelog.errors import ConfigError, InvariantError
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.options import SinkOptions
+from oncelog.spark.planning import checkpoint_at, now_ms, plan_write
 from oncelog.spark.rows import Encoding, SinkColumns, TaskEncoder
 from oncelog.spark.sink_protocol import BatchWrite, Observer, PartitionBatch, SinkRefused, commit_batch
 from oncelog.spark.spool import batch_folder, read_spool, remove_spool, write_spool
 
 logger = logging.getLogger(__name__)
-
-DEFAULT_PREFIX = "oncelog-"
 
 QUERY_ID = "sql.streaming.queryId"
 BATCH_ID = "streaming.sql.batchId"
@@ -74,14 +72,14 @@ def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
 class _TaskLimits:
     """What a task needs of the options; it connects to nothing, so that no password is among it."""
 
-    batch_id: int | None
+    micro_batch: int | None
     spool_directory: str
     spool_threshold_bytes: int
     max_batch_bytes: int
 
     @classmethod
     def of(cls, options: SinkOptions) -> _TaskLimits:
-        return cls(options.batch_id, options.spool_directory, options.spool_threshold_bytes, options.max_batch_bytes)
+        return cls(options.micro_batch, options.spool_directory, options.spool_threshold_bytes, options.max_batch_bytes)
 
 
 class _TaskSide:
@@ -96,12 +94,12 @@ class _TaskSide:
         context = TaskContext.get()
         if context is None:
             raise InvariantError("a sink task runs outside a Spark task")
-        batch = context.getLocalProperty(BATCH_ID)
-        streaming = bool(context.getLocalProperty(QUERY_ID)) and batch is not None and not self._run_id
-        query_id = str(context.getLocalProperty(QUERY_ID)) if streaming else self._run_id
-        batch_id = int(str(batch)) if streaming else self._options.batch_id
+        if self._run_id:
+            query_id, batch_id = self._run_id, None
+        else:
+            query_id, batch_id = str(context.getLocalProperty(QUERY_ID)), int(str(context.getLocalProperty(BATCH_ID)))
         task = context.partitionId()
-        encoder = TaskEncoder(self._encoding, seed=task + (batch_id or 0), now_ms=time.time_ns() // 1_000_000)
+        encoder = TaskEncoder(self._encoding, seed=task + (batch_id or self._options.micro_batch or 0), now_ms=now_ms())
         kept, spool, size_bytes, count = self._encode(encoder, rows, query_id, batch_id, context)
         return TaskOutput(query_id, batch_id, task, encoder.rows, count, size_bytes, tuple(kept), spool)
 
@@ -160,16 +158,14 @@ def _too_large(size_bytes: int, options: SinkOptions | _TaskLimits) -> SinkRefus
 
 
 def commit_outputs(
-    messages: Sequence[WriterCommitMessage | None],
-    options: SinkOptions,
-    *,
-    query_id: str,
-    batch_id: int | None,
-    follows_marker: bool,
-    observe: Observer,
+    outputs: Sequence[TaskOutput], options: SinkOptions, batch_id: int | None, spool: str, observe: Observer
 ) -> None:
-    """Write what the tasks encoded as one transaction; on the driver. Raises OncelogError where it may not be in."""
-    outputs = sorted(_outputs(messages), key=lambda output: output.task)
+    """Write what the tasks encoded as one transaction; on the driver. Raises OncelogError where it may not be in.
+
+    :param batch_id: of the micro-batch; None for a batch write.
+    :param spool: where in the shared folder the tasks wrote, if they did.
+    """
+    outputs = sorted(outputs, key=lambda output: output.task)
     through_driver = sum(output.size_bytes for output in outputs if not output.spool)
     if through_driver > options.max_batch_bytes:
         raise _too_large(through_driver, options)
@@ -178,27 +174,18 @@ def commit_outputs(
         for output in outputs:
             yield from read_spool(output.spool) if output.spool else output.batches
 
+    planned = plan_write(options, batch_id)
     write = BatchWrite(
-        query_id=query_id,
-        batch_id=batch_id,
-        follows_marker=follows_marker,
-        topic=options.topic,
+        planned.plan,
+        options.marker_partition,
         rows=sum(output.rows for output in outputs),
         count=sum(output.count for output in outputs),
         batches=batches(),
     )
-    transactional_id = transactional_id_of(options, query_id)
-    with cluster_for(options).transaction(transactional_id, options.transaction_timeout_ms) as engine:
-        commit_batch(write, engine, observe, logger.warning)
+    with cluster_for(options).transaction(planned.transactional_id, options.transaction_timeout_ms) as engine:
+        commit_batch(write, engine, observe, logger.warning, now_ms, planned.remember)
     if options.spool_directory:
-        remove_spool(batch_folder(options.spool_directory, query_id, batch_id))
-
-
-def transactional_id_of(options: SinkOptions, query_id: str) -> str:
-    """Also the group of the marker. A batch write with an id is named by the prefix alone."""
-    if options.batch_id is not None:
-        return options.transactional_id_prefix
-    return f"{options.transactional_id_prefix or DEFAULT_PREFIX}{query_id}"
+        remove_spool(spool)
 
 
 def _outputs(messages: Sequence[WriterCommitMessage | None]) -> list[TaskOutput]:
@@ -232,58 +219,49 @@ class _Writer:
 
 
 class StreamWriter(_Writer, DataSourceStreamArrowWriter):
-    """Micro-batches of a query in Append or Complete mode."""
+    """Micro-batches of a query in Append or Complete mode. Made anew for each batch."""
 
     def __init__(self, schema: StructType, options: SinkOptions, observe: Observer) -> None:
         self._options = options
         self._observe = observe
+        checkpoint_at(options.checkpoint_location).query_id()  # refused before any task runs
         self._tasks = _TaskSide(encoding_for(schema, options), options, run_id="")
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return self._tasks.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        outputs = _outputs(messages)
-        ids = {(output.query_id, output.batch_id) for output in outputs}
-        if len(ids) != 1 or next(iter(ids))[1] != batchId:
-            raise InvariantError(
-                f"tasks of {sorted(ids, key=str)} sent their messages to the commit of batch {batchId}"
+        options, outputs = self._driver_options(), _outputs(messages)
+        query_id = checkpoint_at(options.checkpoint_location).query_id()
+        others = {(output.query_id, output.batch_id) for output in outputs} - {(query_id, batchId)}
+        if others:
+            raise SinkRefused(
+                f"Batch {batchId} of query {query_id} is refused, as its rows come from {sorted(others, key=str)}: "
+                f"checkpointLocation {options.checkpoint_location} is not that of this query"
             )
-        commit_outputs(
-            messages,
-            self._driver_options(),
-            query_id=outputs[0].query_id,
-            batch_id=batchId,
-            follows_marker=True,
-            observe=self._observe,
-        )
+        spool = batch_folder(options.spool_directory, query_id, batchId)
+        commit_outputs(outputs, options, batchId, spool, self._observe)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Nothing: Spark calls this also after a commit whose outcome is unknown; the next run settles it."""
 
 
 class BatchWriter(_Writer, DataSourceArrowWriter):
-    """``df.write``: atomic; idempotent with the options ``transactionalIdPrefix`` and ``batchId``."""
+    """``df.write``: atomic; idempotent with ``transactionalIdPrefix`` and ``batchId``, or as a query's micro-batch."""
 
     def __init__(self, schema: StructType, options: SinkOptions, observe: Observer) -> None:
         self._options = options
         self._observe = observe
-        name = options.transactional_id_prefix if options.batch_id is not None else uuid.uuid4().hex
-        self._run_id = name
-        self._tasks = _TaskSide(encoding_for(schema, options), options, run_id=name)
+        self._run_id = uuid.uuid4().hex
+        self._tasks = _TaskSide(encoding_for(schema, options), options, run_id=self._run_id)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         return self._tasks.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        commit_outputs(
-            messages,
-            self._driver_options(),
-            query_id=self._run_id,
-            batch_id=self._driver_options().batch_id,
-            follows_marker=False,
-            observe=self._observe,
-        )
+        options = self._driver_options()
+        spool = batch_folder(options.spool_directory, self._run_id, None)
+        commit_outputs(_outputs(messages), options, options.micro_batch, spool, self._observe)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Nothing: a failed write has nothing visible, and its transaction is aborted already or by its timeout."""

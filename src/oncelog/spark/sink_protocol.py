@@ -1,10 +1,10 @@
-"""How one micro-batch reaches the broker exactly once: the steps, the marker, and the decision to write or to skip.
+"""How one micro-batch reaches the broker exactly once: the steps of its transaction.
 
 Called by the sink's ``commit()`` on the driver (:mod:`oncelog.spark.sink`) and, without Spark, by tests. No I/O: the
-broker is behind :class:`TransactionEngine`. Invariants:
+broker is behind :class:`TransactionEngine`. What a marker means: :mod:`oncelog.spark.marker`. Invariants:
 
-- The marker (id of the batch, committed as a consumer group's offset) is in the same transaction as the records, so
-  either both are visible or neither is.
+- The marker (which plan of which batch, committed as a consumer group's offset) is in the same transaction as the
+  records, so either both are visible or neither is.
 - The marker is read only after InitProducerId has ended what a dead run left open and has fenced whoever might still
   be writing: what it says then stays true.
 - A failed or unknown commit raises. Spark repeats the batch, and the next run's steps 2 and 3 find out what happened.
@@ -12,15 +12,15 @@ broker is behind :class:`TransactionEngine`. Invariants:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
-from oncelog.errors import OncelogError
+from oncelog.errors import InvariantError, OncelogError
 from oncelog.records.batch import Buffer
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, ProducerStamp, TopicPartition
+from oncelog.spark.marker import Decision, Marker, Memory, NamedWrite, Plan, Refuse, Skip, Write, decide
+from oncelog.types import ProducerStamp, TopicPartition
 
 
 class Step(Enum):
@@ -41,6 +41,10 @@ Observer = Callable[[Step, int | None], None]
 
 def ignore(step: Step, batch_id: int | None) -> None:
     """An observer that does nothing."""
+
+
+Clock: TypeAlias = Callable[[], int]
+"""Milliseconds since 1970."""
 
 
 class PartitionBatch(NamedTuple):
@@ -77,8 +81,12 @@ class TransactionEngine(Protocol):
         """Go on in the transaction of a producer that another process initialized under this id."""
         ...
 
-    def committed_offsets(self) -> Mapping[TopicPartition, CommittedOffset]:
-        """All offsets of the group, none of them pending (require_stable)."""
+    def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, CommittedOffset]:
+        """All offsets of the group, none of them pending (require_stable).
+
+        A broker leaves out what may not be seen, so ``expected`` is asked for by name where it is not among them:
+        that raises KafkaError where a right is missing.
+        """
         ...
 
     def produce(self, batches: Iterable[PartitionBatch]) -> None:
@@ -99,45 +107,25 @@ class SinkRefused(OncelogError):
 
 
 @dataclass(frozen=True, slots=True)
-class Marker:
-    """What the transaction of a batch leaves behind: which batch it was, and how many rows it held."""
-
-    query_id: str
-    batch_id: int
-    rows: int
-
-    def encode(self) -> str:
-        return json.dumps({"queryId": self.query_id, "batchId": self.batch_id, "rows": self.rows})
-
-    @classmethod
-    def decode(cls, metadata: str) -> Marker | None:
-        """None for metadata that no sink wrote, such as that of an ordinary consumer."""
-        try:
-            fields = json.loads(metadata)
-            return cls(str(fields["queryId"]), int(fields["batchId"]), int(fields["rows"]))
-        except (ValueError, KeyError, TypeError):
-            return None
-
-
-@dataclass(frozen=True, slots=True)
 class BatchWrite:
-    """One micro-batch, ready to be written.
+    """One micro-batch, ready to be written; picklable without its batches.
 
-    :param query_id: what the batch ids count for: a streaming query, or the name a user gave a batch write.
-    :param batch_id: None for a batch write without an id: it is atomic, but a repeat writes again.
-    :param follows_marker: batch ids count from 0 without a gap, so that a missing marker is an error.
-    :param topic: the ``topic`` option; where the marker lives when it is given.
+    :param plan: None for a batch write without an id: it is atomic, but a repeat writes again.
+    :param marker_partition: where the marker is committed; not used without a plan.
+    :param rows: None as long as they are not counted.
     :param batches: the record batches in task order; may be read only once.
     :param count: how many there are.
     """
 
-    query_id: str
-    batch_id: int | None
-    follows_marker: bool
-    topic: str
-    rows: int
-    count: int
-    batches: Iterable[PartitionBatch]
+    plan: Plan | NamedWrite | None
+    marker_partition: TopicPartition
+    rows: int | None = None
+    count: int = 0
+    batches: Iterable[PartitionBatch] = ()
+
+    @property
+    def batch_id(self) -> int | None:
+        return self.plan.number if self.plan is not None else None
 
 
 class Outcome(Enum):
@@ -145,99 +133,79 @@ class Outcome(Enum):
     SKIPPED = "skipped"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the marker means for a batch; ``warning`` is for the log where it is not empty."""
-
-    outcome: Outcome
-    marker_partition: TopicPartition
-    warning: str = ""
-
-
-def decide(write: BatchWrite, committed: Mapping[TopicPartition, CommittedOffset]) -> Verdict:
-    """Whether ``write`` is already in, from the group's offsets. Raises SinkRefused where that cannot be known."""
-    markers = {
-        partition: marker
-        for partition, offset in sorted(committed.items())
-        if (marker := Marker.decode(offset.metadata)) is not None and marker.query_id == write.query_id
-    }
-    if not markers:
-        if write.follows_marker and write.batch_id:
-            raise SinkRefused(
-                f"Query {write.query_id} is at batch {write.batch_id}, but its consumer group holds no marker of an "
-                "earlier batch, so it cannot be known whether this one was written. The marker has expired "
-                "(offsets.retention.minutes), its topic was deleted, or the checkpoint belongs to another cluster or "
-                "transactionalIdPrefix. Check what the topic holds, then start with a new checkpoint"
-            )
-        return Verdict(Outcome.WRITTEN, _marker_partition(write, None))
-    partition, newest = max(markers.items(), key=lambda item: (item[1].batch_id, item[0]))
-    if write.batch_id is None or newest.batch_id < write.batch_id:
-        return Verdict(Outcome.WRITTEN, _marker_partition(write, partition))
-    warning = ""
-    if newest.batch_id == write.batch_id and newest.rows != write.rows:
-        warning = (
-            f"Batch {write.batch_id} of {write.query_id} is already written with {newest.rows} rows, and has "
-            f"{write.rows} now: was an old checkpoint restored? Nothing is written"
-        )
-    elif newest.batch_id > write.batch_id:
-        warning = (
-            f"Batch {write.batch_id} of {write.query_id} is older than batch {newest.batch_id}, which is already "
-            "written: was an old checkpoint restored? Nothing is written"
-        )
-    return Verdict(Outcome.SKIPPED, partition, warning)
-
-
-def _marker_partition(write: BatchWrite, last: TopicPartition | None) -> TopicPartition:
-    """Where the marker goes: an offset needs a partition that exists.
-
-    That of the ``topic`` option; with a ``topic`` column there may be no row to name one, so it is the last marker's
-    or, at first, one of the internal topic that holds the offsets themselves.
-    """
-    if write.topic:
-        return TopicPartition(write.topic, 0)
-    return last if last is not None else TopicPartition(CONSUMER_OFFSETS_TOPIC, 0)
+Remember: TypeAlias = Callable[[Memory], None]
+"""Keeps in the checkpoint where the batch is written."""
 
 
 def commit_batch(
-    write: BatchWrite, engine: TransactionEngine, observe: Observer, warn: Callable[[str], None]
+    write: BatchWrite,
+    engine: TransactionEngine,
+    observe: Observer,
+    warn: Callable[[str], None],
+    now_ms: Clock,
+    remember: Remember,
 ) -> Outcome:
     """Write the batch in one transaction, unless its marker says that it is in. Raises OncelogError when it may not be.
 
     Whatever raises before EndTxn is followed by an abort, so that readers need not wait for the timeout.
     """
-    verdict = open_batch(write, engine, observe)
-    if verdict.warning:
-        warn(verdict.warning)
-    if verdict.outcome is Outcome.SKIPPED:
-        return verdict.outcome
-    if write.batch_id is None and write.count == 0:
-        return verdict.outcome
+    decision = open_batch(write, engine, observe, now_ms)
+    if decision.warning:
+        warn(decision.warning)
+    if isinstance(decision, Skip):
+        if decision.leave_marker:
+            close_batch(write, engine, observe, remember)
+        return Outcome.SKIPPED
+    if write.plan is None and write.count == 0:
+        return Outcome.WRITTEN
     try:
         engine.produce(observed(write.batches, write.count, write.batch_id, observe))
         observe(Step.PRODUCED, write.batch_id)
     except OncelogError as error:
         abort(engine, error)
         raise
-    close_batch(write, verdict, engine, observe)
-    return verdict.outcome
+    close_batch(write, engine, observe, remember)
+    return Outcome.WRITTEN
 
 
-def open_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer) -> Verdict:
-    """Fence, read the marker under the fence, and decide. Needs of ``write`` all but the batches."""
+def open_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer, now_ms: Clock) -> Write | Skip:
+    """Fence, read the marker under the fence, and decide. Needs of ``write`` all but the batches.
+
+    Raises SinkRefused where neither writing nor skipping is right.
+    """
     observe(Step.STARTED, write.batch_id)
     engine.init_producer_id()
     observe(Step.FENCED, write.batch_id)
-    verdict = decide(write, engine.committed_offsets() if write.batch_id is not None else {})
+    decision: Decision = Write("a write without an id")
+    if write.plan is not None:
+        marker = _newest_marker(engine.committed_offsets(write.marker_partition))
+        # The clock is read after the marker: however long a process was stopped, none has expired unnoticed
+        decision = decide(write.plan, marker, now_ms(), write.rows)
+    if isinstance(decision, Refuse):
+        raise SinkRefused(decision.reason)
     observe(Step.MARKER_READ, write.batch_id)
-    return verdict
+    return decision
 
 
-def close_batch(write: BatchWrite, verdict: Verdict, engine: TransactionEngine, observe: Observer) -> None:
-    """Add the marker to what was produced and end the transaction. Needs of ``write`` all but the batches."""
+def _newest_marker(offsets: Mapping[TopicPartition, CommittedOffset]) -> Marker | None:
+    """The group's marker; where the option ``markerTopic`` has changed, an older one stays behind."""
+    decoded = (Marker.decode(offset.metadata) for _, offset in sorted(offsets.items()))
+    return max((marker for marker in decoded if marker), key=lambda marker: marker.batch_id, default=None)
+
+
+def close_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer, remember: Remember) -> None:
+    """Add the marker to what was produced and end the transaction. Needs of ``write`` all but the batches.
+
+    What the checkpoint is to remember is kept before anything can commit.
+    """
+    plan = write.plan
     try:
-        if write.batch_id is not None:
-            marker = Marker(write.query_id, write.batch_id, write.rows)
-            engine.add_offset(verdict.marker_partition, write.batch_id, marker.encode())
+        if plan is not None:
+            if write.rows is None:
+                raise InvariantError(f"the rows of batch {write.batch_id} were not counted")
+            if isinstance(plan, Plan) and plan.memory != plan.remembered:
+                remember(plan.memory)
+            engine.add_offset(write.marker_partition, plan.number, Marker.of(plan, write.rows).encode())
         observe(Step.MARKER_ADDED, write.batch_id)
     except OncelogError as error:
         abort(engine, error)

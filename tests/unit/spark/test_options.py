@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from oncelog.errors import ConfigError
+from oncelog.spark.marker import OnMissingMarker
 from oncelog.spark.options import (
     EARLIEST,
     LATEST,
@@ -183,7 +184,7 @@ def test_waiting_and_fetching_are_as_the_options_say() -> None:
         "kafka.max.block.ms": "600",
         "kafka.max.request.size": "5000",
     }
-    sink = parse_sink_options(SINK | more, streaming=True)
+    sink = parse_sink_options(SINK | more | {"checkpointLocation": "/ck"}, streaming=True)
     assert (sink.compression, sink.compression_level, sink.batch_size_bytes) == ("zstd", -5, 5000)
     assert sink.cluster == ClusterOptions(patience_ms=600, delivery_ms=800, max_request_bytes=5000)
 
@@ -191,3 +192,35 @@ def test_waiting_and_fetching_are_as_the_options_say() -> None:
 def test_pattern_of_another_language_is_refused_with_its_reason() -> None:
     with pytest.raises(ConfigError, match=r"subscribePattern cannot be 'a\[b&&c\]': a class within a class and &&"):
         parse_source_options({"kafka.bootstrap.servers": "h:1", "subscribePattern": "a[b&&c]"}, streaming=True)
+
+
+def test_marker_s_options_are_those_of_a_query_and_its_topic_is_the_destination_unless_named() -> None:
+    query = SINK | {"checkpointLocation": "s3a://b/ck"}
+    sink = parse_sink_options(
+        query | {"onMissingMarker": "Skip", "offsetsRetentionMinutes": "60", "markerTopic": "m"}, streaming=True
+    )
+    assert (sink.on_missing_marker, sink.offsets_retention_ms) == (OnMissingMarker.SKIP, 3_600_000)
+    assert sink.marker_partition == ("m", 0)
+    plain = parse_sink_options(query | {"topic": "t"}, streaming=True)
+    assert (plain.on_missing_marker, plain.offsets_retention_ms) == (OnMissingMarker.FAIL, None)
+    assert plain.marker_partition == ("t", 0)
+    by_column = {name: value for name, value in query.items() if name != "topic"}
+    assert parse_sink_options(by_column, streaming=True).marker_partition == ("__consumer_offsets", 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "streaming", "says"),
+    [
+        ({}, True, "Option checkpointLocation is missing: give it to the query itself"),
+        ({"microBatch": "3"}, False, "Option checkpointLocation is missing"),
+        ({"onMissingMarker": "write"}, False, "onMissingMarker has no meaning in a batch write"),
+        ({"sinkName": "x"}, False, "sinkName has no meaning in a batch write"),
+        ({"checkpointLocation": "/c", "onMissingMarker": "guess"}, True, "takes fail, write or skip"),
+        ({"checkpointLocation": "/c", "offsetsRetentionMinutes": "0"}, True, "a whole number above 0"),
+    ],
+)
+def test_marker_s_options_are_refused_where_they_mean_nothing(
+    options: dict[str, str], streaming: bool, says: str
+) -> None:
+    with pytest.raises(ConfigError, match=says):
+        parse_sink_options(SINK | options, streaming=streaming)

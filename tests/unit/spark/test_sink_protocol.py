@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import pytest
 
 from oncelog.errors import Error, KafkaError
+from oncelog.spark.marker import Marker, Memory, NamedWrite, OnMissingMarker, Plan, PlannedBatch, Previous
 from oncelog.spark.sink_protocol import (
     BatchWrite,
     CommittedOffset,
-    Marker,
+    Observer,
     Outcome,
     PartitionBatch,
     SinkRefused,
     Step,
     commit_batch,
-    decide,
+    ignore,
 )
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
+from oncelog.types import ProducerStamp, TopicPartition
+
+NOW = 1_800_000_000_000
 
 
 class Crash(BaseException):
@@ -61,9 +65,15 @@ class ModelEngine:
         self._call("init")
         self.epoch = self.broker.fence()
 
-    def committed_offsets(self) -> Mapping[TopicPartition, CommittedOffset]:
+    def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, CommittedOffset]:
         self._call("offsets")
         return dict(self.broker.offsets)
+
+    def producer(self) -> ProducerStamp:
+        return ProducerStamp(1, self.epoch)
+
+    def join(self, producer: ProducerStamp) -> None:
+        self.epoch = producer.producer_epoch
 
     def produce(self, batches: Iterable[PartitionBatch]) -> None:
         for batch in batches:
@@ -82,19 +92,46 @@ class ModelEngine:
         self.broker.open_records, self.broker.open_offsets = [], {}
 
 
-def batch_write(batch_id: int | None, *, rows: int | None = None, topic: str = "out", count: int = 4) -> BatchWrite:
+OUT = TopicPartition("out", 0)
+MEMORY = Memory("cluster", "group", 0)
+
+
+def plan_of(batch_id: int, text: str = "") -> Plan:
+    def planned(number: int) -> PlannedBatch:
+        return PlannedBatch(number, f"print-{number}{text}", NOW - 1000, "")
+
+    previous = Previous(planned(batch_id - 1), True) if batch_id else None
+    return Plan("group", "q", "/ck", planned(batch_id), previous, MEMORY, "cluster", 60_000, OnMissingMarker.FAIL)
+
+
+def batch_write(batch_id: int | None, *, count: int = 4) -> BatchWrite:
     batches = [
         PartitionBatch("out", n % 2, 1, b"%d/%d" % (-1 if batch_id is None else batch_id, n)) for n in range(count)
     ]
-    return BatchWrite("q", batch_id, True, topic, count if rows is None else rows, count, batches)
+    plan = None if batch_id is None else plan_of(batch_id)
+    return BatchWrite(plan, OUT, count, count, batches)
 
 
-def run(broker: ModelBroker, write: BatchWrite, *, crash: Step | None = None, fail: str = "") -> Outcome:
+def commit(
+    write: BatchWrite, engine: ModelEngine, observe: Observer = ignore, kept: list[Memory] | None = None
+) -> Outcome:
+    memories = [] if kept is None else kept
+    return commit_batch(write, engine, observe, lambda text: None, lambda: NOW, memories.append)
+
+
+def run(
+    broker: ModelBroker,
+    write: BatchWrite,
+    *,
+    crash: Step | None = None,
+    fail: str = "",
+    kept: list[Memory] | None = None,
+) -> Outcome:
     def observe(step: Step, batch_id: int | None) -> None:
         if step is crash:
             raise Crash
 
-    return commit_batch(write, ModelEngine(broker, fail), observe, lambda text: None)
+    return commit(write, ModelEngine(broker, fail), observe, kept)
 
 
 EXPECTED = [b"0/0", b"0/1", b"0/2", b"0/3"]
@@ -128,14 +165,14 @@ def test_failed_abort_is_told_with_the_first_error() -> None:
             broker.epoch += 1
 
     with pytest.raises(KafkaError, match="add") as caught:
-        commit_batch(batch_write(0), engine, observe, lambda text: None)
+        commit(batch_write(0), engine, observe)
     assert "could not be aborted" in caught.value.__notes__[0]
 
 
 def test_unknown_outcome_of_the_commit_raises_without_an_abort() -> None:
     engine = ModelEngine(ModelBroker(), fail="commit")
     with pytest.raises(KafkaError, match="commit"):
-        commit_batch(batch_write(0), engine, lambda step, batch_id: None, lambda text: None)
+        commit(batch_write(0), engine)
     assert "abort" not in engine.calls
 
 
@@ -148,7 +185,7 @@ def test_zombie_overtaken_by_a_new_run_writes_nothing(step: Step) -> None:
             assert run(broker, batch_write(0)) is Outcome.WRITTEN
 
     with pytest.raises(KafkaError, match="PRODUCER_FENCED"):
-        commit_batch(batch_write(0), ModelEngine(broker), observe, lambda text: None)
+        commit(batch_write(0), ModelEngine(broker), observe)
     assert broker.visible == EXPECTED
 
 
@@ -159,21 +196,21 @@ def test_zombie_overtaken_before_it_reads_the_marker_skips() -> None:
         if reached is Step.FENCED:
             assert run(broker, batch_write(0)) is Outcome.WRITTEN
 
-    outcome = commit_batch(batch_write(0), ModelEngine(broker), observe, lambda text: None)
+    outcome = commit(batch_write(0), ModelEngine(broker), observe)
     assert outcome is Outcome.SKIPPED
     assert broker.visible == EXPECTED
 
 
 def test_marker_is_read_only_under_the_fence() -> None:
     engine = ModelEngine(ModelBroker())
-    commit_batch(batch_write(0), engine, lambda step, batch_id: None, lambda text: None)
+    commit(batch_write(0), engine)
     assert engine.calls == ["init", "offsets", *["produce"] * 4, "add", "commit"]
 
 
 def test_empty_batch_still_leaves_its_marker() -> None:
     broker = ModelBroker()
     run(broker, batch_write(0, count=0))
-    assert Marker.decode(next(iter(broker.offsets.values())).metadata) == Marker("q", 0, 0)
+    assert Marker.decode(broker.offsets[OUT].metadata) == Marker.of(plan_of(0), 0)
     assert run(broker, batch_write(1)) is Outcome.WRITTEN
 
 
@@ -184,55 +221,64 @@ def test_write_without_an_id_needs_no_marker() -> None:
     assert run(broker, batch_write(None, count=0)) is Outcome.WRITTEN
 
 
-def committed(batch_id: int, rows: int = 4, query_id: str = "q") -> CommittedOffset:
-    return CommittedOffset(batch_id, Marker(query_id, batch_id, rows).encode())
+def test_write_with_an_id_is_written_once() -> None:
+    broker = ModelBroker()
+    write = replace(batch_write(0), plan=NamedWrite("group", "daily", 7))
+    assert [run(broker, write), run(broker, write)] == [Outcome.WRITTEN, Outcome.SKIPPED]
+    assert broker.visible == EXPECTED
 
 
-OUT = TopicPartition("out", 0)
+def test_refused_batch_writes_nothing_and_remembers_nothing() -> None:
+    broker = ModelBroker()
+    run(broker, batch_write(0))
+    kept: list[Memory] = []
+    write = batch_write(0)
+    other = replace(plan_of(0, "other"), remembered=Memory("old", "group", 0))
+    engine = ModelEngine(broker)
+    with pytest.raises(SinkRefused, match="another plan of it"):
+        commit(replace(write, plan=other), engine, kept=kept)
+    assert engine.calls == ["init", "offsets"]
+    assert (broker.visible, kept) == (EXPECTED, [])
 
 
-def test_later_batch_without_any_marker_is_refused() -> None:
-    with pytest.raises(SinkRefused, match="Query q is at batch 3, but its consumer group holds no marker"):
-        decide(batch_write(3), {})
+def test_checkpoint_remembers_the_write_before_anything_can_commit() -> None:
+    broker, kept = ModelBroker(), list[Memory]()
+    write = replace(batch_write(0), plan=replace(plan_of(0), remembered=None))
+    with pytest.raises(Crash):
+        run(broker, write, crash=Step.MARKER_ADDED, kept=kept)
+    assert kept == [MEMORY]
+    assert broker.visible == []
+    run(broker, batch_write(0), kept=kept)
+    assert kept == [MEMORY]
 
 
-def test_marker_of_another_query_does_not_count() -> None:
-    with pytest.raises(SinkRefused, match="no marker"):
-        decide(
-            batch_write(3), {OUT: committed(5, query_id="other"), TopicPartition("x", 0): CommittedOffset(7, "mine")}
-        )
+def test_batch_taken_as_written_leaves_a_marker_and_no_record() -> None:
+    broker = ModelBroker()
+    unknown = replace(plan_of(3), remembered=None, on_missing=OnMissingMarker.SKIP)
+    assert run(broker, replace(batch_write(3), plan=unknown)) is Outcome.SKIPPED
+    assert broker.visible == []
+    assert run(broker, batch_write(3)) is Outcome.SKIPPED
+    assert run(broker, batch_write(4)) is Outcome.WRITTEN
 
 
-def test_newest_marker_decides_when_the_topic_option_has_changed() -> None:
-    offsets = {OUT: committed(2), TopicPartition("old", 0): committed(3)}
-    assert decide(batch_write(3), offsets).outcome is Outcome.SKIPPED
-    assert decide(batch_write(4), offsets).outcome is Outcome.WRITTEN
+def test_clock_is_read_after_the_marker() -> None:
+    """A process that was stopped while it fenced must not take an old reading for the present."""
+    engine = ModelEngine(ModelBroker())
+
+    def clock() -> int:
+        assert engine.calls == ["init", "offsets"]
+        return NOW + 60_000
+
+    with pytest.raises(SinkRefused, match="cannot be known"):
+        commit_batch(batch_write(1), engine, ignore, lambda text: None, clock, lambda memory: None)
 
 
-@pytest.mark.parametrize(
-    ("marker", "warns"),
-    [
-        (committed(3), ""),
-        (committed(3, rows=5), "is already written with 5 rows"),
-        (committed(9), "older than batch 9"),
-    ],
-)
-def test_skip_warns_when_the_marker_tells_of_an_old_checkpoint(marker: CommittedOffset, warns: str) -> None:
-    verdict = decide(batch_write(3), {OUT: marker})
-    assert verdict.outcome is Outcome.SKIPPED
-    assert warns in verdict.warning
-    assert bool(verdict.warning) == bool(warns)
-
-
-def test_marker_lives_in_the_option_s_topic_else_where_the_last_one_is_else_in_the_internal_topic() -> None:
-    assert decide(batch_write(0), {}).marker_partition == OUT
-    assert decide(batch_write(0, topic=""), {}).marker_partition == (CONSUMER_OFFSETS_TOPIC, 0)
-    last = {TopicPartition("b", 0): committed(0)}
-    assert decide(batch_write(1, topic=""), last).marker_partition == ("b", 0)
-
-
-@pytest.mark.parametrize(
-    "metadata", ["", "x", "[]", '{"queryId": "q"}', '{"queryId": "q", "batchId": null, "rows": 1}']
-)
-def test_foreign_metadata_is_no_marker(metadata: str) -> None:
-    assert Marker.decode(metadata) is None
+def test_newest_marker_counts_where_the_topic_of_markers_has_changed() -> None:
+    broker = ModelBroker()
+    broker.offsets = {
+        TopicPartition("a-new", 0): CommittedOffset(2, Marker.of(plan_of(2), 4).encode()),
+        TopicPartition("old", 0): CommittedOffset(3, Marker.of(plan_of(3), 4).encode()),
+        TopicPartition("zz", 0): CommittedOffset(7, "a consumer's"),
+    }
+    assert run(broker, batch_write(3)) is Outcome.SKIPPED
+    assert run(broker, batch_write(4)) is Outcome.WRITTEN

@@ -1,0 +1,68 @@
+"""The plan of a write, from its options, the query's checkpoint and the cluster.
+
+Called on the driver, for ``format("oncelog")``, for ``for_each_batch`` and for the executors' path: one piece of code
+for all that write micro-batches.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+import uuid
+from dataclasses import dataclass
+
+from oncelog.spark.checkpoint import Checkpoint, marker_group, named_group, plan_of
+from oncelog.spark.connections import cluster_for
+from oncelog.spark.marker import Memory, NamedWrite, Plan
+from oncelog.spark.options import SinkOptions
+from oncelog.spark.sink_protocol import Remember
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A write that is about to begin.
+
+    :param plan: None for a batch write without an id.
+    :param transactional_id: also the group of the marker.
+    :param remember: keeps what the checkpoint is to remember of the write.
+    """
+
+    plan: Plan | NamedWrite | None
+    transactional_id: str
+    remember: Remember
+
+
+@functools.cache
+def checkpoint_at(location: str) -> Checkpoint:
+    """The checkpoint of a query, its file system kept for the life of the process."""
+    return Checkpoint(location)
+
+
+def plan_write(options: SinkOptions, batch_id: int | None) -> Planned:
+    """What is about to be written.
+
+    :param batch_id: of the micro-batch; None for a batch write.
+    :raises CheckpointError: the plan cannot be read, so that a restored checkpoint could not be told from the query's.
+    """
+    prefix = options.transactional_id_prefix
+    if batch_id is not None:
+        checkpoint = checkpoint_at(options.checkpoint_location)
+        group = marker_group(prefix, checkpoint.query_id(), options.topic, options.sink_name)
+        facts = cluster_for(options).facts(group)
+        if options.offsets_retention_ms is not None:
+            facts = facts._replace(retention_ms=options.offsets_retention_ms)
+        plan = plan_of(checkpoint, batch_id, group, facts, options.on_missing_marker)
+        return Planned(plan, group, checkpoint.remember)
+    if options.batch_id is not None:
+        group = named_group(prefix, options.batch_id, options.topic)
+        return Planned(NamedWrite(group, prefix, options.batch_id), group, _nothing)
+    return Planned(None, f"{prefix}{uuid.uuid4().hex}", _nothing)
+
+
+def _nothing(memory: Memory) -> None:
+    """A batch write has no checkpoint."""
+
+
+def now_ms() -> int:
+    """The clock of this process, for :func:`oncelog.spark.marker.decide`."""
+    return time.time_ns() // 1_000_000

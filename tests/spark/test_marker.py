@@ -1,0 +1,219 @@
+"""The marker under what users do to checkpoints, clusters and time: real queries, on our broker and Apache Kafka.
+
+The pure table is in ``tests/unit/spark/test_marker.py``. An expired marker is a group that was deleted, as both leave
+the same: nothing; and time passes by giving a plan in the checkpoint an earlier date.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from oncelog.spark.session import for_each_batch
+from tests.spark.kafka_records import committed, create_topic, produce, values, wait_until_settled
+
+
+class RunningBroker(Protocol):
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+
+MONTH_MS = 30 * 24 * 3_600_000
+
+
+class Job:
+    """A query that copies a topic, its checkpoint in a folder that users may copy, restore and age."""
+
+    def __init__(self, spark: SparkSession, broker: RunningBroker, name: str, folder: Path) -> None:
+        self._spark = spark
+        self.address = broker.bootstrap_servers
+        self.source = create_topic(self.address, f"{name}-in")
+        self.sink = create_topic(self.address, f"{name}-out")
+        self.checkpoint = folder / "checkpoint"
+        self.by_batch = False
+        self._sent = 0
+
+    def send(self, count: int = 10) -> None:
+        """So many more records, numbered on."""
+        produce(self.address, self.source, [b"%04d:v" % n for n in range(self._sent, self._sent + count)])
+        self._sent += count
+
+    def run(self, *, sink: str = "", checkpoint: Path | None = None, **options: str) -> None:
+        """To the end of what is there."""
+        topic = sink or self.sink
+        writing = {"kafka.bootstrap.servers": self.address, "topic": topic} | options
+        rows = self._rows().writeStream.option("checkpointLocation", str(checkpoint or self.checkpoint))
+        chosen = (
+            rows.foreachBatch(for_each_batch(writing)) if self.by_batch else rows.format("oncelog").options(**writing)
+        )
+        chosen.trigger(availableNow=True).start().awaitTermination(120)
+        wait_until_settled(self.address, topic)
+
+    def _rows(self) -> DataFrame:
+        reader = self._spark.readStream.format("oncelog").option("kafka.bootstrap.servers", self.address)
+        return reader.option("subscribe", self.source).option("startingOffsets", "earliest").load().select("value")
+
+    def refused(self, says: str, **given: str) -> str:
+        """A run that ends with a refusal; its sentence."""
+        with pytest.raises(PySparkException, match=says) as caught:
+            self.run(**given)
+        return str(caught.value)
+
+    def numbers(self, sink: str = "") -> list[int]:
+        return [int(value[:4]) for value in values(committed(self.address, sink or self.sink))]
+
+    def group(self, sink: str = "") -> str:
+        query_id = json.loads((self.checkpoint / "metadata").read_text())["id"]
+        return f"oncelog-{query_id}-{sink or self.sink}"
+
+    def forget_marker(self) -> None:
+        """As after ``offsets.retention.minutes``."""
+        admin = AdminClient({"bootstrap.servers": self.address})
+        admin.delete_consumer_groups([self.group()])[self.group()].result(30)
+
+    def age(self, batch_id: int, by_ms: int = MONTH_MS) -> None:
+        """The batch was planned so long ago."""
+        file = self.checkpoint / "offsets" / str(batch_id)
+        planned = re.sub(r'(?<="batchTimestampMs":)\d+', lambda found: str(int(found[0]) - by_ms), file.read_text())
+        file.write_text(planned)
+        self.without_checksum(file)
+
+    def crash_before_commit_log(self, batch_id: int) -> None:
+        """As a driver leaves it that dies between EndTxn and Spark's commit log."""
+        file = self.checkpoint / "commits" / str(batch_id)
+        file.unlink()
+        self.without_checksum(file)
+
+    def without_checksum(self, file: Path) -> None:
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+    def copied(self, name: str) -> Path:
+        return Path(shutil.copytree(self.checkpoint, self.checkpoint.with_name(name)))
+
+
+@pytest.fixture(params=["format", pytest.param("for_each_batch", marks=pytest.mark.soak)])
+def job(
+    request: pytest.FixtureRequest, spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> Job:
+    """By both ways into the sink: one piece of code decides."""
+    found = Job(spark, broker, unique_name, tmp_path)
+    found.by_batch = request.param == "for_each_batch"
+    return found
+
+
+def test_restored_checkpoint_is_refused_with_the_batch_both_plans_and_what_to_do(job: Job) -> None:
+    """Yesterday's checkpoint: batch 1 covers other offsets now, and was "already written" before."""
+    job.send()
+    job.run()
+    yesterday = job.copied("yesterday")
+    job.send()
+    job.run()
+    job.send()
+    told = job.refused("the checkpoint is older than the log", checkpoint=yesterday)
+    assert "Batch 1 of query" in told
+    assert f'"{job.source}": {{"0": 20' in told
+    assert f'"{job.source}": {{"0": 30' in told
+    assert "start with a new checkpoint and startingOffsets where the log ends" in told
+    assert job.numbers() == list(range(20))
+    job.run()
+    assert job.numbers() == list(range(30))
+
+
+def test_checkpoint_older_by_several_batches_is_refused(job: Job) -> None:
+    job.send()
+    job.run()
+    yesterday = job.copied("yesterday")
+    for _ in range(2):
+        job.send()
+        job.run()
+    assert "the log holds batch 2 already" in job.refused("older than the log", checkpoint=yesterday)
+
+
+def test_copied_checkpoint_with_another_topic_never_touches_production(job: Job) -> None:
+    job.send()
+    job.run()
+    blue = create_topic(job.address, f"{job.sink}-blue")
+    copy = job.copied("copy")
+    job.send()
+    told = job.refused("has never written there", sink=blue, checkpoint=copy)
+    assert "onMissingMarker" in told
+    assert job.numbers(blue) == []
+    job.run(sink=blue, checkpoint=copy, onMissingMarker="write")
+    assert job.numbers(blue) == list(range(10, 20))
+    job.run()
+    assert job.numbers() == list(range(20))
+    job.send()
+    job.run(sink=blue, checkpoint=copy)
+    job.run()
+    assert (job.numbers(blue), job.numbers()) == (list(range(10, 30)), list(range(30)))
+
+
+def test_query_that_rested_longer_than_its_marker_goes_on(job: Job) -> None:
+    """A month's rest: the batch that is planned then needs no marker, as the last one ended."""
+    job.send()
+    job.run()
+    job.age(0)
+    job.forget_marker()
+    job.send()
+    job.run()
+    assert job.numbers() == list(range(20))
+
+
+def test_batch_that_may_have_been_written_a_month_ago_is_refused_and_has_two_ways_out(job: Job) -> None:
+    """The driver died between EndTxn and the commit log, also of the first batch, and the marker is gone."""
+    job.send()
+    job.run()
+    job.crash_before_commit_log(0)
+    job.age(0)
+    job.forget_marker()
+    assert "markers may expire after 10080 minutes" in job.refused("cannot be known whether it is written")
+    assert job.numbers() == list(range(10))
+    job.run(onMissingMarker="skip")
+    assert job.numbers() == list(range(10))
+    job.send()
+    job.run()
+    assert job.numbers() == list(range(20))
+
+
+def test_replay_is_skipped_while_the_marker_is_there(job: Job) -> None:
+    for _ in range(2):
+        job.send()
+        job.run()
+    job.crash_before_commit_log(1)
+    job.run()
+    assert job.numbers() == list(range(20))
+
+
+def test_marker_that_cannot_have_expired_and_is_gone_is_refused(job: Job) -> None:
+    """The log went back to before the first marker, or somebody deleted the group."""
+    job.send()
+    job.run()
+    job.forget_marker()
+    job.send()
+    job.refused("cannot have expired yet: the log lost it")
+    job.run(onMissingMarker="write")
+    assert job.numbers() == list(range(20))
+
+
+def test_wrong_checkpoint_is_refused_before_anything_is_written(
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    job = Job(spark, oncelog_broker, unique_name, tmp_path)
+    job.send()
+    spark.conf.set("spark.sql.streaming.checkpointLocation", str(tmp_path / "by-setting"))
+    try:
+        query = job._rows().writeStream.format("oncelog").queryName("named").trigger(availableNow=True)
+        options = {"kafka.bootstrap.servers": job.address, "topic": job.sink}
+        with pytest.raises(PySparkException, match="checkpointLocation is missing: give it to the query itself"):
+            query.options(**options).start().awaitTermination(120)
+    finally:
+        spark.conf.unset("spark.sql.streaming.checkpointLocation")
+    assert job.numbers() == []

@@ -18,6 +18,7 @@ from oncelog.broker.fetch_sessions import FetchSessionCache
 from oncelog.broker.log_manager import FlushJob, LogManager
 from oncelog.broker.node import Node
 from oncelog.broker.partition import Partition
+from oncelog.broker.produce_runs import ProduceRuns
 from oncelog.broker.purgatory import FetchPurgatory
 from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.security_log import SecurityLog
@@ -71,6 +72,7 @@ class Broker:
         self.fetch_sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, random)
         self.logs = LogManager(disk, config, self.timers, background, random)
         self._partitions: dict[TopicPartition, Partition] = {}
+        self._produce_runs = ProduceRuns(self)
         self._coordinators = Coordinators(self)
         self._recovered = False
         self._dirty: dict[Partition, None] = {}
@@ -191,6 +193,28 @@ class Broker:
             result.then(lambda response: self._reply(context, response), lambda error: self._defect(context, error))
         else:
             self._reply(context, result)
+        if context.took_plain_batch:
+            self._produce_runs.learn(context, request, frame, body)  # type: ignore[arg-type]
+
+    def receive_run(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
+        """Handle as many as go together of the requests that lie in ``buffer[start:end]``, each behind its size.
+
+        Answers where what was handled ends, ``start`` for nothing: the first one is for :meth:`receive`. One answer
+        for all of them goes to ``slot``. The buffer is free again on return.
+        """
+        gate = channel.session.gate
+        if gate is not None and not gate.lets_pass(now_ms):
+            return start
+        try:
+            return self._produce_runs.receive(channel, slot, buffer, start, end, now_ms)
+        except Exception as error:
+            logger.error("PRODUCE of %s failed", channel.client_host, exc_info=error)
+            channel.close(f"PRODUCE could not be answered: {error!r:.200}")
+            return end
+
+    def forget_routes(self, channel: Channel | None = None) -> None:
+        """What a connection (None: any) may do or write to has changed: its next requests are looked at anew."""
+        self._produce_runs.forget(channel)
 
     @staticmethod
     def _defect(context: RequestContext, error: Exception) -> None:
@@ -202,6 +226,7 @@ class Broker:
     def disconnected(self, channel: Channel) -> None:
         """The connection ended: drop what only it waits for. Group membership lives on until its session ends."""
         self.fetches.drop(channel)
+        self._produce_runs.forget(channel)
 
     def _reply(self, context: RequestContext, response: Message | None) -> None:
         if response is None:
@@ -270,6 +295,7 @@ class Broker:
                 partition.close_waiters(Error.UNKNOWN_TOPIC_OR_PARTITION)
                 self.logs.delete(partition.log, now_ms)
                 self.fetches.wake(topic_partition)
+        self.forget_routes()
         self._coordinators.topic_deleted(name, now_ms)
 
     def reconfigure(self, config: BrokerConfig) -> None:
@@ -277,6 +303,7 @@ class Broker:
         self.config = config
         self.logs.reconfigure(config)
         self.timers.intervals_changed()
+        self.forget_routes()
 
     def topic_config_changed(self, name: str) -> None:
         """The effective settings of a topic are new: its logs follow at once."""
@@ -286,6 +313,7 @@ class Broker:
                 partition = self._partitions.get(TopicPartition(name, index))
                 if partition is not None:
                     partition.log.update_config(info.config)
+        self.forget_routes()
 
     def ensure_internal_topic(self, name: str, now_ms: int) -> None:
         """Make ``__consumer_offsets`` or ``__transaction_state`` when it is first needed, and coordinate it."""

@@ -48,6 +48,8 @@ class RequestContext:
     correlation_id: int
     client_id: str
     now_ms: int
+    took_plain_batch: bool = False
+    """Set by Produce: a batch that is not packed was appended, and the next ones may be like it."""
 
     @property
     def session(self) -> Session:

@@ -7,12 +7,13 @@ flush policy ``commit`` it never passes what is on stable storage; a waiter is a
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.log.partition_log import AppendResult, FlushTicket, PartitionLog, VerificationGuard
 from oncelog.ports import Buffer
+from oncelog.records.batch import BatchHeader
 from oncelog.types import IsolationLevel, ProducerStamp, TopicPartition
 
 
@@ -77,6 +78,17 @@ class Partition:
                 guard=guard,
             )
         )
+
+    def append_run(self, run: Sequence[memoryview], headers: Sequence[BatchHeader], now_ms: int) -> list[int]:
+        """Base offsets of the batches from the first on that go in at once (:meth:`PartitionLog.append_run`)."""
+        offsets = self.log.append_run(run, headers, leader_epoch=self.leader_epoch, now_ms=now_ms)
+        if offsets:
+            self._on_dirty(self)
+            if not self._sync_before_commit:
+                self._advance(self.log.log_end_offset)
+        elif self.failed:
+            self._stopped()
+        return offsets
 
     def append_coordinator(self, batch: Buffer, now_ms: int, guard: VerificationGuard | None = None) -> AppendResult:
         """A batch that a coordinator of this broker made; offsets in a transaction need a ``guard``."""

@@ -158,6 +158,11 @@ class PartitionLog:
         self._state.verify_transactions = verify_transactions
 
     @property
+    def takes_batches_unchanged(self) -> bool:
+        """Whether the topic's settings leave a sound batch as it is: codec and timestamps are the producer's."""
+        return self._compression is None and self._timestamp_type is TimestampType.CREATE_TIME
+
+    @property
     def recovery_point(self) -> int:
         """What the checkpoint of this name may say: segments that end below it are not looked into after a crash.
 
@@ -231,6 +236,54 @@ class PartitionLog:
                 return self._duplicate(outcome)
         append_time_ms = now_ms if self._timestamp_type else -1
         return self._append_data(checked.records, header, leader_epoch, now_ms, append_time_ms)
+
+    def append_run(
+        self, run: Sequence[memoryview], headers: Sequence[BatchHeader], *, leader_epoch: int, now_ms: int
+    ) -> list[int]:
+        """Batches from one producer's connection with one write: the base offsets of those that are appended now.
+
+        Each must be writable, and such as ``validate_append`` answers unchanged under this topic's settings. The run
+        ends before the first one of which more has to be known: of its producer, or because it needs a new segment.
+        That one is for :meth:`append_client`, which decides about it from the beginning.
+        """
+        if self.failed is not None:
+            return []
+        count = self._admitted_at_once(headers)
+        active = self._segments.active
+        if not count or not active.has_room_for(
+            headers[:count], self.log_end_offset, now_ms, self.config, self._jitter_ms()
+        ):
+            return []
+        run, headers = run[:count], headers[:count]
+        offset, offsets = self.log_end_offset, []
+        for batch, header in zip(run, headers, strict=True):
+            _HEAD.pack_into(batch, 0, offset, header.batch_length, leader_epoch)
+            offsets.append(offset)
+            offset += header.last_offset_delta + 1
+        try:
+            active.append_run(run, headers, self.log_end_offset, now_ms, self.config.index_interval_bytes)
+        except StorageError as error:
+            self.fail(str(error))
+            return []
+        self._now_ms = now_ms
+        self._unsynced_bytes += sum(map(len, run))
+        if leader_epoch > self.leader_epoch_cache.latest_epoch:
+            self.leader_epoch_cache.assign(leader_epoch, self.log_end_offset)
+        self.log_end_offset = offset
+        for header, base_offset in zip(headers, offsets, strict=True):
+            self._state.apply_data(header, base_offset)
+        return offsets
+
+    def _admitted_at_once(self, headers: Sequence[BatchHeader]) -> int:
+        """How many batches from the first on need no word about their producers."""
+        last: dict[int, BatchHeader] = {}
+        for count, header in enumerate(headers):
+            producer_id = header.producer_id
+            if producer_id >= 0:
+                if not self._state.admits_at_once(header, last.get(producer_id)):
+                    return count
+                last[producer_id] = header
+        return len(headers)
 
     def append_coordinator(
         self, batch: Buffer, *, leader_epoch: int, now_ms: int, guard: VerificationGuard | None = None

@@ -93,9 +93,9 @@ class ProducerStateEntry:
     def duplicate_of(self, header: BatchHeader) -> BatchMetadata | None:
         """The kept batch with exactly the sequences of ``header``, where epochs are the same."""
         if header.producer_epoch == self.producer_epoch:
-            last_sequence = header.last_sequence
+            last_sequence, delta = header.last_sequence, header.last_offset_delta
             for batch in self.batches:
-                if batch.last_sequence == last_sequence and batch.first_sequence == header.base_sequence:
+                if batch.last_sequence == last_sequence and batch.offset_delta == delta:
                     return batch
         return None
 
@@ -317,6 +317,24 @@ class ProducerStateManager:
             if duplicate is not None:
                 return duplicate
         return self._check(CLIENT_RULES, header, guard, log_end_offset)
+
+    def admits_at_once(self, header: BatchHeader, before: BatchHeader | None) -> bool:
+        """Whether a client's batch goes in without a guard, a verification, or anything to be told of it.
+
+        :param before: the last batch of this producer that was admitted but is not in the state yet.
+
+        False decides nothing: :meth:`check_client` and :meth:`begin_verification` do. True is what both would say,
+        without going through the rules: the batch goes on exactly where the producer's last one ended, in its epoch
+        and, if that is so, in its open transaction. A property test compares them.
+        """
+        producer_id = header.producer_id
+        entry = self.entries.get(producer_id)
+        if entry is None or entry.producer_epoch != header.producer_epoch or producer_id in self._verifications:
+            return False
+        if header.is_transactional != (entry.current_txn_first_offset != NONE_OPEN):
+            return False
+        last_sequence = entry.last_sequence if before is None else before.last_sequence
+        return header.base_sequence == last_sequence + 1 and entry.duplicate_of(header) is None
 
     def check_coordinator(
         self, header: BatchHeader, guard: VerificationGuard | None, log_end_offset: int

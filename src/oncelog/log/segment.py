@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from oncelog.config import TopicConfig
@@ -31,7 +31,7 @@ from oncelog.log.time_index import ENTRY_SIZE_BYTES as TIME_ENTRY_SIZE_BYTES
 from oncelog.log.time_index import TimeIndex
 from oncelog.log.transaction_index import AbortedTxn, TransactionIndex
 from oncelog.ports import Buffer, Disk, File
-from oncelog.records.batch import HEADER_SIZE_BYTES, BatchHeader, CorruptBatch, read_header
+from oncelog.records.batch import HEADER_SIZE_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, CorruptBatch, read_header
 from oncelog.records.native import BatchScanner
 from oncelog.types import NO_TIMESTAMP
 
@@ -291,6 +291,23 @@ class Segment:
         waited_ms = max_timestamp - first if first >= 0 else now_ms - self.created_ms
         return waited_ms > config.segment_ms - jitter_ms
 
+    def has_room_for(
+        self, headers: Sequence[BatchHeader], base_offset: int, now_ms: int, config: TopicConfig, jitter_ms: int
+    ) -> bool:
+        """Whether none of these batches has to go into a new segment. False may be said of some that would fit."""
+        if not self.size_bytes:
+            return False
+        count = len(headers)
+        size_bytes = sum([header.batch_length for header in headers]) + count * LOG_OVERHEAD_BYTES
+        last_offset = base_offset + sum([header.last_offset_delta for header in headers]) + count - 1
+        latest = max([header.max_timestamp for header in headers])
+        entries = config.segment_index_bytes // TIME_ENTRY_SIZE_BYTES - 1
+        return (
+            len(self.offset_index) + count <= entries
+            and len(self.time_index) + count <= entries
+            and not self.should_roll(size_bytes, latest, last_offset, now_ms, config, jitter_ms)
+        )
+
     def read_first_timestamp(self) -> int:
         """Largest timestamp of the first batch, -1 in an empty segment."""
         for _, header in self.scan(0, 1):
@@ -316,6 +333,22 @@ class Segment:
         self.last_append_ms = now_ms
         self.remember(position, last_offset + 1)
         self._index(position, last_offset, max_timestamp, last_offset, size_bytes, index_interval_bytes)
+
+    def append_run(
+        self, run: Sequence[Buffer], headers: Sequence[BatchHeader], base_offset: int, now_ms: int, interval_bytes: int
+    ) -> None:
+        """Several batches of one write, as ``append`` would take them one by one. A failure leaves all as it was."""
+        position, offset = self.size_bytes, base_offset
+        self.file.append(run)
+        self.last_append_ms = now_ms
+        for batch, header in zip(run, headers, strict=True):
+            size_bytes = len(batch)
+            last_offset = offset + header.last_offset_delta
+            offset = last_offset + 1
+            self.remember(position, offset)
+            self._index(position, last_offset, header.max_timestamp, last_offset, size_bytes, interval_bytes)
+            position += size_bytes
+        self.size_bytes = position
 
     def remember(self, position: int, next_offset: int) -> None:
         """Keep the place of the newest batch for readers at the tail."""

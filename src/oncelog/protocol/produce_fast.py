@@ -28,19 +28,28 @@ _NO_TAGS: Final = b"\0\0\0"
 
 def parse_produce_request(frame: memoryview, offset: int, version: int) -> ProduceRequest:
     """What ``ProduceRequest.decode_prefix`` reads or raises; ``records`` are views into ``frame``."""
+    parsed = _parse(frame, offset, version)
+    return ProduceRequest.decode_prefix(frame, version, offset)[0] if parsed is None else parsed[0]
+
+
+def index_position(frame: memoryview, offset: int, version: int) -> int | None:
+    """Where the index of the one partition stands; None for what is not the common case."""
+    parsed = _parse(frame, offset, version)
+    return None if parsed is None else parsed[1]
+
+
+def _parse(frame: memoryview, offset: int, version: int) -> tuple[ProduceRequest, int] | None:
+    if not ProduceRequest.MIN_VERSION <= version <= ProduceRequest.MAX_VERSION:
+        return None
     try:
         if version >= _FLEXIBLE_FROM:
-            request = _parse_flexible(frame, offset, version)
-        else:
-            request = _parse_fixed(frame, offset)
+            return _parse_flexible(frame, offset, version)
+        return _parse_fixed(frame, offset)
     except (StructError, IndexError, ValueError):
-        request = None
-    if request is None or not ProduceRequest.MIN_VERSION <= version <= ProduceRequest.MAX_VERSION:
-        return ProduceRequest.decode_prefix(frame, version, offset)[0]
-    return request
+        return None
 
 
-def _parse_flexible(frame: memoryview, pos: int, version: int) -> ProduceRequest | None:
+def _parse_flexible(frame: memoryview, pos: int, version: int) -> tuple[ProduceRequest, int] | None:
     length = frame[pos]
     transactional_id = None
     if length > 127:
@@ -63,17 +72,18 @@ def _parse_flexible(frame: memoryview, pos: int, version: int) -> ProduceRequest
     partitions, index, length = _unpack_BiB(frame, end)
     if topics != 2 or partitions != 2 or not length:
         return None
-    pos = end + 6
+    index_at, pos = end + 1, end + 6
     if length > 127:
         length, pos = uvarint_tail(frame, pos, length)
     end = pos + length - 1
     if end + 3 != len(frame) or bytes(frame[end:]) != _NO_TAGS:
         return None
     partition = PartitionProduceData(index, frame[pos:end])
-    return ProduceRequest(transactional_id, acks, timeout_ms, [TopicProduceData(name, topic_id, [partition])])
+    topic_data = [TopicProduceData(name, topic_id, [partition])]
+    return ProduceRequest(transactional_id, acks, timeout_ms, topic_data), index_at
 
 
-def _parse_fixed(frame: memoryview, pos: int) -> ProduceRequest | None:
+def _parse_fixed(frame: memoryview, pos: int) -> tuple[ProduceRequest, int] | None:
     (length,) = _unpack_h(frame, pos)
     pos += 2
     transactional_id = None
@@ -90,4 +100,5 @@ def _parse_fixed(frame: memoryview, pos: int) -> ProduceRequest | None:
     if partitions != 1 or length < 0 or pos + length != len(frame):
         return None
     partition = PartitionProduceData(index, frame[pos:])
-    return ProduceRequest(transactional_id, acks, timeout_ms, [TopicProduceData(name, ZERO_UUID, [partition])])
+    topic_data = [TopicProduceData(name, ZERO_UUID, [partition])]
+    return ProduceRequest(transactional_id, acks, timeout_ms, topic_data), end + 4

@@ -17,7 +17,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyOb
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, int8_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from oncelog.records import _pure, _pure_scan
 from oncelog.records.crc import compiled_crc32c
@@ -1304,3 +1304,161 @@ cdef class BatchScanner:
         self.bytes_since_index_entry += size
         self.next_offset = last_offset + 1
         return 0
+
+
+# --- produce requests ----------------------------------------------------------------------------------------------
+
+cdef enum:
+    PREFIX_AT = 12  # behind size, API key, version and correlation id
+
+cdef object plain_produce = None
+cdef object batch_header = None
+
+
+def set_produce_types(plain_produce_type, batch_header_type):
+    """The named tuples that :func:`scan_produces` makes; they live in layers above this one."""
+    global plain_produce, batch_header
+    plain_produce, batch_header = plain_produce_type, batch_header_type
+
+
+cdef bint records_are_plain(
+    const uint8_t* cursor,
+    const uint8_t* end,
+    int64_t count,
+    int64_t base_timestamp,
+    int64_t max_timestamp,
+    bint require_keys,
+    int64_t low,
+    int64_t high,
+) noexcept nogil:
+    """Whether ``walk`` would refuse nothing, and finds offsets 0, 1, 2, ... and the timestamp of the header."""
+    cdef Parsed record
+    cdef int64_t index, timestamp
+    cdef int64_t largest = -1
+    for index in range(count):
+        if read_record(&cursor, end, &record) or skip_headers(&cursor, &record) or record.offset_delta != index:
+            return False
+        timestamp = add(base_timestamp, record.timestamp_delta)
+        if timestamp > largest:
+            largest = timestamp
+        if require_keys and record.key_length < 0:
+            return False
+        if timestamp != -1 and (timestamp < low or timestamp > high):
+            return False
+    return cursor == end and largest == max_timestamp
+
+
+cdef const uint8_t* plain_batch(
+    const uint8_t* frame,
+    const uint8_t* frame_end,
+    const uint8_t* start,
+    const uint8_t* prefix,
+    int64_t prefix_size,
+    bint flexible,
+    int64_t* size,
+) noexcept nogil:
+    """The batch of a whole frame of the shape, and its size; NULL where the frame is of another shape."""
+    cdef const uint8_t* at = frame + PREFIX_AT + prefix_size
+    cdef uint64_t length
+    cdef int shift = 0
+    if frame_end - at < 8 or memcmp(frame + 4, start, 4) or memcmp(frame + PREFIX_AT, prefix, prefix_size):
+        return NULL
+    at += 4
+    if not flexible:
+        length = load_32(at)
+        if <uint64_t> (frame_end - at - 4) != length:
+            return NULL
+        size[0] = <int64_t> length
+        return at + 4
+    length = 0
+    while True:
+        if at == frame_end or shift > 28:
+            return NULL
+        length |= <uint64_t> (at[0] & 0x7F) << shift
+        shift += 7
+        at += 1
+        if (at - 1)[0] < 0x80:
+            break
+    if not length or <uint64_t> (frame_end - at) != length + 2:  # which bounds the length, too
+        return NULL
+    if (frame_end - 1)[0] or (frame_end - 2)[0] or (frame_end - 3)[0]:
+        return NULL
+    size[0] = <int64_t> length - 1
+    return at
+
+
+cdef bint header_is_plain(const uint8_t* batch, int64_t size) noexcept nogil:
+    cdef int64_t count = <int32_t> load_32(batch + 57)
+    cdef int16_t attributes = load_16(batch + 21)
+    if load_64(batch) or <int64_t> <int32_t> load_32(batch + 8) + LOG_OVERHEAD != size or batch[16] != 2:
+        return False
+    if count <= 0 or <int64_t> <int32_t> load_32(batch + 23) + 1 != count:
+        return False
+    if load_64(batch + 43) < 0:
+        return attributes == 0
+    return (attributes == 0 or attributes == TRANSACTIONAL_BIT) and <int32_t> load_32(batch + 53) >= 0
+
+
+def scan_produces(buffer, int64_t start, int64_t end, shape, limits, int64_t most=64):
+    """See ``protocol.produce_scan.scan_in_python``."""
+    cdef Py_buffer view
+    cdef const uint8_t* base
+    cdef const uint8_t* batch
+    cdef int64_t frame_end, size = 0
+    cdef bytes start_bytes = shape[0]
+    cdef bytes prefix_bytes = shape[1]
+    cdef bint flexible = shape[2]
+    cdef int64_t prefix_size = len(prefix_bytes)
+    cdef const uint8_t* start_of_shape = <const uint8_t*> PyBytes_AsString(start_bytes)
+    cdef const uint8_t* prefix = <const uint8_t*> PyBytes_AsString(prefix_bytes)
+    cdef int64_t max_batch_bytes = limits[0]
+    cdef bint require_keys = limits[1]
+    cdef int64_t low = limits[2]
+    cdef int64_t high = limits[3]
+    cdef int32_t index
+    cdef int32_t first_index = 0
+    cdef list found = []
+    PyObject_GetBuffer(buffer, &view, PyBUF_SIMPLE)
+    try:
+        base = <const uint8_t*> view.buf
+        if start < 0 or end > view.len:
+            raise ValueError("the range lies outside of the buffer")
+        while len(found) < most and end - start >= PREFIX_AT + prefix_size + HEADER_SIZE:
+            frame_end = start + 4 + <int64_t> <int32_t> load_32(base + start)
+            if frame_end > end or frame_end < start + PREFIX_AT:
+                break
+            batch = plain_batch(
+                base + start, base + frame_end, start_of_shape, prefix, prefix_size, flexible, &size
+            )
+            if batch == NULL or size < HEADER_SIZE or size > max_batch_bytes or not header_is_plain(batch, size):
+                break
+            index = <int32_t> load_32(base + start + PREFIX_AT + prefix_size)
+            if not found:
+                first_index = index
+            elif index != first_index:
+                break
+            area = PyMemoryView_FromMemory(<char*> batch + CRC_COVERS_FROM, size - CRC_COVERS_FROM, PyBUF_READ)
+            if <uint32_t> compiled_crc32c(area) != load_32(batch + 17):
+                break
+            if not records_are_plain(
+                batch + HEADER_SIZE,
+                batch + size,
+                <int32_t> load_32(batch + 57),
+                load_64(batch + 27),
+                load_64(batch + 35),
+                require_keys,
+                low,
+                high,
+            ):
+                break
+            header = new_tuple(batch_header, header_fields(batch))
+            found.append(
+                new_tuple(
+                    plain_produce,
+                    (<int32_t> load_32(base + start + 8), index, batch - base, frame_end, header),
+                )
+            )
+            start = frame_end
+    finally:
+        PyBuffer_Release(&view)
+    return found

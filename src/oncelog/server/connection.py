@@ -10,6 +10,7 @@ Invariants
 - Like Apache Kafka, a connection has one request in the works at a time; only produce requests behind produce
   requests go ahead, so that one sync commits all of a pipelining producer's batches.
 - While a peer does not read its answers, its requests wait too: memory for a slow peer is bounded.
+- Who has used up the budget of a turn gives way to the other connections.
 - A request takes memory as it comes, not as it is announced, and all of them share ``RequestMemory``.
 - A connection that sends nothing and has nothing to be sent holds no buffer.
 - A peer that takes nothing of its answers for ``connections.max.idle.ms`` is as idle as one that sends nothing.
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, cast
 
 from oncelog.errors import StorageError
 from oncelog.log.partition_log import FileSlice
+from oncelog.ports import Buffer
 
 if TYPE_CHECKING:
     from oncelog.broker.context import Part
@@ -35,12 +37,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-READ_BUFFER_BYTES = 64 * 1024
+READ_BUFFER_BYTES = 256 * 1024
 """Of the buffer that all connections share; what is in it is taken out before the next one reads."""
 FIRST_FRAME_BYTES = 16 * 1024
 """A request that does not fit begins with so much; as it fills up it grows to twice its size."""
 SEND_AT_ONCE = 64
 """Buffers handed to one ``sendmsg``; far below the kernel's IOV_MAX."""
+OUT_AT_ONCE_BYTES = 64 * 1024
+"""Where so much waits to be sent, the next request waits, too."""
+TURN_BUDGET = 256 * 1024
+"""What one connection may use up before others have their turn: bytes that it sent, and a price for each request."""
+REQUEST_PRICE = 1024
 PRODUCE = 0
 MSG_MORE = getattr(socket, "MSG_MORE", 0)
 CAN_GATHER = hasattr(socket.socket, "sendmsg")
@@ -49,6 +56,36 @@ CAN_GATHER = hasattr(socket.socket, "sendmsg")
 
 class Connection(asyncio.BufferedProtocol):
     """The shell's side of one socket; implements ``broker.context.Channel``."""
+
+    __slots__ = (
+        "_closing",
+        "_frame",
+        "_frame_filled",
+        "_frame_room",
+        "_frame_size",
+        "_frame_wanted",
+        "_held_bytes",
+        "_largest",
+        "_next_reply",
+        "_next_slot",
+        "_only_produce",
+        "_out",
+        "_out_bytes",
+        "_replies",
+        "_rest",
+        "_server",
+        "_socket",
+        "_transport",
+        "_turn_used",
+        "_waiting",
+        "_writer",
+        "_yielded",
+        "client_host",
+        "connection_id",
+        "last_active",
+        "request_begun",
+        "session",
+    )
 
     def __init__(self, server: Server, connection_id: int, session: Session) -> None:
         self._server = server
@@ -68,12 +105,15 @@ class Connection(asyncio.BufferedProtocol):
         self.request_begun = 0.0
         self._largest = 0
         self._held_bytes = 0
-        self._waiting: deque[memoryview] = deque()
+        self._waiting: bytearray | None = None
+        self._turn_used = 0
+        self._yielded = False
         self._next_slot = 0
         self._next_reply = 0
         self._replies: dict[int, Sequence[Part]] = {}
         self._only_produce = True
         self._out: deque[Part] = deque()
+        self._out_bytes = 0
         self._closing = False
 
     # -- life ---------------------------------------------------------------------------------------------------
@@ -92,7 +132,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._closing = True
         self._out.clear()
-        self._waiting.clear()
+        self._waiting = None
         self._replies.clear()
         self._frame = None
         self._disarm_writer()
@@ -109,7 +149,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         logger.info("connection of %s closed: %s", self.client_host, reason)
         self._closing = True
-        self._waiting.clear()
+        self._waiting = None
         if self._transport is not None:
             self._transport.pause_reading()
         self._server.wants_write(self)
@@ -137,9 +177,11 @@ class Connection(asyncio.BufferedProtocol):
             if len(self._frame) < self._frame_room:
                 self._frame += bytes(self._frame_room - len(self._frame))
             return memoryview(self._frame)[self._frame_filled :]
-        rest, shared = self._rest, self._server.read_buffer
-        shared[: len(rest)] = rest
-        return memoryview(shared)[len(rest) :]
+        rest, server = self._rest, self._server
+        if not rest:
+            return server.read_view
+        server.read_buffer[: len(rest)] = rest
+        return server.read_view[len(rest) :]
 
     def buffer_updated(self, nbytes: int) -> None:
         if self._closing:
@@ -150,49 +192,43 @@ class Connection(asyncio.BufferedProtocol):
 
     def _received(self, nbytes: int) -> None:
         """So many plain bytes are new in the buffer that ``get_buffer`` gave."""
-        if self._frame is not None:
+        self._turn_used += nbytes
+        if self._frame is None:
+            self._take(self._server.read_buffer, 0, len(self._rest) + nbytes)
+        else:
             self._frame_filled += nbytes
             if self._frame_filled == self._frame_size:
                 frame, self._frame = self._frame, None
                 self._largest = max(self._largest, len(frame))
-                self._take(memoryview(frame))
+                self._take(frame, 0, len(frame))
                 self._release(self._frame_room)
             elif self._frame_filled == self._frame_room:
                 self._want_room(min(self._frame_size, 2 * self._frame_room))
-        else:
-            self._split(len(self._rest) + nbytes)
+        if self._turn_used >= TURN_BUDGET:
+            self._yield()
 
-    def _split(self, filled: int) -> None:
-        """Cut whole frames out of the shared buffer; one that is not all there gets a buffer of its own."""
-        shared, position = self._server.read_buffer, 0
+    def _take(self, buffer: bytearray, position: int, end: int) -> None:
+        """Start the requests in ``buffer[position:end]``, as far as the rules allow, and keep what is left."""
         self._rest = b""
-        while filled - position >= 4:
-            size = int.from_bytes(shared[position : position + 4], "big", signed=True)
-            if not 0 <= size <= self._server.max_request_bytes:
-                self.close(
-                    f"a request of {size} bytes; socket.request.max.bytes allows {self._server.max_request_bytes}"
-                )
-                return
-            gate = self.session.gate
-            if gate is not None and not gate.is_open and size > gate.largest_frame:
-                self.close(
-                    f"{size} bytes before the login is done; sasl.server.max.receive.size allows {gate.largest_frame}"
-                )
-                return
-            position += 4
-            if filled - position >= size:
-                self._take(memoryview(bytes(memoryview(shared)[position : position + size])))
-                position += size
-                if self._closing:
-                    return
-                continue
-            self._begin_frame(memoryview(shared)[position:filled], size)
+        position = self._start_all(buffer, position, end)
+        left = end - position
+        if self._closing or not left:
             return
-        self._rest = bytes(memoryview(shared)[position:filled])
+        if left < 4:
+            self._rest = bytes(buffer[position:end])
+            return
+        size = 4 + int.from_bytes(buffer[position : position + 4], "big", signed=True)
+        if left < size:
+            self._begin_frame(buffer[position:end], size)
+            return
+        self._waiting = buffer[position:end]
+        self._hold(left)
+        if self._transport is not None:
+            self._transport.pause_reading()
 
-    def _begin_frame(self, begun: memoryview, size: int) -> None:
+    def _begin_frame(self, begun: bytearray, size: int) -> None:
         """A request of ``size`` bytes of which ``begun`` is here; a connection that sent one as large has its trust."""
-        self._frame = bytearray(begun)
+        self._frame = begun
         self.request_begun = self.last_active
         self._frame_size, self._frame_filled, self._frame_room = size, len(begun), len(begun)
         self._hold(len(begun))
@@ -214,7 +250,7 @@ class Connection(asyncio.BufferedProtocol):
     def memory_granted(self) -> None:
         self._held_bytes += self._frame_wanted - self._frame_room
         self._frame_room = self._frame_wanted
-        if self._transport is not None and not self._closing and not self._waiting:
+        if self._transport is not None and self._may_read():
             self._transport.resume_reading()
 
     def _hold(self, size_bytes: int) -> None:
@@ -232,39 +268,79 @@ class Connection(asyncio.BufferedProtocol):
 
     # -- requests -----------------------------------------------------------------------------------------------
 
-    def _take(self, frame: memoryview) -> None:
-        if self._waiting or not self._may_start(frame):
-            self._waiting.append(frame)
-            self._hold(len(frame))
-            if self._transport is not None and len(self._waiting) == 1:
-                self._transport.pause_reading()
-            return
-        self._start(frame)
+    def _start_all(self, buffer: bytearray, position: int, end: int) -> int:
+        """Start requests one after the other; answers where the first one begins that is not whole or has to wait."""
+        broker, largest = self._server.broker, self._server.max_request_bytes
+        now_ms = self._server.now_ms()
+        while end - position >= 4 and not self._closing:
+            size = int.from_bytes(buffer[position : position + 4], "big", signed=True)
+            if not 0 <= size <= largest:
+                self.close(f"a request of {size} bytes; socket.request.max.bytes allows {largest}")
+                break
+            gate = self.session.gate
+            if gate is not None and not gate.is_open and size > gate.largest_frame:
+                self.close(
+                    f"{size} bytes before the login is done; sasl.server.max.receive.size allows {gate.largest_frame}"
+                )
+                break
+            after = position + 4 + size
+            if after > end or self._turn_used >= TURN_BUDGET or not self._may_start(buffer, position):
+                break
+            slot, self._next_slot = self._next_slot, self._next_slot + 1
+            run_end = broker.receive_run(self, slot, buffer, position, end, now_ms)
+            if run_end > position:
+                self._turn_used += REQUEST_PRICE * ((run_end - position) // (after - position))  # about as many
+                position = run_end
+                continue
+            self._turn_used += REQUEST_PRICE
+            self._only_produce = self._only_produce and _is_produce(buffer, position)
+            if after - position == len(buffer):
+                frame = memoryview(buffer)[4:]  # it has the buffer for itself
+            else:
+                frame = memoryview(bytes(memoryview(buffer)[position + 4 : after]))
+            position = after
+            broker.receive(self, slot, frame, now_ms)
+        return position
 
-    def _may_start(self, frame: memoryview) -> bool:
-        if self._out:
+    def _may_start(self, buffer: bytearray, position: int) -> bool:
+        """Whether a request may go ahead of the answers to those before it, as far as there are any missing."""
+        if self._writer is not None or self._out_bytes >= OUT_AT_ONCE_BYTES or len(self._out) >= SEND_AT_ONCE:
             return False
         if self._next_reply == self._next_slot:
+            self._only_produce = True
             return True
-        return self._only_produce and _is_produce(frame)
+        return self._only_produce and _is_produce(buffer, position)
 
-    def _start(self, frame: memoryview) -> None:
-        produce = _is_produce(frame)
-        self._only_produce = produce if self._next_reply == self._next_slot else self._only_produce and produce
-        slot = self._next_slot
-        self._next_slot += 1
-        self._server.broker.receive(self, slot, frame, self._server.now_ms())
+    def _yield(self) -> None:
+        """Others have their turn before more is read or started here."""
+        self._turn_used = 0
+        if not self._yielded and not self._closing and self._transport is not None:
+            self._yielded = True
+            self._transport.pause_reading()
+            self._server.loop.call_soon(self._continue)
+
+    def _continue(self) -> None:
+        self._yielded = False
+        self._turn_used = 0
+        self.resume()
+        self._server.turn_ends()
 
     def resume(self) -> None:
         """Start the requests that waited, as far as the rules allow; called at the end of a turn."""
-        while self._waiting and not self._closing and self._may_start(self._waiting[0]):
-            frame = self._waiting.popleft()
-            self._release(len(frame))
-            self._start(frame)
-        if not self._waiting and not self._closing and self._transport is not None and self._has_room():
+        waiting = self._waiting
+        if waiting is not None and not self._yielded and not self._closing and self._may_start(waiting, 0):
+            self._waiting = None
+            self._release(len(waiting))
+            self._take(waiting, 0, len(waiting))
+            if self._turn_used >= TURN_BUDGET:
+                self._yield()
+        if self._transport is not None and self._may_read():
             self._transport.resume_reading()
 
-    def _has_room(self) -> bool:
+    def _may_read(self) -> bool:
+        """Whether more may come in: nothing waits, and there is memory for it."""
+        if self._waiting is not None or self._yielded or self._closing:
+            return False
         return self._frame is None or self._frame_filled < self._frame_room
 
     # -- answers ------------------------------------------------------------------------------------------------
@@ -275,12 +351,17 @@ class Connection(asyncio.BufferedProtocol):
         if slot != self._next_reply:
             self._replies[slot] = parts
             return
-        self._out.extend(parts)
-        self._next_reply += 1
-        while (ready := self._replies.pop(self._next_reply, None)) is not None:
-            self._out.extend(ready)
-            self._next_reply += 1
+        self._queue(parts)
+        while self._replies and (ready := self._replies.pop(self._next_reply, None)) is not None:
+            self._queue(ready)
         self._server.wants_write(self)
+
+    def _queue(self, parts: Sequence[Part]) -> None:
+        self._next_reply += 1
+        for part in parts:
+            self._out.append(part)
+            if not isinstance(part, FileSlice):
+                self._out_bytes += len(part)
 
     def write(self) -> None:
         """Send what there is; while the socket is full, the loop calls again."""
@@ -300,7 +381,7 @@ class Connection(asyncio.BufferedProtocol):
         elif self._closing:
             if self._transport is not None:
                 self._transport.close()
-        elif self._waiting:
+        elif self._waiting is not None:
             self.resume()
 
     def _send(self) -> bool:
@@ -316,24 +397,34 @@ class Connection(asyncio.BufferedProtocol):
                     self._send_buffers(target)
             except BlockingIOError:
                 return False
+        self._out_bytes = 0
         return True
 
     def _send_buffers(self, target: socket.socket) -> None:
-        buffers: list[bytes | bytearray | memoryview] = []
-        for part in self._out:
+        out = self._out
+        if len(out) == 1:
+            only = cast(Buffer, out[0])
+            sent = target.send(only)
+            if sent < len(only):
+                out[0] = memoryview(only)[sent:]
+            else:
+                out.clear()
+            return
+        buffers: list[Buffer] = []
+        for part in out:
             if isinstance(part, FileSlice) or len(buffers) == SEND_AT_ONCE:
                 break
             buffers.append(part)
         # More is coming: let the kernel put a header and the file after it into one segment.
-        flags = MSG_MORE if len(buffers) < len(self._out) else 0
+        flags = MSG_MORE if len(buffers) < len(out) else 0
         sent = target.sendmsg(buffers, (), flags) if CAN_GATHER else target.send(b"".join(buffers), flags)
         for part in buffers:
             size = len(part)
             if sent < size:
-                self._out[0] = memoryview(part)[sent:]
+                out[0] = memoryview(part)[sent:]
                 return
             sent -= size
-            self._out.popleft()
+            out.popleft()
 
     def _send_file(self, part: FileSlice, target: socket.socket) -> bool:
         """True when this part has left, or was turned into bytes to be sent next."""
@@ -385,5 +476,6 @@ def host_text(address: str) -> str:
     return ":".join(f"{int(part, 16):x}" for part in parsed.exploded.split(":"))
 
 
-def _is_produce(frame: memoryview) -> bool:
-    return len(frame) >= 2 and frame[0] == 0 and frame[1] == PRODUCE
+def _is_produce(buffer: bytearray, position: int) -> bool:
+    """Whether the request whose size is at ``position`` is a Produce."""
+    return len(buffer) >= position + 6 and buffer[position + 4] == 0 and buffer[position + 5] == PRODUCE

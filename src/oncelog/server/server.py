@@ -109,6 +109,7 @@ class Server:
         self.max_request_bytes = broker.config.socket_request_max_bytes
         self.memory = RequestMemory(broker.config.queued_max_request_bytes, self.max_request_bytes)
         self.read_buffer = bytearray(READ_BUFFER_BYTES)
+        self.read_view = memoryview(self.read_buffer)
         self.most_connections = sys.maxsize
         """What the limit of open files leaves for connections."""
         self._wall_clock = WallClock()

@@ -85,13 +85,18 @@ class TlsConnection(Connection):
         super().memory_granted()
         self._server.loop.call_soon(self._go_on)
 
+    def resume(self) -> None:
+        super().resume()
+        if self._may_read():
+            self._server.loop.call_soon(self._go_on)
+
     def _go_on(self) -> None:
-        """Decrypt what came before there was memory for it."""
+        """Decrypt what came before there was memory for it, or while others had their turn."""
         if not self._closing:
             self._decrypt_or_refuse()
 
     def _decrypt(self) -> None:
-        while not self._closing and self._has_room():
+        while self._may_read():
             count = self._tls.read_into(super().get_buffer(-1))
             if count < 0:
                 self.close("the client has ended TLS")
@@ -111,6 +116,7 @@ class TlsConnection(Connection):
         target = self._socket
         while target is not None:
             if not self._encrypted and not self._encrypt():
+                self._out_bytes = 0
                 return True
             try:
                 sent = target.send(self._encrypted)

@@ -8,6 +8,7 @@ and ``ReplicaManager.handleProduceAppend``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.broker.context import RequestContext
@@ -23,10 +24,11 @@ from oncelog.protocol.generated.produce_response import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from oncelog.records.batch import CODEC_MASK, BatchHeader, read_header
+from oncelog.records.batch import CODEC_MASK, TRANSACTIONAL_BIT, BatchHeader, read_header
 from oncelog.records.compression import Compression
 from oncelog.records.errors import CorruptBatch
 from oncelog.records.validation import InvalidBatch, single_batch
+from oncelog.timers import Timers
 from oncelog.types import INTERNAL_TOPICS, ProducerStamp, TopicPartition
 
 if TYPE_CHECKING:
@@ -71,8 +73,8 @@ def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> 
     if request.acks == 0:
         return gather(answers).map(lambda parts: _end_if_refused(context, parts))
     if len(answers) == 1:
-        return answers[0].map(lambda part: _respond(version, request, [part]))
-    return gather(answers).map(lambda parts: _respond(version, request, parts))
+        return answers[0].map(lambda part: respond(version, request, [part]))
+    return gather(answers).map(lambda parts: respond(version, request, parts))
 
 
 def _refuse_request(request: ProduceRequest) -> Error:
@@ -209,6 +211,7 @@ def _append(
     partition = write.partition
     result = partition.append_client(write.records, context.now_ms, guard)
     answer = _result_response(write, result)
+    context.took_plain_batch = result.error is Error.NONE and not write.header.attributes & ~TRANSACTIONAL_BIT
     if result.error is not Error.NONE or request.acks == 0:
         return Deferred.of(answer)
     # acks=1 waits like acks=all: on the only replica what is acknowledged is committed, and can be read at once.
@@ -225,17 +228,28 @@ def _with_timeout(
     response: Deferred[PartitionProduceResponse] = Deferred()
 
     def settle(error: Error) -> None:
-        if response.done:
-            return
-        timer.cancel()
         if error is not Error.NONE:
             answer.error_code = error
             answer.base_offset = -1
         response.resolve(answer)
 
-    timer = broker.timers.schedule(deadline_ms, lambda _: settle(Error.REQUEST_TIMED_OUT))
-    committed.then(settle)
+    when_settled(broker.timers, deadline_ms, committed, settle)
     return response
+
+
+def when_settled(timers: Timers, deadline_ms: int, committed: Deferred[Error], settle: Callable[[Error], None]) -> None:
+    """Call ``settle`` once: with what ``committed`` resolves to, or with REQUEST_TIMED_OUT at the deadline."""
+    settled = False
+
+    def once(error: Error) -> None:
+        nonlocal settled
+        if not settled:
+            settled = True
+            timer.cancel()
+            settle(error)
+
+    timer = timers.schedule(deadline_ms, lambda _: once(Error.REQUEST_TIMED_OUT))
+    committed.then(once)
 
 
 def _result_response(write: _Write, result: AppendResult) -> PartitionProduceResponse:
@@ -275,7 +289,7 @@ def _refused_write(write: _Write, error: Error) -> PartitionProduceResponse:
     )
 
 
-def _respond(version: int, request: ProduceRequest, parts: list[PartitionProduceResponse]) -> ProduceResponse:
+def respond(version: int, request: ProduceRequest, parts: list[PartitionProduceResponse]) -> ProduceResponse:
     """The answers under their topics, in the request's order."""
     responses = []
     position = 0

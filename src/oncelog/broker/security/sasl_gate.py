@@ -85,6 +85,10 @@ class SaslGate:
         """How large a frame may be that comes before the login is done."""
         return self._login.largest_token
 
+    def lets_pass(self, now_ms: int) -> bool:
+        """Whether :meth:`takes` would answer False for any frame but one that begins a login."""
+        return self.state is State.OPEN and (self._session_ends_ms is None or now_ms <= self._session_ends_ms)
+
     def takes(self, broker: Broker, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
         """Handle a frame that belongs to the login; False for one that may go on to the APIs."""
         if self.state is State.OPEN:

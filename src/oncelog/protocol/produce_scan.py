@@ -1,0 +1,178 @@
+"""Several plain produce requests in one buffer, read in one go. Called by the broker for what a connection has sent.
+
+Most of a producer's requests differ from the one before in correlation id, partition and records alone. So the bytes
+that stay the same are compared instead of read (:class:`ProduceShape`), and the batch, which is all that is left, is
+checked on the spot. A scan takes only requests that the general way (``produce_fast``, ``records.validation``) would
+take in without a word or a change; it stops before the first one that it cannot say that of, which then goes the
+general way from its first byte on. A property test holds both together.
+
+:func:`scan` is the compiled module's where that is there, else its twin here.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from struct import error as StructError
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from oncelog.protocol.framing import is_flexible
+from oncelog.protocol.generated.produce_request import ProduceRequest
+from oncelog.protocol.produce_fast import index_position
+from oncelog.protocol.wire import uvarint_tail
+from oncelog.records.batch import (
+    ATTRIBUTES_AT,
+    HEADER_SIZE_BYTES,
+    LOG_OVERHEAD_BYTES,
+    MAGIC,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+)
+from oncelog.records.crc import crc32c
+from oncelog.records.errors import CorruptBatch
+from oncelog.records.native import compiled, walk
+
+MOST_REQUESTS: Final = 64
+"""How many requests one scan takes at most: nobody else has a turn meanwhile."""
+
+_FRAME: Final = Struct(">i4xi")
+_INT32: Final = Struct(">i")
+_INDEX: Final = Struct(">iB")
+_HEADER: Final = Struct(">qiibIhiqqqhii")
+_PREFIX_AT: Final = 12
+"""Behind size, API key, version and correlation id."""
+_NO_TAGS: Final = b"\0\0\0"
+"""The ends of a partition, its topic and the request, in flexible versions."""
+
+
+class ProduceShape(NamedTuple):
+    """What the plain produce requests of a connection for one topic have in common, byte for byte.
+
+    ``start``: API key and version. ``prefix``: from the client id to the number of partitions, which is one.
+    """
+
+    start: bytes
+    prefix: bytes
+    flexible: bool
+
+    @classmethod
+    def of(cls, frame: memoryview, body: int, version: int) -> ProduceShape | None:
+        """The shape of a request frame (without its size) whose body starts at ``body``; None if it is not plain."""
+        end = index_position(frame, body, version)
+        if end is None:
+            return None
+        return cls(bytes(frame[:4]), bytes(frame[8:end]), is_flexible(ProduceRequest.API_KEY, version))
+
+    def fits(self, buffer: bytearray, position: int) -> bool:
+        """Whether the request whose size is at ``position`` has this shape, as far as the prefix goes."""
+        return buffer.startswith(self.start, position + 4) and buffer.startswith(self.prefix, position + _PREFIX_AT)
+
+
+class PlainProduce(NamedTuple):
+    """One request: ``buffer[batch_at:]`` begins with its batch, ``end`` is the position behind the request."""
+
+    correlation_id: int
+    partition: int
+    batch_at: int
+    end: int
+    header: BatchHeader
+
+
+class Limits(NamedTuple):
+    """What a topic's settings allow a batch: size in bytes, records without keys, timestamps from low to high."""
+
+    max_batch_bytes: int
+    require_keys: bool
+    low: int
+    high: int
+
+
+def scan_in_python(
+    buffer: bytearray, start: int, end: int, shape: ProduceShape, limits: Limits, most: int = MOST_REQUESTS
+) -> list[PlainProduce]:
+    """The whole plain requests at the start of ``buffer[start:end]``, all of the first one's partition.
+
+    Their batches are uncompressed, sound and within ``limits``, and need no change but offset and leader epoch.
+    """
+    found: list[PlainProduce] = []
+    view = memoryview(buffer)
+    try:
+        while len(found) < most:
+            request = _plain(buffer, view, start, end, shape, limits)
+            if request is None or (found and request.partition != found[0].partition):
+                break
+            found.append(request)
+            start = request.end
+    finally:
+        view.release()
+    return found
+
+
+def _plain(
+    buffer: bytearray, view: memoryview, start: int, end: int, shape: ProduceShape, limits: Limits
+) -> PlainProduce | None:
+    try:
+        size, correlation_id = _FRAME.unpack_from(buffer, start)
+        position = start + _PREFIX_AT + len(shape.prefix)
+        frame_end = start + 4 + size
+        if frame_end > end or not shape.fits(buffer, start):
+            return None
+        index, length = _INDEX.unpack_from(buffer, position)
+        if shape.flexible:
+            position += 5
+            if length > 127:
+                length, position = uvarint_tail(view, position, length)
+            batch_end = position + length - 1
+            if batch_end + len(_NO_TAGS) != frame_end or not buffer.startswith(_NO_TAGS, batch_end):
+                return None
+        else:
+            (length,) = _INT32.unpack_from(buffer, position + 4)
+            position += 8
+            batch_end = position + length
+            if batch_end != frame_end:
+                return None
+        if not HEADER_SIZE_BYTES <= batch_end - position <= limits.max_batch_bytes:
+            return None
+        header = BatchHeader._make(_HEADER.unpack_from(buffer, position))
+    except (StructError, IndexError, ValueError):
+        return None
+    if not _is_plain(view, position, batch_end, header, limits):
+        return None
+    return PlainProduce(correlation_id, index, position, frame_end, header)
+
+
+def _is_plain(view: memoryview, start: int, end: int, header: BatchHeader, limits: Limits) -> bool:
+    attributes, count = header.attributes, header.records_count
+    if (
+        header.base_offset
+        or header.batch_length + LOG_OVERHEAD_BYTES != end - start
+        or header.magic != MAGIC
+        or count <= 0
+        or header.last_offset_delta + 1 != count
+    ):
+        return False
+    if header.producer_id < 0:
+        if attributes:
+            return False
+    elif attributes not in (0, TRANSACTIONAL_BIT) or header.base_sequence < 0:
+        return False
+    if header.crc != crc32c(view[start + ATTRIBUTES_AT : end]):
+        return False
+    try:
+        largest, sequential, refused = walk(
+            view[start + HEADER_SIZE_BYTES : end],
+            count,
+            header.base_timestamp,
+            limits.require_keys,
+            limits.low,
+            limits.high,
+        )
+    except CorruptBatch:
+        return False
+    return sequential and not refused and largest == header.max_timestamp
+
+
+if TYPE_CHECKING or compiled is None:
+    scan = scan_in_python
+else:
+    compiled.set_produce_types(PlainProduce, BatchHeader)
+    scan = compiled.scan_produces

@@ -1,0 +1,84 @@
+"""Requests cut into pieces anywhere, pipelined, small and large: each is answered once, in order."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from random import Random
+
+import pytest
+
+import oncelog
+from oncelog.protocol.framing import encode_request
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
+from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from oncelog.records.batch import Record, encode_batch
+
+
+def request(message: ApiVersionsRequest | ProduceRequest | CreateTopicsRequest, version: int, number: int) -> bytes:
+    return encode_request(message.API_KEY, version, number, "test", message.encode(version))
+
+
+def produce(number: int, size: int, acks: int = -1) -> bytes:
+    records = memoryview(encode_batch([Record(0, 1, b"k", bytes(size))]))
+    topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(number % 2, records)])
+    return request(ProduceRequest(None, acks, 30_000, [topic]), 9, number)
+
+
+def answers(connection: socket.socket, count: int) -> list[int]:
+    """Correlation ids of the next answers."""
+    found, data = [], bytearray()
+    while len(found) < count:
+        received = connection.recv(1 << 20)
+        assert received, f"closed after {len(found)} answers"
+        data += received
+        while len(data) >= 8 and len(data) >= 4 + (size := int.from_bytes(data[:4], "big")):
+            found.append(int.from_bytes(data[4:8], "big"))
+            del data[: 4 + size]
+    assert not data
+    return found
+
+
+@pytest.mark.parametrize("policy", ["interval", "commit"])
+@pytest.mark.parametrize("seed", range(3))
+def test_requests_are_answered_in_order_however_they_are_cut(seed: int, policy: str) -> None:
+    rng = Random(seed)
+    with (
+        oncelog.Broker(settings={"oncelog.flush.policy": policy}) as broker,
+        socket.create_connection((broker.address.host, broker.address.port)) as connection,
+    ):
+        create = CreateTopicsRequest([CreatableTopic(name="t", num_partitions=2, replication_factor=1)], 30_000)
+        connection.sendall(request(create, 5, 0))
+        assert answers(connection, 1) == [0]
+        frames = []
+        for number in range(1, 600):
+            kind = rng.random()
+            if kind < 0.1:
+                frames.append(request(ApiVersionsRequest(), 0, number))
+            else:
+                frames.append(produce(number, rng.choice([0, 10, 700, 20_000]) if kind < 0.98 else 600_000))
+        stream, position = memoryview(b"".join(frames)), 0
+
+        def send() -> None:
+            nonlocal position
+            while position < len(stream):
+                piece = rng.choice([1, 3, 4, 50, 5_000, 300_000])
+                connection.sendall(stream[position : position + piece])
+                position += piece
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        assert answers(connection, len(frames)) == list(range(1, 600))
+        sender.join()
+
+
+def test_requests_without_an_answer_leave_no_gap() -> None:
+    with (
+        oncelog.Broker() as broker,
+        socket.create_connection((broker.address.host, broker.address.port)) as connection,
+    ):
+        create = CreateTopicsRequest([CreatableTopic(name="t", num_partitions=2, replication_factor=1)], 30_000)
+        frames = [request(create, 5, 0), *(produce(number, 10, acks=0) for number in range(1, 20)), produce(20, 10)]
+        connection.sendall(b"".join(frames))
+        assert answers(connection, 2) == [0, 20]

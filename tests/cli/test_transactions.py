@@ -74,7 +74,9 @@ def test_show_transactions_tells_the_fate_of_every_stored_record(served: Served,
     assert [line["control"] for line in shown] == ["marker" in fate for fate, _ in FATES]
     # from the middle of a transaction, and as text
     text = served.run("consume", "--topic", topic, "--show-transactions", "--offset", 8, "--max-messages", 2).done().out
-    first, second = text.splitlines()
+    headings, first, second = text.splitlines()
+    assert headings.split("\t")[:4] == ["PARTITION:OFFSET", "FATE", "PRODUCER-ID/EPOCH", "TRANSACTIONAL-ID"]
+    assert first.split("\t")[3] == f"{topic}-1"
     assert first.split("\t")[:2] == [f"{topic}-0:8", "aborted"]
     assert second.split("\t")[:2] == [f"{topic}-0:9", "abort marker"]
 
@@ -186,3 +188,12 @@ def test_aborting_where_nothing_is_open_says_so(served: Served, unique_name: str
     served.run("topics", "create", unique_name).done()
     refused = served.run("transactions", "abort", "--topic", unique_name, "--partition", 0, "--start-offset", 5)
     assert refused.sentence().endswith("none is open there")
+
+
+def test_the_coordinators_records_are_shown_decoded(served: Served, topic: str) -> None:
+    shown = served.run("consume", "-t", "__transaction_state", "--from-beginning", "-e", "-J").done().json_lines
+    states = [line["value"]["state"] for line in shown if line["key"] == {"transactional_id": f"{topic}-2"}]
+    assert states == ["Empty", "Ongoing"]
+    text = served.run("consume", "-t", "__transaction_state", "--show-transactions", "-e").done().out
+    assert f'{{"transactional_id": "{topic}-2"}}' in text
+    assert "\\x00" not in text

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import ssl
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from oncelog.aiokafka.abc import AbstractTokenProvider
+from oncelog.aiokafka.abc import AbstractTokenProvider, ConsumerRebalanceListener
 from oncelog.aiokafka.coordinator.assignors.abstract import AbstractPartitionAssignor
 from oncelog.aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
-from oncelog.aiokafka.producer import warn_of_api_version
+from oncelog.aiokafka.errors import ConsumerStoppedError, IllegalStateError, UnknownTopicOrPartitionError
+from oncelog.aiokafka.producer import warn_of_no_effect
 from oncelog.client.aio.consumer import Consumer, Deserializer
+from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 from oncelog.config import MAX_INT
+
+Offsets = Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]]
 
 
 class AIOKafkaConsumer(Consumer):
@@ -62,7 +69,7 @@ class AIOKafkaConsumer(Consumer):
         sasl_oauth_token_provider: AbstractTokenProvider | None = None,
         client_rack: str | None = None,
     ) -> None:
-        warn_of_api_version(api_version)
+        warn_of_no_effect(loop=loop, api_version=api_version)
         super().__init__(
             *topics,
             bootstrap_servers=bootstrap_servers,
@@ -102,6 +109,118 @@ class AIOKafkaConsumer(Consumer):
             sasl_oauth_token_provider=sasl_oauth_token_provider,
             client_rack=client_rack,
         )
+
+    async def start(self) -> None:
+        """Connect, and wait for the first assignment if topics are subscribed to already.
+
+        :raises UnknownTopicOrPartitionError: without a group, a topic does not exist and is not created.
+        """
+        await super().start()
+        try:
+            await self._first_assignment()
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def _first_assignment(self) -> None:
+        wanted = self.subscription()
+        if self._subscription.pattern is not None or not wanted:
+            return
+        if self.config.group_id is not None:
+            while self._membership is None or not self._membership.stable:
+                if self._failure is not None:
+                    failure, self._failure = self._failure, None
+                    raise failure
+                await self._wait(self.config.retry_backoff_ms / 1000)
+            return
+        try:
+            async with asyncio.timeout(self.config.request_timeout_ms / 1000):
+                while missing := wanted - {name.topic for name in self.assignment()}:
+                    await self._wait(self.config.retry_backoff_ms / 1000)
+        except TimeoutError:
+            raise UnknownTopicOrPartitionError(f"there is no topic {', '.join(sorted(missing))}") from None
+
+    def subscribe(
+        self,
+        topics: Iterable[str] = (),
+        pattern: str | None = None,
+        listener: ConsumerRebalanceListener | None = None,
+    ) -> None:
+        """As :meth:`Consumer.subscribe`; misuse is a TypeError or a ValueError here."""
+        if isinstance(topics, (str, bytes)):
+            raise TypeError(f"topics must be a list of names, not {topics!r}")
+        if bool(topics) == (pattern is not None):
+            raise TypeError("give either topics or a pattern")
+        if listener is not None and not isinstance(listener, ConsumerRebalanceListener):
+            raise TypeError(f"the listener must be a ConsumerRebalanceListener, not {listener!r}")
+        if pattern is not None:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is no valid pattern: {error}") from error
+        super().subscribe(topics, pattern, listener)
+
+    async def getmany(
+        self,
+        *partitions: TopicPartition,
+        timeout_ms: int = 0,
+        max_records: int | None = None,
+        hold_back: bool = False,
+    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """As :meth:`Consumer.getmany`; one that waits while the consumer stops returns nothing."""
+        if max_records is not None and max_records < 1:
+            raise ValueError(f"max_records={max_records} must be at least 1")
+        if self._closed:
+            raise ConsumerStoppedError("the consumer was stopped")
+        try:
+            return await super().getmany(
+                *partitions, timeout_ms=timeout_ms, max_records=max_records, hold_back=hold_back
+            )
+        except ConsumerStoppedError:
+            return {}
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """As :meth:`Consumer.seek`; an offset that is none is a ValueError."""
+        if not isinstance(offset, int) or offset < 0:
+            raise ValueError(f"offset {offset!r} must be a whole number of at least 0")
+        super().seek(partition, offset)
+
+    async def offsets_for_times(
+        self, timestamps: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """As :meth:`Consumer.offsets_for_times`; a negative time is a ValueError."""
+        for name, timestamp in timestamps.items():
+            if timestamp < 0:
+                raise ValueError(f"the time {timestamp} for {name} is negative")
+        return await super().offsets_for_times(timestamps)
+
+    async def commit(self, offsets: Offsets | None = None) -> None:
+        """As :meth:`Consumer.commit`, of partitions that are assigned, each with an offset or (offset, text)."""
+        if offsets is not None:
+            self._check_offsets(offsets)
+        await super().commit(offsets)
+
+    def _check_offsets(self, offsets: Any) -> None:
+        if not offsets or not isinstance(offsets, dict):
+            raise ValueError(f"commit() takes offsets by partition, not {offsets!r}")
+        for name, position in offsets.items():
+            if not isinstance(name, TopicPartition):
+                raise TypeError(f"Key should be TopicPartition instance, not {name!r}")
+            if isinstance(position, OffsetAndMetadata | int):
+                continue
+            if not isinstance(position, tuple) or len(position) != 2:
+                raise ValueError(f"the offset of {name} must be a number or (number, text), not {position!r}")
+            if not isinstance(position[1], str):
+                raise TypeError(f"Metadata should be a string, not {position[1]!r}")
+        if self.config.group_id is None:
+            return
+        if not self.subscription() and not self.assignment():
+            raise IllegalStateError("Not subscribed to any topics")
+        if not self.assignment():
+            raise IllegalStateError("No partitions assigned")
+        for name in offsets:
+            if name not in self.assignment():
+                raise IllegalStateError(f"Partition {name} is not assigned")
 
 
 __all__ = ["AIOKafkaConsumer"]

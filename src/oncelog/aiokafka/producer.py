@@ -4,19 +4,48 @@ from __future__ import annotations
 
 import ssl
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from oncelog.aiokafka.abc import AbstractTokenProvider
-from oncelog.client.aio.producer import Batch as BatchBuilder
-from oncelog.client.aio.producer import Partitioner, Producer, Serializer
+from oncelog.client.aio.producer import Batch, Partitioner, Producer, RecordHeaders, Serializer
+from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 
 _UNSET: Any = object()
 
 
-def warn_of_api_version(api_version: object) -> None:
-    """As aiokafka: versions are negotiated, the argument is without effect."""
-    if api_version is not None:
-        warnings.warn("api_version has no effect: versions are negotiated", DeprecationWarning, stacklevel=3)
+def warn_of_no_effect(**arguments: object) -> None:
+    """As aiokafka for its deprecated arguments: the loop is the running one, versions are negotiated."""
+    for name, value in arguments.items():
+        if value is not None:
+            warnings.warn(f"{name} has no effect", DeprecationWarning, stacklevel=3)
+
+
+class BatchBuilder(Batch):
+    """A batch to fill by hand, through the producer's serializers."""
+
+    def __init__(
+        self, max_size_bytes: int, key_serializer: Serializer | None, value_serializer: Serializer | None
+    ) -> None:
+        super().__init__(max_size_bytes)
+        self._serializers = key_serializer, value_serializer
+
+    def append(
+        self,
+        *,
+        key: Any = None,
+        value: Any = None,
+        timestamp: int | None = None,
+        headers: RecordHeaders = (),
+    ) -> int | None:
+        """Add a record; its position in the batch, or None when the batch is full or closed."""
+        for_key, for_value = self._serializers
+        return super().append(
+            key=key if for_key is None else for_key(key),
+            value=value if for_value is None else for_value(value),
+            timestamp=timestamp,
+            headers=headers,
+        )
 
 
 class AIOKafkaProducer(Producer):
@@ -57,7 +86,7 @@ class AIOKafkaProducer(Producer):
         sasl_kerberos_domain_name: str | None = None,
         sasl_oauth_token_provider: AbstractTokenProvider | None = None,
     ) -> None:
-        warn_of_api_version(api_version)
+        warn_of_no_effect(loop=loop, api_version=api_version)
         idempotent = enable_idempotence or transactional_id is not None
         if acks is _UNSET:
             acks = "all" if idempotent else 1
@@ -90,6 +119,21 @@ class AIOKafkaProducer(Producer):
             sasl_kerberos_domain_name=sasl_kerberos_domain_name,
             sasl_oauth_token_provider=sasl_oauth_token_provider,
         )
+        self._serializers = key_serializer, value_serializer
+
+    def create_batch(self) -> BatchBuilder:
+        """A batch to fill by hand, at most ``max_batch_size`` large."""
+        return BatchBuilder(self.config.max_batch_size, *self._serializers)
+
+    async def send_offsets_to_transaction(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]],
+        group_id: str | ConsumerGroupMetadata,
+    ) -> None:
+        """As :meth:`Producer.send_offsets_to_transaction`; a group that is none is a ValueError."""
+        if self.transaction_open and not (group_id and isinstance(group_id, (str, ConsumerGroupMetadata))):
+            raise ValueError(f"group_id must name a group, not {group_id!r}")
+        await super().send_offsets_to_transaction(offsets, group_id)
 
 
 __all__ = ["AIOKafkaProducer", "BatchBuilder"]

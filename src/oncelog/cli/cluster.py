@@ -1,103 +1,62 @@
-"""Which cluster a command talks to, and how: the options that every client command has.
-
-Called by the client commands through :func:`cluster_options`. An address given with ``--bootstrap-server`` wins over
-``bootstrap.servers`` of ``--set`` and ``--config``, that over the environment, that over 127.0.0.1:9092.
-"""
+"""``oncelog cluster``: the nodes, and on demand who leads which partition."""
 
 from __future__ import annotations
 
-import functools
-import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
 import click
 
-from oncelog.cli.properties import given_properties
-from oncelog.errors import ConfigError
-
-if TYPE_CHECKING:
-    from oncelog.client.blocking import Admin
-    from oncelog.client.core.config import AdminConfig, ClientConfig
-
-DEFAULT_ADDRESS = "127.0.0.1:9092"
-ENVIRONMENT = "ONCELOG_BOOTSTRAP_SERVER"
-Settings = TypeVar("Settings", bound="ClientConfig")
-Function = TypeVar("Function", bound=Callable[..., Any])
+from oncelog.cli.options import Cluster, cluster_options
+from oncelog.cli.output import show_json, show_table
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """The properties to connect with, ``bootstrap.servers`` among them, and whether to answer in JSON."""
+@click.command("cluster")
+@click.option("--partitions", is_flag=True, help="Every topic's partitions too, with leader and replicas.")
+@cluster_options
+def command(cluster: Cluster, partitions: bool) -> None:
+    """Show the cluster: its id, its nodes, its controller, and with --partitions all topics.
 
-    properties: Mapping[str, str]
-    as_json: bool
-
-    def settings(self, kind: type[Settings], **more: str | None) -> Settings:
-        """The settings of a client; ``more`` adds properties, with ``_`` for ``.``, where they have a value."""
-        added = {name.replace("_", "."): value for name, value in more.items() if value is not None}
-        return kind.from_properties({**self.properties, **added})
-
-    def admin_settings(self) -> AdminConfig:
-        """Those of the properties that an admin client has too."""
-        from oncelog.client.core.config import AdminConfig, known_properties
-
-        known = known_properties(AdminConfig)
-        return AdminConfig.from_properties({name: text for name, text in self.properties.items() if name in known})
-
-    def admin(self) -> Admin:
-        """An admin client."""
-        from oncelog.client.blocking import Admin
-        from oncelog.client.core.config import AdminConfig
-
-        return Admin(config=self.settings(AdminConfig))
-
-
-def cluster_options(command: Function) -> Function:
-    """Add the options, and hand them to the command as its argument ``cluster``."""
-
-    @click.option(
-        "--bootstrap-server",
-        metavar="HOST:PORT",
-        help=f"Address of the broker, several with commas.  [default: ${ENVIRONMENT} or {DEFAULT_ADDRESS}]",
+    \b
+    Examples:
+      oncelog cluster
+      oncelog cluster --partitions -b localhost:9092
+    """
+    with cluster.admin() as admin:
+        found = admin.describe_cluster()
+        topics = admin.describe_topics(admin.list_topics(internal=True)) if partitions else []
+    nodes = [
+        {
+            "node": node.node_id,
+            "address": f"{node.host}:{node.port}",
+            "rack": node.rack,
+            "controller": node.node_id == found.controller_id,
+        }
+        for node in found.nodes
+    ]
+    rows = [
+        {
+            "topic": topic.name,
+            "partition": item.partition,
+            "leader": item.leader,
+            "replicas": list(item.replicas),
+            "isr": list(item.isr),
+        }
+        for topic in topics
+        for item in topic.partitions
+    ]
+    if cluster.as_json:
+        shown = {"cluster_id": found.cluster_id, "nodes": nodes}
+        show_json({**shown, "partitions": rows} if partitions else shown)
+        return
+    click.echo(f"cluster {found.cluster_id}, {len(nodes)} nodes")
+    show_table(
+        ["NODE", "ADDRESS", "RACK", "CONTROLLER"],
+        [[n["node"], n["address"], n["rack"], "yes" if n["controller"] else "no"] for n in nodes],
     )
-    @click.option(
-        "--config",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="A properties file of the client, as Apache Kafka's tools take it.",
-    )
-    @click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE", help="A property of the client.")
-    @click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
-    @functools.wraps(command)
-    def wrapped(
-        *args: Any,
-        bootstrap_server: str | None,
-        config: Path | None,
-        assignments: tuple[str, ...],
-        as_json: bool,
-        **options: Any,
-    ) -> Any:
-        properties = given_properties(config, assignments)
-        if bootstrap_server is not None:
-            properties["bootstrap.servers"] = bootstrap_server
-        properties.setdefault("bootstrap.servers", os.environ.get(ENVIRONMENT) or DEFAULT_ADDRESS)
-        return command(*args, cluster=Cluster(properties, as_json), **options)
-
-    return wrapped  # type: ignore[return-value]
+    if partitions:
+        show_table(
+            ["TOPIC", "PARTITION", "LEADER", "REPLICAS", "ISR"],
+            [[r["topic"], r["partition"], r["leader"], _ids(r["replicas"]), _ids(r["isr"])] for r in rows],
+        )
 
 
-def partition_numbers(texts: tuple[str, ...], option: str) -> dict[str, list[int] | None]:
-    """Topics with the partitions named, None for all, from repeated ``TOPIC`` or ``TOPIC:0,1,2``."""
-    found: dict[str, list[int] | None] = {}
-    for text in texts:
-        topic, separator, numbers = text.partition(":")
-        if not separator:
-            found[topic] = None
-            continue
-        try:
-            found[topic] = sorted({int(number) for number in numbers.split(",")})
-        except ValueError:
-            raise ConfigError(f"{option} takes TOPIC or TOPIC:PARTITION,PARTITION, not {text!r}") from None
-    return found
+def _ids(numbers: object) -> str:
+    return " ".join(map(str, numbers)) if isinstance(numbers, list) else ""

@@ -3,62 +3,81 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from oncelog.cli.cluster import Cluster, cluster_options
-from oncelog.cli.output import json_bytes, remark, show_bytes, show_time
+from oncelog.cli.completion import complete_groups, complete_topics
+from oncelog.cli.options import Cluster, cluster_options
+from oncelog.cli.output import remark
+from oncelog.cli.positions import BEGINNING, EARLIEST, END, LATEST, Kind, Place, offsets_of, parse_offset, parse_time
+from oncelog.cli.record_lines import FIELDS, FORMAT_HELP, Line, as_json, as_text, by_format
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.server.loops import on_stop_signals
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.cli.log_reader import LogReader, StoredRecord
-    from oncelog.client.blocking import Consumer
+    from oncelog.client.blocking import Admin, Consumer
     from oncelog.client.core.structs import ConsumerRecord
 
-FateLine = Callable[[TopicPartition, "StoredRecord"], str]
-FIELDS = ("topic", "partition", "offset", "timestamp", "key", "headers")
 POLL_MS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class What:
-    """What to read and when to stop; ``timeout`` in seconds without a record."""
+    """What to read and when to stop; ``timeout`` in seconds without a record, ``until_ms`` a time of records."""
 
     topics: tuple[str, ...]
     partitions: tuple[int, ...]
-    offset: str
+    start: Place
     max_messages: int | None
     timeout: float | None
     to_end: bool
+    until_ms: int | None
+
+    @property
+    def ends(self) -> bool:
+        """Whether it stops at an offset of each partition."""
+        return self.to_end or self.until_ms is not None
 
 
 @click.command("consume")
-@click.option("--topic", "topics", multiple=True, required=True, help="Topic to read; may be repeated.")
+@click.option(
+    "--topic", "-t", "topics", multiple=True, required=True, shell_complete=complete_topics,
+    help="Topic to read; may be repeated.",
+)  # fmt: skip
 @click.option("--from-beginning", is_flag=True, help="From the first record, where a group has no position yet.")
 @click.option(
-    "--partition", "partitions", multiple=True, type=click.IntRange(min=0), help="Only this; may be repeated."
+    "--partition", "-p", "partitions", multiple=True, type=click.IntRange(min=0), help="Only this; may be repeated."
 )
-@click.option("--offset", metavar="N", help="Where to begin in each partition: a number, beginning or end.")
-@click.option("--group", metavar="ID", help="Read as a member of this group, and commit what was shown.")
+@click.option(
+    "--offset",
+    "-o",
+    metavar="N",
+    help="Where to begin in each partition: N, -N for the last N records, beginning, end.",
+)
+@click.option("--since", metavar="TIME", help="Begin at the first record not older: 2026-01-31T12:00 (UTC), ms, 15m.")
+@click.option("--until", metavar="TIME", help="Stop before the first record not older, and at what is the end now.")
+@click.option(
+    "--group", "-g", metavar="ID", shell_complete=complete_groups,
+    help="Read as a member of this group, and commit what was shown.",
+)  # fmt: skip
 @click.option(
     "--isolation",
     type=click.Choice(["read_committed", "read_uncommitted"]),
     help="read_uncommitted shows open and aborted transactions too.  [default: read_committed]",
 )
-@click.option("--max-messages", type=click.IntRange(min=1), metavar="N", help="Stop after so many records.")
+@click.option("--max-messages", "-c", type=click.IntRange(min=1), metavar="N", help="Stop after so many records.")
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop when nothing came for so long.")
-@click.option("--to-end", is_flag=True, help="Stop at what is the end now.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="--json means the same.")
-@click.option("--key-separator", metavar="TEXT", help="Show keys too, with this between key and value.")
+@click.option("--to-end", "-e", is_flag=True, help="Stop at what is the end now.")
+@click.option(
+    "--format", "-f", "form", default="text", metavar="text|json|FORMAT", help=f"A FORMAT has {FORMAT_HELP}; \\n, \\t."
+)
+@click.option("--key-separator", "-K", metavar="TEXT", help="Show keys too, with this between key and value.")
 @click.option("--show", "fields", multiple=True, type=click.Choice(FIELDS), help="Show this before the value.")
 @click.option("--show-transactions", is_flag=True, help="Every stored record with its fate, and the markers.")
 @cluster_options
@@ -68,6 +87,8 @@ def command(
     from_beginning: bool,
     partitions: tuple[int, ...],
     offset: str | None,
+    since: str | None,
+    until: str | None,
     group: str | None,
     isolation: str | None,
     max_messages: int | None,
@@ -78,47 +99,52 @@ def command(
     fields: tuple[str, ...],
     show_transactions: bool,
 ) -> None:
-    """Show the records of topics, until Ctrl-C or until --max-messages, --timeout or --to-end ends it.
+    """Show the records of topics, until Ctrl-C or until --max-messages, --timeout, --until or --to-end ends it.
 
-    With --show-transactions: partition:offset, fate (committed, aborted, open, not transactional), producer, key and
-    value of everything that is stored, with the markers that ended the transactions.
+    With --show-transactions: everything that is stored with its fate (committed, aborted, open, not transactional), the
+    producer that wrote it, its transactional id where the coordinator still knows it, and the markers that ended the
+    transactions. Records of __transaction_state and __consumer_offsets are shown decoded.
 
     \b
     Examples:
-      oncelog consume --topic orders --from-beginning --max-messages 10
-      oncelog consume --topic orders --group billing --json
-      oncelog consume --topic orders --partition 0 --offset 100 --to-end --show offset
-      oncelog consume --topic orders --show-transactions --to-end
+      oncelog consume -t orders --from-beginning --max-messages 10
+      oncelog consume -t orders -o -10 -e -f '%t-%p:%o %k=%s\\n'
+      oncelog consume -t orders --since 15m --show timestamp --show headers
+      oncelog consume -t orders --group billing --json
+      oncelog consume -t orders --show-transactions --to-end
     """
     group = group or cluster.properties.get("group.id")
-    _check_options(group, partitions, offset, isolation, to_end, show_transactions)
-    start = offset or ("beginning" if from_beginning or show_transactions else "end")
-    what = What(topics, partitions, start, max_messages, timeout, to_end)
-    as_json = cluster.as_json or form == "json"
+    if offset is not None and since is not None:
+        raise ConfigError("--offset and --since exclude each other: each says where to begin")
+    start = BEGINNING if from_beginning or show_transactions else END
+    if offset is not None:
+        start = parse_offset(offset)
+    elif since is not None:
+        start = Place(Kind.TIME, parse_time("--since", since))
+    until_ms = None if until is None else parse_time("--until", until)
+    what = What(topics, partitions, start, max_messages, timeout, to_end, until_ms)
+    _check_options(what, group, positioned=offset is not None or since is not None, isolation=isolation,
+                   show_transactions=show_transactions)  # fmt: skip
+    in_json = cluster.as_json or form == "json"
     if show_transactions:
-        from oncelog.cli.log_reader import LogReader
+        from oncelog.cli.fates import show_fates
 
-        reader = LogReader(config=cluster.admin_settings())
-        asyncio.run(_show_fates(reader, what, _fate_line_json if as_json else _fate_line))
+        asyncio.run(show_fates(cluster.admin_settings(), what, in_json=in_json))
         return
-    line = _json_line if as_json else _text_line(fields, key_separator)
+    if not in_json and form != "text" and "%" not in form:
+        raise ConfigError(f"--format takes text, json or a format with {FORMAT_HELP}, not {form!r}")
+    line = as_json if in_json else as_text(fields, key_separator) if form == "text" else by_format(form)
     _consume(cluster, what, group, isolation, line)
 
 
 def _check_options(
-    group: str | None,
-    partitions: tuple[int, ...],
-    offset: str | None,
-    isolation: str | None,
-    to_end: bool,
-    show_transactions: bool,
+    what: What, group: str | None, *, positioned: bool, isolation: str | None, show_transactions: bool
 ) -> None:
-    if group is not None and (partitions or offset is not None or to_end):
+    if group is not None and (what.partitions or positioned or what.ends):
         raise ConfigError(
-            "--group leaves partitions and positions to the group: drop --partition, --offset and --to-end"
+            "--group leaves partitions and positions to the group: drop --partition, --offset, --since, --until and "
+            "--to-end"
         )
-    if offset is not None and offset not in ("beginning", "end") and not offset.isdecimal():
-        raise ConfigError(f"--offset takes a number, beginning or end, not {offset!r}")
     if show_transactions and group is not None:
         raise ConfigError("--show-transactions reads without a group: drop --group")
     if show_transactions and isolation == "read_committed":
@@ -138,49 +164,59 @@ class Stop:
             signal.signal(known, handler)
 
 
-# --- with a consumer
-
-
-def _consume(
-    cluster: Cluster,
-    what: What,
-    group: str | None,
-    isolation: str | None,
-    line: Callable[[ConsumerRecord], str],
-) -> None:
+def _consume(cluster: Cluster, what: What, group: str | None, isolation: str | None, line: Line) -> None:
     from oncelog.client.blocking import Admin, Consumer
     from oncelog.client.core.config import ConsumerConfig
 
     level = isolation or (None if "isolation.level" in cluster.properties else "read_committed")
-    reset = {"beginning": "earliest", "end": "latest"}.get(what.offset)
+    reset = {Kind.BEGINNING: "earliest", Kind.END: "latest"}.get(what.start.kind)
     config = cluster.settings(ConsumerConfig, group_id=group, isolation_level=level, auto_offset_reset=reset)
-    with Admin(config=cluster.admin_settings()) as admin:
-        names = _partitions(what, {topic: len(admin.partitions(topic)) for topic in what.topics})
     shown = 0
+    with Admin(config=cluster.admin_settings()) as admin:
+        names = partitions_of(what, {topic: len(admin.partitions(topic)) for topic in what.topics})
+        starts, ends = ({}, None) if group is not None else _bounds(admin, what, names, config.read_committed)
     with Consumer(config=config) as consumer:
-        ends = None
-        if config.group_id is not None:
+        if group is not None:
             consumer.subscribe(what.topics)
         else:
-            ends = _begin(consumer, names, what)
+            consumer.assign(names)
+            for name, position in starts.items():
+                consumer.seek(name, position)
+        output = sys.stdout.buffer
         for record in _records(consumer, what, ends, Stop()):
-            sys.stdout.write(line(record))
+            output.write(line(record))
             shown += 1
-        sys.stdout.flush()
+        output.flush()
     remark(f"{shown} records")
 
 
-def _begin(consumer: Consumer, names: list[TopicPartition], what: What) -> dict[TopicPartition, int] | None:
-    """Assign and position; where to stop."""
-    consumer.assign(names)
-    if what.offset.isdecimal():
-        for name in names:
-            consumer.seek(name, int(what.offset))
-    elif what.offset == "beginning":
-        consumer.seek_to_beginning(*names)
-    else:
-        consumer.seek_to_end(*names)
-    return consumer.end_offsets(names) if what.to_end else None
+def _bounds(
+    admin: Admin, what: What, names: list[TopicPartition], read_committed: bool
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int] | None]:
+    """Where to begin, and where to stop if somewhere."""
+
+    def offsets(time_ms: int) -> dict[TopicPartition, int]:
+        found = admin.list_offsets(dict.fromkeys(names, time_ms), read_committed=read_committed)
+        return {name: item.offset for name, item in found.items()}
+
+    return bounds(
+        what, offsets(EARLIEST), offsets(LATEST), offsets(what.start.lookup()),
+        None if what.until_ms is None else offsets(what.until_ms),
+    )  # fmt: skip
+
+
+def bounds(
+    what: What,
+    first: Mapping[TopicPartition, int],
+    end: Mapping[TopicPartition, int],
+    at_start: Mapping[TopicPartition, int],
+    at_until: Mapping[TopicPartition, int] | None,
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int] | None]:
+    """The offsets to begin at, and to stop at if somewhere, from what ListOffsets answered."""
+    starts = offsets_of(what.start, at_start, first, end)
+    if at_until is not None:
+        return starts, offsets_of(Place(Kind.TIME), at_until, first, end)
+    return starts, dict(end) if what.to_end else None
 
 
 def _records(
@@ -206,7 +242,7 @@ def _records(
         sys.stdout.flush()
 
 
-def _partitions(what: What, counts: Mapping[str, int]) -> list[TopicPartition]:
+def partitions_of(what: What, counts: Mapping[str, int]) -> list[TopicPartition]:
     """The partitions to read.
 
     :raises OncelogError: a topic does not have one of them.
@@ -218,131 +254,3 @@ def _partitions(what: What, counts: Mapping[str, int]) -> list[TopicPartition]:
     return [
         TopicPartition(topic, number) for topic, count in counts.items() for number in (what.partitions or range(count))
     ]
-
-
-def _json_line(record: ConsumerRecord) -> str:
-    return _dumped(
-        {
-            "topic": record.topic,
-            "partition": record.partition,
-            "offset": record.offset,
-            "timestamp": record.timestamp,
-            "timestamp_type": record.timestamp_type,
-            "key": json_bytes(record.key),
-            "value": json_bytes(record.value),
-            "headers": [[name, json_bytes(value)] for name, value in record.headers],
-        }
-    )
-
-
-def _dumped(fields: Mapping[str, Any]) -> str:
-    return json.dumps(fields, ensure_ascii=False) + "\n"
-
-
-def _text_line(fields: tuple[str, ...], key_separator: str | None) -> Callable[[ConsumerRecord], str]:
-    def line(record: ConsumerRecord) -> str:
-        before = [_SHOWN[field](record) for field in fields]
-        value = show_bytes(record.value)
-        if key_separator is not None:
-            value = f"{show_bytes(record.key)}{key_separator}{value}"
-        return "\t".join([*before, value]) + "\n"
-
-    return line
-
-
-def _headers(headers: Iterable[tuple[str, bytes | None]]) -> str:
-    return ",".join(f"{name}={show_bytes(value)}" for name, value in headers)
-
-
-_SHOWN: dict[str, Callable[[Any], str]] = {
-    "topic": lambda record: record.topic,
-    "partition": lambda record: str(record.partition),
-    "offset": lambda record: str(record.offset),
-    "timestamp": lambda record: show_time(record.timestamp) or "-",
-    "key": lambda record: show_bytes(record.key),
-    "headers": lambda record: _headers(record.headers),
-}
-
-
-# --- with the fate of every record
-
-
-async def _show_fates(reader: LogReader, what: What, line: FateLine) -> None:
-    """Show until a reason to stop, or until a signal cancels this."""
-    task = asyncio.current_task()
-    if task is not None:
-        on_stop_signals(asyncio.get_running_loop(), task.cancel)
-    shown = 0
-    try:
-        async with reader:
-            async for name, stored in _fates(reader, what):
-                sys.stdout.write(line(name, stored))
-                shown += 1
-    except asyncio.CancelledError:
-        pass
-    sys.stdout.flush()
-    remark(f"{shown} records, control records included")
-
-
-async def _fates(reader: LogReader, what: What) -> AsyncIterator[tuple[TopicPartition, StoredRecord]]:
-    """Stored records of the partitions in turn, until one of the reasons to stop."""
-    from oncelog.cli.log_reader import FateReader
-
-    names = _partitions(what, {topic: len(await reader.partitions(topic)) for topic in what.topics})
-    first = await reader.list_offsets(dict.fromkeys(names, -2))
-    found = await reader.list_offsets(dict.fromkeys(names, -1))
-    end = {name: found[name].offset for name in names}
-    starts = {"beginning": {name: first[name].offset for name in names}, "end": end}
-    start = starts.get(what.offset) or dict.fromkeys(names, int(what.offset) if what.offset.isdecimal() else 0)
-    walkers = [FateReader(reader, name, start[name]) for name in names]
-    left, quiet_since = what.max_messages, time.monotonic()
-    while True:
-        came = False
-        for walker in walkers:
-            if what.to_end and walker.position >= end[walker.name]:
-                continue
-            for stored in await walker.step():
-                if not what.to_end or stored.record.offset < end[walker.name]:
-                    yield walker.name, stored
-                    came = True
-                    left = None if left is None else left - 1
-                    if left == 0:
-                        return
-        if what.to_end and all(walker.position >= end[walker.name] for walker in walkers):
-            return
-        if came:
-            quiet_since = time.monotonic()
-            continue
-        if what.timeout is not None and time.monotonic() - quiet_since >= what.timeout:
-            return
-        sys.stdout.flush()
-        await asyncio.sleep(POLL_MS / 1000)
-
-
-def _fate_line(name: TopicPartition, stored: StoredRecord) -> str:
-    header, record, fate = stored
-    producer = f"{header.producer_id}/{header.producer_epoch}" if header.has_producer_id else "-"
-    place = f"{name}:{record.offset}"
-    if header.is_control:
-        return f"{place}\t{fate.value}\t{producer}\n"
-    return f"{place}\t{fate.value}\t{producer}\t{show_bytes(record.key)}\t{show_bytes(record.value)}\n"
-
-
-def _fate_line_json(name: TopicPartition, stored: StoredRecord) -> str:
-    header, record, fate = stored
-    fields: dict[str, Any] = {
-        "topic": name.topic,
-        "partition": name.partition,
-        "offset": record.offset,
-        "timestamp": record.timestamp,
-        "fate": fate.value,
-        "control": header.is_control,
-        "producer_id": header.producer_id,
-        "producer_epoch": header.producer_epoch,
-        "sequence": record.sequence,
-    }
-    if not header.is_control:
-        fields["key"] = json_bytes(record.key)
-        fields["value"] = json_bytes(record.value)
-        fields["headers"] = [[key, json_bytes(value)] for key, value in record.headers]
-    return _dumped(fields)

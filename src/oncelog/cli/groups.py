@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
-from oncelog.cli.cluster import Cluster, cluster_options, partition_numbers
+from oncelog.cli.completion import complete_groups
+from oncelog.cli.options import Cluster, cluster_options, partition_numbers
 from oncelog.cli.output import show_json, show_rows, show_table
+from oncelog.cli.positions import parse_time
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.types import TopicPartition
 
@@ -53,7 +54,7 @@ def list_groups(cluster: Cluster, states: tuple[str, ...]) -> None:
 
 
 @command.command("describe")
-@click.argument("groups", nargs=-1, required=True)
+@click.argument("groups", nargs=-1, required=True, shell_complete=complete_groups)
 @cluster_options
 def describe(cluster: Cluster, groups: tuple[str, ...]) -> None:
     """State, members and, for each partition, committed offset, end and lag.
@@ -148,7 +149,7 @@ def _show_group(group: Row) -> None:
 
 
 @command.command("reset-offsets")
-@click.argument("group")
+@click.argument("group", shell_complete=complete_groups)
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC[:0,1]", help="Topic, or some partitions of it.")
 @click.option("--all-topics", is_flag=True, help="Every partition the group has a position in.")
 @click.option("--to-earliest", is_flag=True, help="To the first record.")
@@ -184,7 +185,7 @@ def reset_offsets(
         raise ConfigError("give either --topic or --all-topics")
     time_ms = -2 if to_earliest else -1
     if to_datetime is not None:
-        time_ms = _parse_time(to_datetime)
+        time_ms = parse_time("--to-datetime", to_datetime)
     with cluster.admin() as admin:
         before = _idle_offsets(admin, group)
         names = sorted(before) if all_topics else _named(admin, topics)
@@ -245,17 +246,8 @@ def _within(admin: Admin, offsets: Mapping[TopicPartition, int]) -> dict[TopicPa
     return {name: min(max(offset, first[name].offset), end[name].offset) for name, offset in offsets.items()}
 
 
-def _parse_time(text: str) -> int:
-    """ISO 8601 as ms; UTC where it names no zone."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise ConfigError(f"--to-datetime takes a time such as 2026-01-31T12:00, not {text!r}") from None
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
-
-
 @command.command("delete")
-@click.argument("groups", nargs=-1, required=True)
+@click.argument("groups", nargs=-1, required=True, shell_complete=complete_groups)
 @cluster_options
 def delete(cluster: Cluster, groups: tuple[str, ...]) -> None:
     """Delete groups that have no members, with their offsets.
@@ -273,7 +265,7 @@ def delete(cluster: Cluster, groups: tuple[str, ...]) -> None:
 
 
 @command.command("delete-offsets")
-@click.argument("group")
+@click.argument("group", shell_complete=complete_groups)
 @click.option(
     "--topic", "topics", multiple=True, required=True, metavar="TOPIC[:0,1]", help="Topic, or some partitions of it."
 )

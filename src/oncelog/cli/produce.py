@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import click
 
-from oncelog.cli.cluster import Cluster, cluster_options
+from oncelog.cli.completion import complete_topics
+from oncelog.cli.options import Cluster, cluster_options
 from oncelog.cli.output import Advance, progress, show_json
 from oncelog.cli.properties import named_values
 from oncelog.errors import ConfigError, OncelogError
@@ -62,13 +63,13 @@ class Tally:
 
 
 @click.command("produce")
-@click.option("--topic", required=True, help="Topic to write to.")
-@click.option("--key-separator", metavar="TEXT", help="What parts key and value in a line; without it no keys.")
+@click.option("--topic", "-t", required=True, shell_complete=complete_topics, help="Topic to write to.")
+@click.option("--key-separator", "-K", metavar="TEXT", help="What parts key and value in a line; without it no keys.")
 @click.option(
     "--json-lines", is_flag=True, help="Each line is a JSON object: value, key, headers, partition, timestamp."
 )
-@click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="A header of every record.")
-@click.option("--partition", type=click.IntRange(min=0), help="Write everything to this partition.")
+@click.option("--header", "-H", "headers", multiple=True, metavar="NAME=VALUE", help="A header of every record.")
+@click.option("--partition", "-p", type=click.IntRange(min=0), help="Write everything to this partition.")
 @click.option("--transactional-id", metavar="ID", help="Write in transactions: all of the input or nothing.")
 @click.option(
     "--transaction-size", type=click.IntRange(min=1), metavar="N", help="Commit every N records instead of at the end."

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oncelog.cli.cluster import Cluster, cluster_options, partition_numbers
+from oncelog.cli.completion import complete_topics, complete_transactional_ids
+from oncelog.cli.options import Cluster, cluster_options, partition_numbers
 from oncelog.cli.output import remark, show_json, show_rows, show_time
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
@@ -65,7 +66,7 @@ def _state(text: str) -> str:
 
 
 @command.command("describe")
-@click.argument("transactional_ids", nargs=-1, required=True)
+@click.argument("transactional_ids", nargs=-1, required=True, shell_complete=complete_transactional_ids)
 @cluster_options
 def describe(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
     """State, producer, partitions, and for how long a transaction has been open.
@@ -102,7 +103,16 @@ def describe(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
 
 
 @command.command("describe-producers")
-@click.option("--topic", "topics", multiple=True, required=True, metavar="TOPIC[:0,1]", help="May be repeated.")
+@click.option(
+    "--topic",
+    "-t",
+    "topics",
+    multiple=True,
+    required=True,
+    metavar="TOPIC[:0,1]",
+    shell_complete=complete_topics,
+    help="May be repeated.",
+)
 @cluster_options
 def describe_producers(cluster: Cluster, topics: tuple[str, ...]) -> None:
     """The producers that partitions remember; those with an open transaction hold readers back.
@@ -116,7 +126,15 @@ def describe_producers(cluster: Cluster, topics: tuple[str, ...]) -> None:
 
 
 @command.command("find-hanging")
-@click.option("--topic", "topics", multiple=True, metavar="TOPIC[:0,1]", help="Default: every topic.")
+@click.option(
+    "--topic",
+    "-t",
+    "topics",
+    multiple=True,
+    metavar="TOPIC[:0,1]",
+    shell_complete=complete_topics,
+    help="Default: every topic.",
+)
 @cluster_options
 def find_hanging(cluster: Cluster, topics: tuple[str, ...]) -> None:
     """Transactions that are open in a partition while no coordinator knows them: they hold readers back for ever.
@@ -131,7 +149,7 @@ def find_hanging(cluster: Cluster, topics: tuple[str, ...]) -> None:
 
 
 @command.command("abort")
-@click.option("--topic", required=True, help="Topic of the hanging transaction.")
+@click.option("--topic", "-t", required=True, help="Topic of the hanging transaction.")
 @click.option("--partition", required=True, type=click.IntRange(min=0), help="Its partition.")
 @click.option("--start-offset", required=True, type=click.IntRange(min=0), help="Its first offset there.")
 @click.option("--force", is_flag=True, help="Also where a coordinator still knows the transaction.")
@@ -163,7 +181,7 @@ def abort(cluster: Cluster, topic: str, partition: int, start_offset: int, force
 
 
 @command.command("fence")
-@click.argument("transactional_ids", nargs=-1, required=True)
+@click.argument("transactional_ids", nargs=-1, required=True, shell_complete=complete_transactional_ids)
 @cluster_options
 def fence(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
     """Shut out the producers of these ids and abort what they left open.
@@ -218,7 +236,7 @@ def _partitions(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
 
 
 @command.command("history")
-@click.argument("transactional_ids", nargs=-1)
+@click.argument("transactional_ids", nargs=-1, shell_complete=complete_transactional_ids)
 @cluster_options
 def history(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
     """Every change of state that __transaction_state still holds, oldest first; compaction removes old ones.

@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oncelog.cli.cluster import Cluster, partition_numbers
-from oncelog.cli.consume import _json_line, _text_line
+from oncelog.cli.options import Cluster, partition_numbers
 from oncelog.cli.output import json_bytes, show_bytes, show_table, show_time
+from oncelog.cli.positions import offsets_of, parse_offset, parse_time
 from oncelog.cli.produce import InputError, json_item
 from oncelog.cli.properties import given_properties, named_values
+from oncelog.cli.record_lines import as_json, as_text, by_format
 from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.structs import ConsumerRecord
 from oncelog.errors import ConfigError
+from oncelog.types import TopicPartition
 
 BYTES = st.none() | st.binary(max_size=20) | st.text(max_size=20).map(str.encode)
 HEADERS = st.lists(st.tuples(st.text(max_size=5), BYTES), max_size=3)
@@ -27,9 +29,9 @@ def test_a_record_survives_json(
     key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]], timestamp: int
 ) -> None:
     record = ConsumerRecord("t", 3, 17, timestamp, 0, key, value, None, 0, 0, headers)
-    line = _json_line(record)
-    assert line.count("\n") == 1
-    item = json_item(line.encode(), 1)
+    line = as_json(record)
+    assert line.count(b"\n") == 1
+    item = json_item(line, 1)
     assert (item.key, item.value, item.headers) == (key, value, headers)
     assert (item.partition, item.timestamp_ms) == (3, timestamp)
 
@@ -71,8 +73,8 @@ def test_text_keeps_its_letters_and_escapes_the_rest() -> None:
 
 def test_fields_stand_before_the_value() -> None:
     record = ConsumerRecord("t", 3, 17, 0, 0, b"k", None, None, 0, 0, [("h", b"1"), ("g", None)])
-    assert _text_line(("offset", "headers", "timestamp"), "=")(record) == (
-        "17\th=1,g=null\t1970-01-01T00:00:00.000Z\tk=null\n"
+    assert as_text(("offset", "headers", "timestamp"), "=")(record) == (
+        b"17\th=1,g=null\t1970-01-01T00:00:00.000Z\tk=null\n"
     )
 
 
@@ -118,3 +120,68 @@ def test_a_commands_options_win_over_its_properties() -> None:
     assert (config.transactional_id, config.max_batch_size) == ("option", 7)
     assert cluster.settings(ProducerConfig, transactional_id=None).transactional_id == "file"
     assert cluster.admin_settings().bootstrap_servers == ("a:1",)
+
+
+RECORD = ConsumerRecord("t", 3, 17, 1234, 0, b"k", b"v\xff", None, 1, 2, [("h", b"1")])
+
+
+@pytest.mark.parametrize(
+    ("form", "written"),
+    [
+        ("%t-%p:%o %k=%s\\n", b"t-3:17 k=v\xff\n"),
+        ("%T %K %S %h%%", b"1234 1 2 h=1%"),
+        ("\\t\\0\\x41\\\\", b"\t\0A\\"),
+    ],
+)
+def test_a_format_string_is_kcats(form: str, written: bytes) -> None:
+    assert by_format(form)(RECORD) == written
+
+
+def test_sizes_of_null_are_minus_one() -> None:
+    assert by_format("%k%K%s%S")(RECORD._replace(key=None, value=None)) == b"-1-1"
+
+
+@pytest.mark.parametrize("form", ["%q", "50%", "a\\"])
+def test_a_format_that_means_nothing_is_refused(form: str) -> None:
+    with pytest.raises(ConfigError, match="means nothing: it takes %s value"):
+        by_format(form)
+
+
+ENDS = {TopicPartition("t", 0): 100, TopicPartition("t", 1): 3}
+FIRSTS = {TopicPartition("t", 0): 10, TopicPartition("t", 1): 0}
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "offsets"),
+    [
+        ("5", [10, 0], [5, 5]),
+        ("-10", [100, 3], [90, 0]),
+        ("-0", [100, 3], [100, 3]),
+        ("beginning", [10, 0], [10, 0]),
+        ("end", [100, 3], [100, 3]),
+        ("s@1000", [50, -1], [50, 3]),
+    ],
+)
+def test_places_become_offsets_within_the_log(text: str, found: list[int], offsets: list[int]) -> None:
+    place = parse_offset(text)
+    assert list(offsets_of(place, dict(zip(ENDS, found, strict=True)), FIRSTS, ENDS).values()) == offsets
+
+
+@pytest.mark.parametrize("text", ["ten", "1.5", "--1", "", "s@yesterday"])
+def test_a_place_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="--offset takes"):
+        parse_offset(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "time_ms"),
+    [
+        ("1700000000000", 1_700_000_000_000),
+        ("1970-01-01T00:00:01", 1000),
+        ("1970-01-01T01:00:01+01:00", 1000),
+        ("15m", 86_400_000 - 900_000),
+        ("1d", 0),
+    ],
+)
+def test_times_are_ms_or_iso_or_ago(text: str, time_ms: int) -> None:
+    assert parse_time("--since", text, now_ms=86_400_000) == time_ms

@@ -23,7 +23,7 @@ from oncelog.aiokafka.admin.responses import (
     DescribeGroupsResponse,
     TopicsResponse,
 )
-from oncelog.aiokafka.producer import warn_of_api_version
+from oncelog.aiokafka.producer import warn_of_no_effect
 from oncelog.client.aio.admin import Admin
 from oncelog.client.core import admin_types
 from oncelog.client.core.admin_types import CONFIG_SOURCES
@@ -56,7 +56,7 @@ class AIOKafkaAdminClient:
         sasl_kerberos_domain_name: str | None = None,
         sasl_oauth_token_provider: AbstractTokenProvider | None = None,
     ) -> None:
-        warn_of_api_version(api_version)
+        warn_of_no_effect(loop=loop, api_version=api_version)
         self._admin = Admin(
             bootstrap_servers=bootstrap_servers,
             client_id=client_id,

@@ -201,6 +201,8 @@ class Consumer:
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these partitions."""
         self._subscription.assign(arguments.partitions(partitions))
+        if self._loop is None:
+            return  # start() does what follows
         self._metadata.set_wanted({name.topic for name in self._subscription.assigned})
         self._metadata.request_update()
         self._poll_soon()

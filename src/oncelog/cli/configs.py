@@ -1,0 +1,88 @@
+"""``oncelog configs``: settings of topics, brokers and groups while the cluster runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from oncelog.cli.options import Cluster, cluster_options
+from oncelog.cli.output import show_json, show_rows
+from oncelog.cli.properties import named_values
+from oncelog.errors import ConfigError
+
+if TYPE_CHECKING:
+    from oncelog.client.core.admin_types import ConfigResource
+
+KINDS = ("topic", "broker", "group")
+DEFAULT_BROKER = "default"
+
+
+@click.group("configs")
+def command() -> None:
+    """Settings of topics, brokers and groups: show and change them while the cluster runs.
+
+    \b
+    Example:
+      oncelog configs describe broker 1
+    """
+
+
+@command.command("describe")
+@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("name")
+@click.option("--changed", is_flag=True, help="Only what is not the default.")
+@cluster_options
+def describe(cluster: Cluster, kind: str, name: str, changed: bool) -> None:
+    """All settings of a topic, a broker (by number, or default for all brokers) or a group, with where each comes from.
+
+    Example: oncelog configs describe topic orders --changed
+    """
+    resource = _resource(kind, name)
+    with cluster.admin() as admin:
+        entries = admin.describe_configs([resource])[resource]
+    rows = [
+        {"name": entry.name, "value": entry.value, "source": entry.source, "read_only": entry.read_only}
+        for _, entry in sorted(entries.items())
+        if not (changed and entry.is_default)
+    ]
+    show_rows(cluster.as_json, rows, ["name", "value", "source"], "no settings")
+
+
+@command.command("alter")
+@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("name")
+@click.option("--set-config", "configs", multiple=True, metavar="NAME=VALUE", help="A setting; may be repeated.")
+@click.option("--delete-config", "deleted", multiple=True, metavar="NAME", help="A setting to take back.")
+@click.option("--dry-run", is_flag=True, help="Only check whether it would be allowed.")
+@cluster_options
+def alter(
+    cluster: Cluster, kind: str, name: str, configs: tuple[str, ...], deleted: tuple[str, ...], dry_run: bool
+) -> None:
+    """Change settings; all others stay as they are.
+
+    \b
+    Examples:
+      oncelog configs alter broker default --set-config log.retention.ms=86400000
+      oncelog configs alter topic orders --delete-config retention.ms
+    """
+    changes: dict[str, str | None] = {**named_values("--set-config", configs), **dict.fromkeys(deleted)}
+    if not changes:
+        raise ConfigError("nothing to change: give --set-config or --delete-config")
+    resource = _resource(kind, name)
+    with cluster.admin() as admin:
+        admin.alter_configs({resource: changes}, validate_only=dry_run)
+    if cluster.as_json:
+        show_json({"kind": kind, "name": name, "changed": {} if dry_run else changes})
+    else:
+        click.echo(f"{'allowed' if dry_run else 'changed'} {', '.join(changes)} of {kind} {name}")
+
+
+def _resource(kind: str, name: str) -> ConfigResource:
+    from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
+
+    if kind == "broker":
+        if name != DEFAULT_BROKER and not name.isdecimal():
+            raise ConfigError(f"a broker is named by its number, or {DEFAULT_BROKER} for all, not {name!r}")
+        name = "" if name == DEFAULT_BROKER else name
+    return ConfigResource(ConfigResourceType[kind.upper()], name)

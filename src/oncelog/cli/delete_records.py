@@ -1,0 +1,47 @@
+"""``oncelog delete-records``: forget the beginning of partitions."""
+
+from __future__ import annotations
+
+import click
+
+from oncelog.cli.completion import complete_topics
+from oncelog.cli.options import Cluster, cluster_options, partition_numbers
+from oncelog.cli.output import show_rows
+from oncelog.errors import ConfigError
+from oncelog.types import TopicPartition
+
+ALL = -1
+"""What DeleteRecords takes for the high watermark."""
+
+
+@click.command("delete-records")
+@click.option(
+    "--topic", "-t", "topics", multiple=True, required=True, metavar="TOPIC[:0,1]", shell_complete=complete_topics,
+    help="Topic, or some partitions of it; may be repeated.",
+)  # fmt: skip
+@click.option("--before", required=True, metavar="N", help="The first offset that is kept, or end to keep none.")
+@cluster_options
+def command(cluster: Cluster, topics: tuple[str, ...], before: str) -> None:
+    """Delete the records before an offset, for ever.
+
+    \b
+    Examples:
+      oncelog delete-records -t orders:0 --before 1000
+      oncelog delete-records -t orders --before end
+    """
+    if before != "end" and not before.isdecimal():
+        raise ConfigError(f"--before takes an offset or end, not {before!r}")
+    offset = ALL if before == "end" else int(before)
+    with cluster.admin() as admin:
+        names = [
+            name
+            for topic, numbers in partition_numbers(topics, "--topic").items()
+            for name in (
+                admin.partitions(topic) if numbers is None else [TopicPartition(topic, number) for number in numbers]
+            )
+        ]
+        first = admin.delete_records(dict.fromkeys(names, offset))
+    rows = [
+        {"topic": name.topic, "partition": name.partition, "log_start_offset": first[name]} for name in sorted(first)
+    ]
+    show_rows(cluster.as_json, rows, ["topic", "partition", "log_start_offset"], "nothing to delete")

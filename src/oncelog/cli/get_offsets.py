@@ -1,0 +1,53 @@
+"""``oncelog get-offsets``: the offsets of partitions at their ends, or at a time."""
+
+from __future__ import annotations
+
+import click
+
+from oncelog.cli.completion import complete_topics
+from oncelog.cli.options import Cluster, cluster_options, partition_numbers
+from oncelog.cli.output import show_rows
+from oncelog.cli.positions import EARLIEST, LATEST, parse_time
+from oncelog.types import TopicPartition
+
+WORDS = {"earliest": EARLIEST, "latest": LATEST, "max-timestamp": -3}
+
+
+@click.command("get-offsets")
+@click.option(
+    "--topic", "-t", "topics", multiple=True, metavar="TOPIC[:0,1]", shell_complete=complete_topics,
+    help="Topic, or some partitions of it; default: every topic.",
+)  # fmt: skip
+@click.option(
+    "--time", "at", default="latest", metavar="TIME",
+    help="earliest, latest, max-timestamp, or a time: the first record not older.  [default: latest]",
+)  # fmt: skip
+@click.option("--read-committed", is_flag=True, help="The latest is the last stable offset.")
+@cluster_options
+def command(cluster: Cluster, topics: tuple[str, ...], at: str, read_committed: bool) -> None:
+    """Show the offset of each partition at its end, its beginning, or a time.
+
+    \b
+    Examples:
+      oncelog get-offsets -t orders
+      oncelog get-offsets -t orders:0 --time 2026-01-31T12:00
+    """
+    time_ms = WORDS[at] if at in WORDS else parse_time("--time", at)
+    with cluster.admin() as admin:
+        names = [
+            name
+            for topic, numbers in partition_numbers(topics or tuple(admin.list_topics()), "--topic").items()
+            for name in (
+                admin.partitions(topic) if numbers is None else [TopicPartition(topic, number) for number in numbers]
+            )
+        ]
+        found = admin.list_offsets(dict.fromkeys(names, time_ms), read_committed=read_committed) if names else {}
+    rows = [
+        {
+            "topic": name.topic,
+            "partition": name.partition,
+            "offset": found[name].offset if found[name].offset >= 0 else None,
+        }
+        for name in sorted(found)
+    ]
+    show_rows(cluster.as_json, rows, ["topic", "partition", "offset"], "no topics")

@@ -1,0 +1,102 @@
+"""Where a reading command begins and ends: texts of options to places in a log, places to offsets.
+
+Called by ``consume``, ``get-offsets`` and ``groups``. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import Enum
+from typing import NamedTuple
+
+from oncelog.errors import ConfigError
+from oncelog.types import TopicPartition
+
+EARLIEST, LATEST = -2, -1
+"""The times that stand for the ends of a log in ListOffsets."""
+_AGO = re.compile(r"(\d+)(ms|s|m|h|d)")
+_UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+class Kind(Enum):
+    """What a place is named by."""
+
+    BEGINNING = "beginning"
+    END = "end"
+    OFFSET = "an offset"
+    LAST = "so many records before the end"
+    TIME = "the first record that is not older"
+
+
+class Place(NamedTuple):
+    """A place in each partition; ``value`` is an offset, a number of records, or ms since 1970."""
+
+    kind: Kind
+    value: int = 0
+
+    def lookup(self) -> int:
+        """The time to ask ListOffsets for."""
+        match self.kind:
+            case Kind.BEGINNING | Kind.OFFSET:
+                return EARLIEST
+            case Kind.END | Kind.LAST:
+                return LATEST
+            case Kind.TIME:
+                return self.value
+
+
+BEGINNING, END = Place(Kind.BEGINNING), Place(Kind.END)
+
+
+def parse_offset(text: str) -> Place:
+    """``--offset``: a number, -N, beginning, end, or kcat's s@TIME."""
+    if text in ("beginning", "earliest"):
+        return BEGINNING
+    if text in ("end", "latest"):
+        return END
+    if text.startswith("s@"):
+        return Place(Kind.TIME, parse_time("--offset", text[2:]))
+    if re.fullmatch(r"-?\d+", text):
+        number = int(text)
+        return Place(Kind.OFFSET, number) if number >= 0 and text[0] != "-" else Place(Kind.LAST, -number)
+    raise ConfigError(f"--offset takes a number, -N for the last N records, beginning, end or s@TIME, not {text!r}")
+
+
+def parse_time(option: str, text: str, now_ms: int | None = None) -> int:
+    """ms since 1970, from such a number, ISO 8601 (UTC where it names no zone), or how long ago: 90s, 15m, 2h, 1d."""
+    if text.isdecimal():
+        return int(text)
+    ago = _AGO.fullmatch(text)
+    if ago is not None:
+        now = int(time.time() * 1000) if now_ms is None else now_ms
+        return now - int(ago[1]) * _UNIT_MS[ago[2]]
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(
+            f"{option} takes a time such as 2026-01-31T12:00 (UTC), ms since 1970, or 15m for 15 minutes ago, "
+            f"not {text!r}"
+        ) from None
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def offsets_of(
+    place: Place,
+    found: Mapping[TopicPartition, int],
+    first: Mapping[TopicPartition, int],
+    end: Mapping[TopicPartition, int],
+) -> dict[TopicPartition, int]:
+    """The offset of a place in each partition.
+
+    :param found: what ListOffsets answered for ``place.lookup()``; -1 where no record is so late.
+    """
+    match place.kind:
+        case Kind.OFFSET:
+            return dict.fromkeys(found, place.value)
+        case Kind.LAST:
+            return {name: max(first[name], end[name] - place.value) for name in found}
+        case Kind.BEGINNING | Kind.END | Kind.TIME:
+            return {name: end[name] if offset < 0 else offset for name, offset in found.items()}

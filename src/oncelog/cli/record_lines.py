@@ -1,0 +1,126 @@
+"""A record as a line: plain, JSON, or by a format string such as kcat takes.
+
+Called by ``consume``. Keys and values of the coordinators' own topics are decoded, as ``dump-log`` does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from oncelog.cli.output import json_bytes, show_bytes, show_time
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.protocol.errors import ProtocolError
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+
+FIELDS = ("topic", "partition", "offset", "timestamp", "key", "headers")
+Line = Callable[[Any], bytes]
+"""A record to what is written for it; records are those of the client or of a log."""
+
+_TOKEN = re.compile(r"%(.)|\\(x[0-9a-fA-F]{2}|.)|([^%\\]+)|([%\\]$)", re.DOTALL)
+_ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
+_PARTS: dict[str, Callable[[Any], bytes]] = {
+    "s": lambda record: record.value or b"",
+    "S": lambda record: str(-1 if record.value is None else len(record.value)).encode(),
+    "k": lambda record: record.key or b"",
+    "K": lambda record: str(-1 if record.key is None else len(record.key)).encode(),
+    "t": lambda record: record.topic.encode(),
+    "p": lambda record: str(record.partition).encode(),
+    "o": lambda record: str(record.offset).encode(),
+    "T": lambda record: str(record.timestamp).encode(),
+    "h": lambda record: headers_text(record.headers).encode(),
+    "%": lambda record: b"%",
+}
+FORMAT_HELP = "%s value, %S its size, %k key, %K its size, %t topic, %p partition, %o offset, %T timestamp, %h headers"
+
+
+def by_format(text: str) -> Line:
+    """Lines by a format string: kcat's letters, and \\n, \\t, \\r, \\0, \\xNN.
+
+    :raises ConfigError: an unknown letter.
+    """
+    parts: list[Callable[[Any], bytes]] = []
+    for match in _TOKEN.finditer(text):
+        letter, escape, plain, dangling = match.groups()
+        if dangling is not None or (letter is not None and letter not in _PARTS):
+            raise ConfigError(f"--format {text!r} has {match[0]!r}, which means nothing: it takes {FORMAT_HELP}, %%")
+        if letter is not None:
+            parts.append(_PARTS[letter])
+            continue
+        if escape is None:
+            fixed = plain.encode()
+        elif escape[0] == "x" and len(escape) == 3:
+            fixed = bytes([int(escape[1:], 16)])
+        else:
+            fixed = _ESCAPES.get(escape, escape.encode())
+        parts.append(lambda record, fixed=fixed: fixed)  # type: ignore[misc]
+    return lambda record: b"".join(part(record) for part in parts)
+
+
+def as_json(record: Any) -> bytes:
+    """One line of JSON, which ``produce --json-lines`` takes back."""
+    key, value = decoded(record.topic, record)
+    return dumped(
+        {
+            "topic": record.topic,
+            "partition": record.partition,
+            "offset": record.offset,
+            "timestamp": record.timestamp,
+            "timestamp_type": record.timestamp_type,
+            "key": key,
+            "value": value,
+            "headers": [[name, json_bytes(value)] for name, value in record.headers],
+        }
+    )
+
+
+def as_text(fields: tuple[str, ...], key_separator: str | None) -> Line:
+    """The value, behind those fields and perhaps the key."""
+
+    def line(record: Any) -> bytes:
+        key, value = shown(record.topic, record)
+        before = [key if field == "key" else _SHOWN[field](record) for field in fields]
+        if key_separator is not None:
+            value = f"{key}{key_separator}{value}"
+        return ("\t".join([*before, value]) + "\n").encode()
+
+    return line
+
+
+def dumped(fields: Mapping[str, Any]) -> bytes:
+    return (json.dumps(fields, ensure_ascii=False) + "\n").encode()
+
+
+def headers_text(headers: Iterable[tuple[str, bytes | None]]) -> str:
+    return ",".join(f"{name}={show_bytes(value)}" for name, value in headers)
+
+
+def decoded(topic: str, record: Any) -> tuple[Any, Any]:
+    """Key and value for JSON; those of the coordinators' topics as fields, if they can be read."""
+    if topic in (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC):
+        from oncelog.cli.dump_log import decode_offsets_record, decode_transaction_record
+
+        try:
+            return (decode_transaction_record if topic == TRANSACTION_STATE_TOPIC else decode_offsets_record)(record)
+        except (ProtocolError, OncelogError):
+            pass  # shown as it is
+    return json_bytes(record.key), json_bytes(record.value)
+
+
+def shown(topic: str, record: Any) -> tuple[str, str]:
+    """Key and value as text."""
+    if topic not in (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC):
+        return show_bytes(record.key), show_bytes(record.value)
+    key, value = (json.dumps(part, ensure_ascii=False) for part in decoded(topic, record))
+    return key, value
+
+
+_SHOWN: dict[str, Callable[[Any], str]] = {
+    "topic": lambda record: record.topic,
+    "partition": lambda record: str(record.partition),
+    "offset": lambda record: str(record.offset),
+    "timestamp": lambda record: show_time(record.timestamp) or "-",
+    "headers": lambda record: headers_text(record.headers),
+}

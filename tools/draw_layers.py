@@ -16,6 +16,7 @@ ROLES: Final = {
     "console": "web console",
     "demo": "the main job, with crashes and proof",
     "spark": "source, sink, pipelines",
+    "faults": "a proxy that loses, delays, repeats and refuses",
     "server": "asyncio shell of the broker",
     "client.blocking": "blocking face",
     "client.aio": "asyncio shell of the client",

@@ -30,6 +30,7 @@ COMMANDS = {
     "transactions": "Transactions: which are open, what holds readers back, and how to end it.",
     "dump-log": "Show what the files of a log say.",
     "pipeline": "Run a data pipeline on Spark.",
+    "proxy": "Faults by name in front of any broker, for tests.",
     "promote": "Make of a data folder an Apache Kafka node.",
     "completion": "What a shell needs to complete commands, topics and groups.",
     "doctor": "What this installation runs on, and what it lacks.",

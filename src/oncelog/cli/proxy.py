@@ -1,0 +1,56 @@
+"""``oncelog proxy``: faults by name in front of any broker."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+
+import click
+
+from oncelog.cli.output import remark
+from oncelog.faults.control import FaultControl
+from oncelog.faults.proxy import FaultProxy, ProxyError
+from oncelog.faults.spoken import KINDS, add_fault
+
+
+@click.command("proxy")
+@click.option("--to", "broker", required=True, metavar="HOST:PORT", help="A broker of the cluster behind.")
+@click.option("--listen", default="127.0.0.1:0", metavar="HOST:PORT", help="Where clients connect; port 0: a free one.")
+@click.option("--fault", "texts", multiple=True, metavar="FAULT", help=f"In force from the start: {', '.join(KINDS)}.")
+@click.option("--control", metavar="HOST:PORT", help="Take faults over HTTP, from this machine only.")
+@click.option("--json", "as_json", is_flag=True, help="Say where it listens, and what struck, as JSON.")
+def command(broker: str, listen: str, texts: tuple[str, ...], control: str | None, as_json: bool) -> None:
+    """Stand in front of a broker and lose, delay, repeat or refuse what the faults name, until Ctrl-C.
+
+    A fault is its name, the API, and what the request must name: topic, partition, transactional_id, group,
+    client_id, version; times=N (or always), skip=N, probability=P.
+
+    \b
+    Examples:
+      oncelog proxy --to 127.0.0.1:9092 --listen 127.0.0.1:9192 --fault "lose_answer Produce topic=orders"
+      oncelog proxy --to 127.0.0.1:9092 --fault "delay 200 Fetch" --fault "answer_error EndTxn NOT_COORDINATOR"
+    """
+    proxy = FaultProxy(broker, listen=listen)
+    for text in texts:
+        add_fault(proxy.faults, text)
+    with proxy:
+        steering = None
+        if control is not None:
+            host, separator, port = control.rpartition(":")
+            if not separator or not port.isdecimal():
+                raise ProxyError(f"{control!r} is not an address: write HOST:PORT")
+            steering = FaultControl(proxy.faults, host, int(port))
+        place = {"listening": proxy.bootstrap_servers, "to": broker, "control": steering.address if steering else None}
+        told = f"oncelog proxy listens on {proxy.bootstrap_servers} for {broker}"
+        if steering is not None:
+            told += f", faults at http://{steering.address}/faults"
+        click.echo(json.dumps(place) if as_json else told)
+        sys.stdout.flush()
+        try:
+            threading.Event().wait()
+        finally:
+            if steering is not None:
+                steering.stop()
+            for line in proxy.faults.report():
+                remark(line)

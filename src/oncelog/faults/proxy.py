@@ -1,0 +1,392 @@
+"""A proxy in front of any broker that carries out faults: ``with FaultProxy("localhost:9092") as proxy: ...``.
+
+Called by tests and by ``oncelog proxy``. Every broker of the cluster gets a listener of its own, and the addresses in
+the answers that tell of brokers are replaced, so that a client never leaves the proxy. All else passes byte for byte; a
+body is read only where a fault needs it. Plain text only: what is encrypted cannot be read on the way.
+
+Invariants
+- The client gets its answers in the order of its requests, whatever order the broker got them in.
+- A lost answer ends the connection: clients take an answer out of order for a broken peer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections import deque
+from struct import Struct
+from types import TracebackType
+from typing import Any, Final, Self
+
+from oncelog.errors import OncelogError
+from oncelog.faults.answers import refusal, refuse_metadata
+from oncelog.faults.rules import Action, Fault, Faults
+from oncelog.faults.subjects import Subject, subject_of
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.errors import ProtocolError
+from oncelog.protocol.framing import (
+    RequestHeader,
+    decode_request_header,
+    decode_response_header,
+    encode_response_header,
+)
+from oncelog.protocol.messages import request_type, response_type
+from oncelog.protocol.wire import Message
+
+LARGEST_FRAME: Final = 256 << 20
+REORDER_PATIENCE_S: Final = 0.5
+"""A request that waits for the next one goes ahead after this, for a client that sends one at a time."""
+_SIZE: Final = Struct(">i")
+_TELLS_OF_BROKERS: Final = {
+    ApiKey.METADATA: 0,
+    ApiKey.FIND_COORDINATOR: 0,
+    ApiKey.DESCRIBE_CLUSTER: 0,
+    ApiKey.PRODUCE: 10,
+    ApiKey.FETCH: 16,
+}
+"""The first version whose answer may hold addresses."""
+
+
+class ProxyError(OncelogError):
+    """The proxy cannot start, or the broker behind it cannot be reached."""
+
+
+class _Exchange:
+    """One request of a client and what becomes of its answer."""
+
+    __slots__ = ("answer", "cut", "delay_ms", "error", "header", "swallow", "throttle_ms")
+
+    def __init__(self, header: RequestHeader | None, *, swallow: bool = False) -> None:
+        self.header = header
+        self.swallow = swallow
+        self.answer: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
+        self.cut = False
+        self.delay_ms = 0
+        self.throttle_ms = 0
+        self.error: Fault | None = None
+
+    def resolve(self, frame: bytes | None) -> None:
+        if not self.answer.done():
+            self.answer.set_result(frame)
+
+
+class _Connection:
+    """One client's connection and its counterpart at the broker."""
+
+    def __init__(
+        self,
+        proxy: _Proxy,
+        client: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        broker: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    ) -> None:
+        self._proxy = proxy
+        self._from_client, self._to_client = client
+        self._from_broker, self._to_broker = broker
+        self._asked: asyncio.Queue[_Exchange] = asyncio.Queue()
+        """In the order of the client's requests."""
+        self._sent: deque[_Exchange] = deque()
+        """In the order in which the broker got them."""
+        self._held: tuple[bytes, _Exchange, asyncio.TimerHandle] | None = None
+
+    async def run(self) -> None:
+        """Until either side ends, or a fault does."""
+        tasks = [asyncio.ensure_future(work()) for work in (self._requests, self._broker_answers, self._client_answers)]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for writer in (self._to_client, self._to_broker):
+                writer.close()
+            if self._held is not None:
+                self._held[2].cancel()
+
+    # -- from the client ------------------------------------------------------------------------------------------
+
+    async def _requests(self) -> None:
+        while True:
+            frame = await _read_frame(self._from_client)
+            if frame is None or not await self._request(frame):
+                return
+
+    async def _request(self, frame: bytes) -> bool:
+        """Pass one request on; False ends the connection."""
+        try:
+            header, body = decode_request_header(frame)
+        except ProtocolError:
+            self._forward(frame, self._expect(_Exchange(None)))
+            return True
+        candidates = self._proxy.faults.candidates(header.api_key, header.api_version, header.client_id)
+        request = self._body(frame, header, body) if candidates or header.api_key == ApiKey.PRODUCE else None
+        subject: Subject | None = None
+        if request is not None and any(fault.match.needs_body for fault in candidates):
+            subject = subject_of(header.api_key, request, self._proxy.topic_name)
+        struck = {fault.action: fault for fault in self._proxy.faults.strike(candidates, subject)}
+        if Action.LOSE_REQUEST in struck:
+            return False
+        exchange = _Exchange(header)
+        if Action.BLACKHOLE in struck:
+            self._expect(exchange)  # for ever: what is asked behind it is not answered either
+            return True
+        if (delay := struck.get(Action.DELAY_REQUEST)) is not None:
+            await asyncio.sleep(delay.delay_ms / 1000)
+        if (fault := struck.get(Action.ANSWER_ERROR)) is not None:
+            if header.api_key == ApiKey.METADATA:
+                exchange.error = fault
+            elif request is not None:
+                answer = refusal(header.api_key, header.api_version, request, fault.error)
+                exchange.resolve(_answer_frame(header, answer))
+                self._expect(exchange)
+                return True
+        exchange.cut = Action.LOSE_ANSWER in struck
+        if (fault := struck.get(Action.DELAY_ANSWER)) is not None:
+            exchange.delay_ms = fault.delay_ms
+        if (fault := struck.get(Action.THROTTLE)) is not None:
+            exchange.throttle_ms = fault.delay_ms
+        unanswered = header.api_key == ApiKey.PRODUCE and request is not None and getattr(request, "acks", 1) == 0
+        if not unanswered:
+            self._expect(exchange)
+        self._send(frame, exchange, struck, unanswered)
+        await self._to_broker.drain()
+        return not (unanswered and exchange.cut)
+
+    def _body(self, frame: bytes, header: RequestHeader, body: int) -> Message | None:
+        if not header.is_known:
+            return None
+        try:
+            return request_type(header.api_key).decode(frame, header.api_version, body)
+        except ProtocolError:
+            return None  # the broker will say what it thinks of it
+
+    def _expect(self, exchange: _Exchange) -> _Exchange:
+        self._asked.put_nowait(exchange)
+        return exchange
+
+    def _send(self, frame: bytes, exchange: _Exchange, struck: dict[Action, Fault], unanswered: bool) -> None:
+        if Action.REORDER in struck and self._held is None:
+            loop = asyncio.get_running_loop()
+            self._held = (frame, exchange, loop.call_later(REORDER_PATIENCE_S, self._release))
+            return
+        self._forward(frame, None if unanswered else exchange)
+        if Action.DUPLICATE in struck:
+            self._forward(frame, None if unanswered else _Exchange(exchange.header, swallow=True))
+        self._release()
+
+    def _release(self) -> None:
+        """The request that waited for the next one goes to the broker."""
+        if self._held is not None:
+            frame, exchange, timer = self._held
+            self._held = None
+            timer.cancel()
+            self._forward(frame, exchange)
+
+    def _forward(self, frame: bytes, exchange: _Exchange | None) -> None:
+        if exchange is not None:
+            self._sent.append(exchange)
+        self._to_broker.write(_SIZE.pack(len(frame)) + frame)
+
+    # -- from the broker ------------------------------------------------------------------------------------------
+
+    async def _broker_answers(self) -> None:
+        while True:
+            frame = await _read_frame(self._from_broker)
+            if frame is None or not self._sent:
+                return
+            exchange = self._sent.popleft()
+            if not exchange.swallow:
+                exchange.resolve(await self._proxy.edited(exchange, frame))
+
+    async def _client_answers(self) -> None:
+        while True:
+            exchange = await self._asked.get()
+            frame = await exchange.answer
+            if exchange.delay_ms:
+                await asyncio.sleep(exchange.delay_ms / 1000)
+            if exchange.cut or frame is None:
+                return
+            self._to_client.write(_SIZE.pack(len(frame)) + frame)
+            await self._to_client.drain()
+
+
+class _Proxy:
+    """The listeners, one for each broker that was heard of; lives on one event loop."""
+
+    def __init__(self, faults: Faults, host: str) -> None:
+        self.faults = faults
+        self._host = host
+        self._listeners: dict[tuple[str, int], tuple[asyncio.Server, int]] = {}
+        self._opening: dict[tuple[str, int], asyncio.Task[int]] = {}
+        self._connections: set[asyncio.Task[None]] = set()
+        self._topics: dict[bytes, str] = {}
+
+    async def listen_for(self, host: str, port: int, own_port: int = 0) -> int:
+        """The local port that stands for a broker; its listener is made when it is first heard of."""
+        key = (host, port)
+        if key in self._listeners:
+            return self._listeners[key][1]
+        if key not in self._opening:
+            self._opening[key] = asyncio.ensure_future(self._open(key, own_port))
+        return await asyncio.shield(self._opening[key])
+
+    async def _open(self, broker: tuple[str, int], own_port: int) -> int:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            if task is not None:
+                self._connections.add(task)
+                task.add_done_callback(self._connections.discard)
+            try:
+                upstream = await asyncio.open_connection(*broker)
+            except OSError:
+                writer.close()  # as the broker itself would refuse
+                return
+            with contextlib.suppress(asyncio.CancelledError):  # by close(), which waits for it
+                await _Connection(self, (reader, writer), upstream).run()
+
+        server = await asyncio.start_server(serve, self._host, own_port)
+        port: int = server.sockets[0].getsockname()[1]
+        self._listeners[broker] = (server, port)
+        return port
+
+    async def close(self) -> None:
+        for server, _ in self._listeners.values():
+            server.close()
+        connections = list(self._connections)
+        for task in connections:
+            task.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
+
+    def topic_name(self, topic_id: bytes) -> str:
+        return self._topics.get(topic_id, "")
+
+    async def edited(self, exchange: _Exchange, frame: bytes) -> bytes:
+        """The answer as the client is to see it."""
+        header = exchange.header
+        if header is None or not header.is_known:
+            return frame
+        first = _TELLS_OF_BROKERS.get(ApiKey(header.api_key))
+        tells = first is not None and header.api_version >= first
+        if not tells and not exchange.throttle_ms:
+            return frame
+        try:
+            _, position = decode_response_header(frame, header.api_key, header.api_version)
+            answer: Any = response_type(header.api_key).decode(frame, header.api_version, position)
+        except ProtocolError:
+            return frame
+        changed = await self._with_own_addresses(header.api_key, answer) if tells else False
+        if exchange.throttle_ms:
+            answer.throttle_time_ms = exchange.throttle_ms
+        if exchange.error is not None:
+            refuse_metadata(answer, exchange.error.error)
+        if not (changed or exchange.throttle_ms or exchange.error):
+            return frame
+        return _answer_frame(header, answer.encode(header.api_version))
+
+    async def _with_own_addresses(self, api_key: int, answer: Any) -> bool:
+        """Replace each broker's address by its listener's; whether there was any."""
+        match api_key:
+            case ApiKey.METADATA:
+                self._topics.update((topic.topic_id, topic.name) for topic in answer.topics if topic.name)
+                places = list(answer.brokers)
+            case ApiKey.DESCRIBE_CLUSTER:
+                places = list(answer.brokers)
+            case ApiKey.FIND_COORDINATOR:
+                places = [answer, *answer.coordinators]
+            case _:
+                places = list(answer.node_endpoints)
+        places = [place for place in places if place.host and place.port > 0]
+        for place in places:
+            place.port = await self.listen_for(place.host, place.port)
+            place.host = self._host
+        return bool(places)
+
+
+def _answer_frame(header: RequestHeader, body: bytes) -> bytes:
+    head = encode_response_header(header.api_key, header.api_version, header.correlation_id, len(body))
+    return head[_SIZE.size :] + body
+
+
+async def _read_frame(reader: asyncio.StreamReader) -> bytes | None:
+    """The next frame without its size; None where the peer has ended or sends no frames."""
+    try:
+        (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
+        if not 0 <= size <= LARGEST_FRAME:
+            return None
+        return await reader.readexactly(size)
+    except (asyncio.IncompleteReadError, OSError):
+        return None
+
+
+class FaultProxy:
+    """Stands in front of a broker or a cluster for as long as the ``with`` block, or from ``start`` to ``stop``.
+
+    :param bootstrap_servers: ``HOST:PORT`` of one broker of the cluster.
+    :param listen: where the clients find the proxy; port 0 takes a free one. Other brokers get free ports.
+
+    Clients use :attr:`bootstrap_servers`; :attr:`faults` says what goes wrong.
+    """
+
+    def __init__(self, bootstrap_servers: str, *, listen: str = "127.0.0.1:0") -> None:
+        self.faults = Faults()
+        self._broker = _address(bootstrap_servers.split(",")[0])
+        self._listen = _address(listen)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._proxy: _Proxy | None = None
+        self._port = 0
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """``HOST:PORT`` for the clients' setting of that name."""
+        if self._proxy is None:
+            raise ProxyError("the proxy is not running: use it in a with block, or call start()")
+        return f"{self._listen[0]}:{self._port}"
+
+    def start(self) -> Self:
+        """Start and return once clients can connect."""
+        if self._thread is not None:
+            raise ProxyError("the proxy is running already")
+        loop = asyncio.new_event_loop()
+        thread = threading.Thread(target=loop.run_forever, name="oncelog-proxy", daemon=True)
+        thread.start()
+        self._loop, self._thread = loop, thread
+        proxy = _Proxy(self.faults, self._listen[0])
+        opening = asyncio.run_coroutine_threadsafe(proxy.listen_for(*self._broker, self._listen[1]), loop)
+        try:
+            self._port = opening.result(30)
+        except OSError as error:
+            self._end_thread()
+            raise ProxyError(f"cannot listen on {self._listen[0]}:{self._listen[1]}: {error.strerror}") from error
+        self._proxy = proxy
+        return self
+
+    def stop(self) -> None:
+        """End every connection; nothing happens where it does not run."""
+        proxy, self._proxy = self._proxy, None
+        if proxy is not None and self._loop is not None:
+            with contextlib.suppress(TimeoutError):
+                asyncio.run_coroutine_threadsafe(proxy.close(), self._loop).result(10)
+        self._end_thread()
+
+    def _end_thread(self) -> None:
+        if self._loop is not None and self._thread is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+        self._loop = self._thread = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, separator, port = text.strip().rpartition(":")
+    if not separator or not port.isdecimal() or int(port) > 65535:
+        raise ProxyError(f"{text!r} is not an address: write HOST:PORT")
+    return host.strip("[]") or "127.0.0.1", int(port)

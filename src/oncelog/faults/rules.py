@@ -1,0 +1,340 @@
+"""Faults by name: what is to happen to which request, how often, and whether it did.
+
+Called by the proxy for each request, and by tests from their own thread. A fault is gone when its ``with`` block
+ends, or after :meth:`Fault.remove`.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from types import TracebackType
+from typing import Self
+
+from oncelog.errors import Error, OncelogError
+from oncelog.faults.answers import can_refuse
+from oncelog.faults.subjects import READERS, Reader, Subject
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.messages import API_VERSIONS, response_type
+
+
+class FaultError(OncelogError):
+    """A fault that cannot be: an unknown name, or one that can never match."""
+
+
+class Action(Enum):
+    """What happens to a request that a fault strikes."""
+
+    LOSE_REQUEST = "it never reaches the broker; the connection ends"
+    LOSE_ANSWER = "the broker carries it out; its answer never arrives and the connection ends"
+    DELAY_REQUEST = "it reaches the broker later"
+    DELAY_ANSWER = "its answer arrives later"
+    ANSWER_ERROR = "it is refused and never reaches the broker"
+    DUPLICATE = "it reaches the broker twice"
+    REORDER = "it reaches the broker after the next request of its connection"
+    THROTTLE = "its answer tells the client to wait"
+    BLACKHOLE = "it is never answered and the connection stays"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Which requests: those that agree with everything named here."""
+
+    api: ApiKey | None = None
+    version: int | None = None
+    client_id: str | None = None
+    topic: str | None = None
+    partition: int | None = None
+    transactional_id: str | None = None
+    group: str | None = None
+
+    @property
+    def needs_body(self) -> bool:
+        return (self.topic, self.partition, self.transactional_id, self.group) != (None, None, None, None)
+
+    def agrees(self, api_key: int, version: int, client_id: str | None) -> bool:
+        """Whether the header does."""
+        return self.api in (None, api_key) and self.version in (None, version) and self.client_id in (None, client_id)
+
+    def covers(self, subject: Subject) -> bool:
+        """Whether the body does."""
+        if self.topic is not None or self.partition is not None:
+            found = (self.topic in (None, name) and self.partition in (None, index) for name, index in subject.topics)
+            if not any(found):
+                return False
+        if self.transactional_id is not None and self.transactional_id not in subject.transactional_ids:
+            return False
+        return self.group is None or self.group in subject.groups
+
+    def __str__(self) -> str:
+        named = {"v": self.version, "client": self.client_id, "topic": self.topic, "partition": self.partition}
+        named |= {"transactional id": self.transactional_id, "group": self.group}
+        words = [self.api.name.title().replace("_", "") if self.api is not None else "any request"]
+        return ", ".join(words + [f"{name} {value}" for name, value in named.items() if value is not None])
+
+
+class Fault:
+    """One fault, counting its hits; ``with`` removes it at the end."""
+
+    def __init__(
+        self,
+        owner: Faults,
+        action: Action,
+        match: Match,
+        *,
+        times: int | None,
+        skip: int,
+        probability: float,
+        seed: int,
+        error: Error = Error.NONE,
+        delay_ms: int = 0,
+    ) -> None:
+        self.action = action
+        self.match = match
+        self.error = error
+        self.delay_ms = delay_ms
+        self.hits = 0
+        self._owner = owner
+        self._times = times
+        self._to_skip = skip
+        self._probability = probability
+        self._random = random.Random(seed)
+
+    def strikes(self) -> bool:
+        """Whether it strikes a request that matches; called once for each, in order, under the owner's lock."""
+        if self._times is not None and self.hits >= self._times:
+            return False
+        if self._to_skip:
+            self._to_skip -= 1
+            return False
+        if self._probability < 1 and self._random.random() >= self._probability:
+            return False
+        self.hits += 1
+        return True
+
+    def wait(self, timeout: float = 30, hits: int = 1) -> None:
+        """Return once it has struck ``hits`` times.
+
+        :param timeout: seconds.
+        :raises TimeoutError: it has not.
+        """
+        with self._owner.changed:
+            if not self._owner.changed.wait_for(lambda: self.hits >= hits, timeout):
+                raise TimeoutError(f"{self} within {timeout} s, not {hits} times")
+
+    def remove(self) -> None:
+        self._owner.remove(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    def __str__(self) -> str:
+        what = self.action.name.lower()
+        detail = f" {self.error.name}" if self.error else f" {self.delay_ms} ms" if self.delay_ms else ""
+        return f"{what}{detail} ({self.match}) struck {self.hits} times"
+
+
+class Faults:
+    """The faults in force. Each method makes one:
+
+    :param api: its name in Kafka, such as ``"Produce"``; None for every request.
+    :param version, client_id, topic, partition, transactional_id, group: only requests that name this.
+    :param times: strikes so often; None for ever.
+    :param skip: lets so many matching requests pass first.
+    :param probability: strikes a matching request this often, from 0 to 1, by a random number of ``seed``.
+    :raises FaultError: an unknown API, or one whose requests never name what is asked for.
+    """
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self._faults: list[Fault] = []
+        self._seen: list[Fault] = []
+
+    def lose_request(self, api: str | None = None, *, times: int | None = 1, **match: object) -> Fault:
+        """The request never reaches the broker, and the connection ends."""
+        return self._add(Action.LOSE_REQUEST, api, times, match)
+
+    def lose_answer(self, api: str | None = None, *, times: int | None = 1, **match: object) -> Fault:
+        """The broker carries the request out; its answer never arrives, and the connection ends."""
+        return self._add(Action.LOSE_ANSWER, api, times, match)
+
+    def cut_connection(
+        self, when: str = "before", api: str | None = None, *, times: int | None = 1, **match: object
+    ) -> Fault:
+        """The connection ends ``"before"`` the request reaches the broker, or ``"after"`` it was carried out."""
+        if when not in ("before", "after"):
+            raise FaultError(f"a connection is cut before or after the request, not {when!r}")
+        return self._add(Action.LOSE_REQUEST if when == "before" else Action.LOSE_ANSWER, api, times, match)
+
+    def delay(
+        self, ms: int, api: str | None = None, *, answer: bool = False, times: int | None = None, **match: object
+    ) -> Fault:
+        """The request reaches the broker ``ms`` later, or its answer the client. Those behind it wait too."""
+        _positive("a delay", ms)
+        return self._add(Action.DELAY_ANSWER if answer else Action.DELAY_REQUEST, api, times, match, delay_ms=ms)
+
+    def answer_error(self, api: str, error: str | int | Error, *, times: int | None = 1, **match: object) -> Fault:
+        """The request is refused with ``error`` and never reaches the broker."""
+        return self._add(Action.ANSWER_ERROR, api, times, match, error=_error(error))
+
+    def duplicate(self, api: str | None = None, *, times: int | None = 1, **match: object) -> Fault:
+        """The request reaches the broker twice, as one that was sent again; the client gets the first answer."""
+        return self._add(Action.DUPLICATE, api, times, match)
+
+    def reorder(self, api: str | None = None, *, times: int | None = 1, **match: object) -> Fault:
+        """The request reaches the broker after the next one of its connection; the answers keep their order."""
+        return self._add(Action.REORDER, api, times, match)
+
+    def throttle(self, ms: int, api: str, *, times: int | None = None, **match: object) -> Fault:
+        """The answer asks the client to wait, as a quota would."""
+        _positive("a throttle time", ms)
+        return self._add(Action.THROTTLE, api, times, match, delay_ms=ms)
+
+    def blackhole(self, client_id: str | None = None, api: str | None = None, *, times: int | None = None) -> Fault:
+        """Requests of this client are neither carried out nor answered; its connections stay."""
+        return self._add(Action.BLACKHOLE, api, times, {"client_id": client_id})
+
+    def clear(self) -> None:
+        """No fault is in force any more."""
+        with self.changed:
+            self._faults.clear()
+
+    def remove(self, fault: Fault) -> None:
+        with self.changed:
+            if fault in self._faults:
+                self._faults.remove(fault)
+
+    def report(self) -> list[str]:
+        """What struck since the last report, a line each; what never did says so."""
+        with self.changed:
+            lines = [str(fault) for fault in self._seen]
+            self._seen = list(self._faults)
+        return lines
+
+    @property
+    def in_force(self) -> Sequence[Fault]:
+        return tuple(self._faults)
+
+    def candidates(self, api_key: int, version: int, client_id: str | None) -> list[Fault]:
+        """Those whose match agrees with a request's header."""
+        if not self._faults:
+            return []
+        with self.changed:
+            return [fault for fault in self._faults if fault.match.agrees(api_key, version, client_id)]
+
+    def strike(self, candidates: Sequence[Fault], subject: Subject | None) -> list[Fault]:
+        """Those of ``candidates`` that strike the request; each counts a hit."""
+        with self.changed:
+            struck = [
+                fault
+                for fault in candidates
+                if (not fault.match.needs_body or (subject is not None and fault.match.covers(subject)))
+                and fault.strikes()
+            ]
+            if struck:
+                self.changed.notify_all()
+            return struck
+
+    def _add(
+        self,
+        action: Action,
+        api: str | None,
+        times: int | None,
+        options: dict[str, object],
+        *,
+        error: Error = Error.NONE,
+        delay_ms: int = 0,
+    ) -> Fault:
+        given = dict(options)
+        skip, probability, seed = given.pop("skip", 0), given.pop("probability", 1.0), given.pop("seed", 0)
+        unknown = sorted(given.keys() - Match.__dataclass_fields__.keys() | (given.keys() & {"api"}))
+        if unknown:
+            known = ", ".join(name for name in Match.__dataclass_fields__ if name != "api")
+            raise FaultError(f"a fault matches by {known}, skip, probability and seed, not by {unknown[0]}")
+        if times is not None:
+            _positive("times", times)
+        if not isinstance(skip, int) or skip < 0:
+            raise FaultError(f"skip is how many requests pass first, not {skip!r}")
+        if not isinstance(probability, int | float) or not 0 < probability <= 1:
+            raise FaultError(f"a probability lies above 0 and is at most 1, not {probability!r}")
+        match = Match(api=_api(api), **given)  # type: ignore[arg-type]
+        _can_match(match, action)
+        fault = Fault(
+            self,
+            action,
+            match,
+            times=times,
+            skip=skip,
+            probability=probability,
+            seed=seed if isinstance(seed, int) else 0,
+            error=error,
+            delay_ms=delay_ms,
+        )
+        with self.changed:
+            self._faults.append(fault)
+            self._seen.append(fault)
+        return fault
+
+
+def _can_match(match: Match, action: Action) -> None:
+    """Refuse what could never strike."""
+    if match.api is None:
+        return
+    name = match.api.name.title().replace("_", "")
+    reader = READERS.get(match.api, Reader())
+    told = {
+        "topic": reader.topics,
+        "partition": reader.topics,
+        "transactional_id": reader.transactional_ids,
+        "group": reader.groups,
+    }
+    for field, tells in told.items():
+        if getattr(match, field) is not None and tells is None:
+            raise FaultError(f"a {name} request names no {field}, so this fault could never strike")
+    if match.partition is not None and match.api in (ApiKey.METADATA, ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS):
+        raise FaultError(f"a {name} request names no partition, so this fault could never strike")
+    versions = API_VERSIONS[match.api]
+    if match.version is not None and not versions.lowest <= match.version <= versions.highest:
+        raise FaultError(f"{name} has versions {versions.lowest} to {versions.highest}, not {match.version}")
+    if action is Action.ANSWER_ERROR and match.api != ApiKey.METADATA and not can_refuse(match.api):
+        raise FaultError(f"an answer to {name} has no place for one error")
+    if action is Action.THROTTLE and "throttle_time_ms" not in response_type(match.api).__slots__:
+        raise FaultError(f"an answer to {name} has no throttle time")
+
+
+def _api(name: str | None) -> ApiKey | None:
+    if name is None:
+        return None
+    wanted = name.replace("_", "").lower()
+    for key in ApiKey:
+        if key in API_VERSIONS and key.name.replace("_", "").lower() == wanted:
+            return key
+    from oncelog.config import nearest
+
+    known = [key.name.title().replace("_", "") for key in ApiKey if key in API_VERSIONS]
+    raise FaultError(f"there is no API {name!r}{nearest(name, known)}")
+
+
+def _error(error: str | int | Error) -> Error:
+    try:
+        found = Error[error] if isinstance(error, str) else Error(error)
+    except (KeyError, ValueError):
+        from oncelog.config import nearest
+
+        raise FaultError(f"there is no error {error!r}{nearest(str(error), [e.name for e in Error])}") from None
+    if found is Error.NONE:
+        raise FaultError("NONE is no error: name one, such as NOT_LEADER_OR_FOLLOWER")
+    return found
+
+
+def _positive(what: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise FaultError(f"{what} is a whole number of at least 1, not {value!r}")

@@ -1,0 +1,152 @@
+"""What a request is about: client, topics, transactional id, group. Called by the rules, only for an API with a fault.
+
+Each API has the fields named here and no others, so a fault that could never match is refused when it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.wire import ZERO_UUID, Message
+
+Topics = Iterable[tuple[str, int | None]]
+NameOf = Callable[[bytes], str]
+"""A topic's name by its id, empty for one that was never seen."""
+
+
+class Reader(NamedTuple):
+    """How one API's request tells what it is about; None for what it never tells."""
+
+    topics: Callable[[Any, NameOf], Topics] | None = None
+    transactional_ids: Callable[[Any], Iterable[str | None]] | None = None
+    groups: Callable[[Any], Iterable[str]] | None = None
+
+
+class Subject(NamedTuple):
+    """What one request is about."""
+
+    topics: tuple[tuple[str, int | None], ...]
+    transactional_ids: tuple[str, ...]
+    groups: tuple[str, ...]
+
+
+def _named(name: str, topic_id: bytes, name_of: NameOf) -> str:
+    return name or (name_of(topic_id) if topic_id != ZERO_UUID else "")
+
+
+def _produce(request: Any, name_of: NameOf) -> Iterator[tuple[str, int | None]]:
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            yield _named(topic.name, topic.topic_id, name_of), data.index
+
+
+def _fetch(request: Any, name_of: NameOf) -> Iterator[tuple[str, int | None]]:
+    for topic in request.topics:
+        for data in topic.partitions:
+            yield _named(topic.topic, topic.topic_id, name_of), data.partition
+
+
+def _partitions(index: str, topic_name: str = "name") -> Callable[[Any, NameOf], Topics]:
+    def read(request: Any, name_of: NameOf) -> Iterator[tuple[str, int | None]]:
+        for topic in request.topics or ():
+            for partition in topic.partitions:
+                yield getattr(topic, topic_name), getattr(partition, index)
+
+    return read
+
+
+def _offset_commit(request: Any, name_of: NameOf) -> Iterator[tuple[str, int | None]]:
+    for topic in request.topics:
+        for partition in topic.partitions:
+            yield _named(topic.name, topic.topic_id, name_of), partition.partition_index
+
+
+def _offset_fetch(request: Any, name_of: NameOf) -> Iterator[tuple[str, int | None]]:
+    for topic in request.topics or ():
+        for index in topic.partition_indexes:
+            yield topic.name, index
+    for group in request.groups:
+        for topic in group.topics or ():
+            for index in topic.partition_indexes:
+                yield _named(topic.name, topic.topic_id, name_of), index
+
+
+def _add_partitions(request: Any, name_of: NameOf) -> Iterator[tuple[str, int | None]]:
+    lists = [request.v3_and_below_topics, *(transaction.topics for transaction in request.transactions)]
+    for topics in lists:
+        for topic in topics:
+            for index in topic.partitions:
+                yield topic.name, index
+
+
+def _names(request: Any, name_of: NameOf) -> Iterator[tuple[str, int | None]]:
+    for topic in request.topics or ():
+        yield _named(topic.name or "", getattr(topic, "topic_id", ZERO_UUID), name_of), None
+
+
+def _deleted(request: Any, name_of: NameOf) -> Iterator[tuple[str, int | None]]:
+    yield from ((name, None) for name in request.topic_names)
+    for topic in request.topics:
+        yield _named(topic.name or "", topic.topic_id, name_of), None
+
+
+def _one_transactional_id(request: Any) -> tuple[str | None]:
+    return (request.transactional_id,)
+
+
+def _added_transactional_ids(request: Any) -> Iterator[str]:
+    yield request.v3_and_below_transactional_id
+    yield from (transaction.transactional_id for transaction in request.transactions)
+
+
+def _one_group(request: Any) -> tuple[str]:
+    return (request.group_id,)
+
+
+def _coordinator_keys(kind: int) -> Callable[[Any], Iterable[str]]:
+    def read(request: Any) -> Iterable[str]:
+        return [request.key, *request.coordinator_keys] if request.key_type == kind else ()
+
+    return read
+
+
+READERS: Final[Mapping[int, Reader]] = {
+    ApiKey.PRODUCE: Reader(_produce, _one_transactional_id),
+    ApiKey.FETCH: Reader(_fetch),
+    ApiKey.LIST_OFFSETS: Reader(_partitions("partition_index")),
+    ApiKey.METADATA: Reader(_names),
+    ApiKey.OFFSET_COMMIT: Reader(_offset_commit, groups=_one_group),
+    ApiKey.OFFSET_FETCH: Reader(
+        _offset_fetch, groups=lambda request: [request.group_id, *(group.group_id for group in request.groups)]
+    ),
+    ApiKey.FIND_COORDINATOR: Reader(transactional_ids=_coordinator_keys(1), groups=_coordinator_keys(0)),
+    ApiKey.JOIN_GROUP: Reader(groups=_one_group),
+    ApiKey.HEARTBEAT: Reader(groups=_one_group),
+    ApiKey.LEAVE_GROUP: Reader(groups=_one_group),
+    ApiKey.SYNC_GROUP: Reader(groups=_one_group),
+    ApiKey.DESCRIBE_GROUPS: Reader(groups=lambda request: request.groups),
+    ApiKey.DELETE_GROUPS: Reader(groups=lambda request: request.groups_names),
+    ApiKey.CREATE_TOPICS: Reader(_names),
+    ApiKey.DELETE_TOPICS: Reader(_deleted),
+    ApiKey.DELETE_RECORDS: Reader(_partitions("partition_index")),
+    ApiKey.INIT_PRODUCER_ID: Reader(transactional_ids=_one_transactional_id),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: Reader(_partitions("partition", "topic")),
+    ApiKey.ADD_PARTITIONS_TO_TXN: Reader(_add_partitions, _added_transactional_ids),
+    ApiKey.ADD_OFFSETS_TO_TXN: Reader(transactional_ids=_one_transactional_id, groups=_one_group),
+    ApiKey.END_TXN: Reader(transactional_ids=_one_transactional_id),
+    ApiKey.TXN_OFFSET_COMMIT: Reader(_partitions("partition_index"), _one_transactional_id, _one_group),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: Reader(groups=_one_group),
+    ApiKey.OFFSET_DELETE: Reader(_partitions("partition_index"), groups=_one_group),
+}
+"""APIs that name something; every other API is about its client alone."""
+
+
+def subject_of(api_key: int, request: Message, name_of: NameOf) -> Subject:
+    reader = READERS.get(api_key, Reader())
+    return Subject(
+        tuple(reader.topics(request, name_of)) if reader.topics else (),
+        tuple(name for name in reader.transactional_ids(request) if name) if reader.transactional_ids else (),
+        tuple(name for name in reader.groups(request) if name) if reader.groups else (),
+    )

@@ -1,0 +1,108 @@
+"""Faults over HTTP and on the command line."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import oncelog
+from oncelog.faults.control import FaultControl
+from oncelog.faults.rules import FaultError, Faults
+from oncelog.faults.spoken import add_fault
+from tests.cli.conftest import call
+
+
+@pytest.fixture
+def control() -> Iterator[FaultControl]:
+    running = FaultControl(Faults(), "127.0.0.1", 0)
+    yield running
+    running.stop()
+
+
+def ask(address: str, path: str, method: str = "GET", body: object = None) -> tuple[int, Any]:
+    data = json.dumps(body).encode() if body is not None else None
+    request = urllib.request.Request(f"http://{address}{path}", data=data, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def test_a_fault_is_made_looked_at_and_removed(control: FaultControl) -> None:
+    status, made = ask(control.address, "/faults", "POST", {"fault": "lose_answer Produce topic=orders times=always"})
+    assert (status, made["id"], made["hits"]) == (200, 1, 0)
+    status, made = ask(control.address, "/faults", "POST", {"kind": "delay", "ms": 20, "api": "Fetch"})
+    assert (status, made["id"]) == (200, 2)
+    assert ask(control.address, "/faults/1", "DELETE")[0] == 200
+    assert [fault["in_force"] for fault in ask(control.address, "/faults")[1]] == [False, True]
+    assert ask(control.address, "/faults/2?hits=1&timeout=0.01")[0] == 408
+    assert ask(control.address, "/faults", "DELETE")[0] == 200
+    assert [fault["in_force"] for fault in ask(control.address, "/faults")[1]] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "complaint"),
+    [
+        ("/faults", {"fault": "loose_answer Produce"}, 400, "did you mean lose_answer?"),
+        ("/faults", {"fault": "delay soon Fetch"}, 400, "ms is a number, not 'soon'"),
+        ("/faults", {"fault": "lose_answer Produce Fetch"}, 400, "takes no more words"),
+        ("/faults", {"kind": "delay", "api": "Fetch"}, 400, "cannot be made of"),
+        ("/faults", ["x"], 400, 'send {"fault"'),
+        ("/nothing", {}, 404, "ask /faults"),
+    ],
+)
+def test_what_is_no_fault_is_refused(
+    path: str, body: object, status: int, complaint: str, control: FaultControl
+) -> None:
+    answered, told = ask(control.address, path, "POST", body)
+    assert (answered, complaint in told["error"]) == (status, True), told
+    assert ask(control.address, "/faults") == (200, [])
+
+
+def test_control_is_for_this_machine_alone() -> None:
+    with pytest.raises(FaultError, match="no loopback address"):
+        FaultControl(Faults(), "0.0.0.0", 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lose_request",
+        "cut_connection after Produce",
+        "answer_error EndTxn NOT_COORDINATOR times=2",
+        "throttle 50 Produce probability=0.5 seed=7",
+        "blackhole web",
+        "duplicate api=Produce partition=3",
+    ],
+)
+def test_every_kind_can_be_said(text: str) -> None:
+    assert add_fault(Faults(), text).hits == 0
+
+
+def test_the_command_stands_in_front_of_a_broker(oncelog_broker: oncelog.Broker, unique_name: str) -> None:
+    command = [sys.executable, "-m", "oncelog", "proxy", "--to", oncelog_broker.bootstrap_servers, "--json"]
+    command += ["--control", "127.0.0.1:0", "--fault", f"lose_answer Produce topic={unique_name}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        place = json.loads(process.stdout.readline())
+        with oncelog.Producer(bootstrap_servers=place["listening"]) as producer:
+            assert producer.send_and_wait(unique_name, b"x").offset == 0
+        assert ask(place["control"], "/faults") == (200, [])
+        process.send_signal(signal.SIGINT)
+        told = process.stderr.read()
+        assert process.wait(30) == 130
+    assert f"lose_answer (Produce, topic {unique_name}) struck 1 times" in told
+
+
+def test_a_wrong_fault_is_refused_before_anything_listens() -> None:
+    outcome = call("proxy", "--to", "127.0.0.1:1", "--fault", "lose_answer Prodcue")
+    assert (outcome.code, outcome.err) == (1, "oncelog: there is no API 'Prodcue'; did you mean Produce?\n")

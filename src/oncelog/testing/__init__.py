@@ -1,0 +1,9 @@
+"""What tests of code that uses Kafka need: the pytest plugin (``plugin``), a broker as from a container, faults."""
+
+from __future__ import annotations
+
+from oncelog.faults.proxy import FaultProxy
+from oncelog.faults.rules import Fault, FaultError, Faults
+from oncelog.testing.brokers import KafkaBroker
+
+__all__ = ["Fault", "FaultError", "FaultProxy", "Faults", "KafkaBroker"]

@@ -1,0 +1,162 @@
+"""What the fixtures hand to tests: an embedded broker, or a cluster that is there; and a class for those who come from
+containers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from oncelog.client.blocking import Admin
+from oncelog.client.core.admin_types import NewTopic
+from oncelog.server.embedded import Broker
+
+if TYPE_CHECKING:
+    from oncelog.faults.proxy import FaultProxy
+
+NO_DELAY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
+"""What a broker for tests has unless it is told otherwise."""
+
+
+class TestBroker(ABC):
+    """A broker that tests share."""
+
+    __test__ = False  # no test class, whatever pytest thinks of its name
+
+    def __init__(self) -> None:
+        self._proxy: FaultProxy | None = None
+        self._admin: Admin | None = None
+
+    @property
+    @abstractmethod
+    def direct_bootstrap_servers(self) -> str:
+        """Past the faults."""
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """``HOST:PORT`` for the clients' setting of that name; through the faults where a test has them."""
+        return self._proxy.bootstrap_servers if self._proxy is not None else self.direct_bootstrap_servers
+
+    def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
+        """Make a topic; its name."""
+        self.admin.create_topics([NewTopic(name, num_partitions=partitions, topic_configs=dict(configs or {}))])
+        return name
+
+    @property
+    def admin(self) -> Admin:
+        """An admin client of the broker itself."""
+        if self._admin is None:
+            self._admin = Admin(bootstrap_servers=self.direct_bootstrap_servers).__enter__()
+        return self._admin
+
+    @abstractmethod
+    def clean(self) -> None:
+        """Whatever the last test left is gone."""
+
+    @contextmanager
+    def behind(self, proxy: FaultProxy) -> Iterator[None]:
+        """Clients are led through ``proxy`` for as long as the block."""
+        self._proxy = proxy
+        try:
+            yield
+        finally:
+            self._proxy = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._admin is not None:
+            self._admin.__exit__(None, None, None)
+            self._admin = None
+
+
+class Embedded(TestBroker):
+    """Ours, in this process."""
+
+    def __init__(self, settings: Mapping[str, object], data: Path | None = None) -> None:
+        super().__init__()
+        self.broker = Broker(data, settings={**NO_DELAY, **settings})
+
+    @property
+    def direct_bootstrap_servers(self) -> str:
+        return self.broker.bootstrap_servers
+
+    def clean(self) -> None:
+        """End what is open, then delete every group and topic."""
+        open_ones = [found.transactional_id for found in self.admin.list_transactions(states=["Ongoing"])]
+        if open_ones:
+            self.admin.fence_producers(open_ones)
+        groups = [listed.group_id for listed in self.admin.list_consumer_groups() if listed.state in ("Empty", "Dead")]
+        if groups:
+            self.admin.delete_consumer_groups(groups)
+        topics = self.admin.list_topics()
+        if topics:
+            self.admin.delete_topics(topics)
+
+    def __enter__(self) -> Self:
+        self.broker.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        self.broker.stop()
+
+
+class ClusterThere(TestBroker):
+    """A cluster that somebody else runs: only what the tests made on it is removed."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        super().__init__()
+        self._bootstrap_servers = bootstrap_servers
+        self._made: list[str] = []
+
+    @property
+    def direct_bootstrap_servers(self) -> str:
+        return self._bootstrap_servers
+
+    def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
+        import uuid
+
+        own = f"{name}-{uuid.uuid4().hex[:8]}"
+        self._made.append(own)
+        return super().create_topic(own, partitions, configs)
+
+    def clean(self) -> None:
+        if self._made:
+            self.admin.delete_topics(self._made)
+            self._made.clear()
+
+
+class KafkaBroker:
+    """For those who come from containers: ``with KafkaBroker() as kafka: kafka.get_bootstrap_server()``."""
+
+    def __init__(self, settings: Mapping[str, object] | None = None) -> None:
+        self._broker = Broker(settings={**NO_DELAY, **(settings or {})})
+
+    def start(self) -> Self:
+        self._broker.start()
+        return self
+
+    def stop(self) -> None:
+        self._broker.stop()
+
+    def get_bootstrap_server(self) -> str:
+        """``HOST:PORT``."""
+        return self._broker.bootstrap_servers
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

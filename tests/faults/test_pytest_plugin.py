@@ -1,0 +1,117 @@
+"""The pytest plugin as its users meet it: a test file of their own, run by pytest in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import oncelog
+
+TESTS = """
+import pytest
+from confluent_kafka import Consumer, Producer
+
+def produce(servers, topic, value, **settings):
+    producer = Producer({"bootstrap.servers": servers, "retry.backoff.ms": 10, **settings})
+    producer.produce(topic, value)
+    assert producer.flush(30) == 0
+
+def consume(servers, topic):
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": "g", "auto.offset.reset": "earliest",
+                         "enable.partition.eof": True})
+    consumer.subscribe([topic])
+    values = []
+    while not (message := consumer.poll(30)).error():
+        values.append(message.value())
+    consumer.close()
+    return values
+
+def test_round_trip(oncelog_broker, oncelog_topic):
+    produce(oncelog_broker.bootstrap_servers, oncelog_topic, b"x")
+    assert consume(oncelog_broker.bootstrap_servers, oncelog_topic) == [b"x"]
+
+def test_left_over(oncelog_broker):
+    oncelog_broker.create_topic("left-over")
+    left = Producer({"bootstrap.servers": oncelog_broker.bootstrap_servers, "transactional.id": "open"})
+    left.init_transactions(30)
+    left.begin_transaction()
+    left.produce("left-over", b"x")
+    left.flush(30)
+
+def test_what_the_last_one_left_is_gone(oncelog_broker, pytestconfig):
+    if pytestconfig.getoption("--kafka-bootstrap-server") is None:
+        assert oncelog_broker.admin.list_topics() == []
+        assert oncelog_broker.admin.list_transactions(states=["Ongoing"]) == []
+
+def test_a_lost_acknowledgement(oncelog_broker, oncelog_topic, oncelog_faults):
+    with oncelog_faults.lose_answer("Produce", topic=oncelog_topic) as fault:
+        produce(oncelog_broker.bootstrap_servers, oncelog_topic, b"x", **{"enable.idempotence": True})
+    assert fault.hits == 1
+    assert consume(oncelog_broker.bootstrap_servers, oncelog_topic) == [b"x"]
+
+@pytest.mark.oncelog(settings={"num.partitions": 7}, data="folder")
+def test_its_own_broker(oncelog_broker, tmp_path):
+    produce(oncelog_broker.bootstrap_servers, "made-by-itself", b"x")
+    assert len(list((tmp_path / "oncelog-data").glob("made-by-itself-*"))) == 7
+"""
+FAILING = """
+def test_that_fails(oncelog_broker, oncelog_topic, oncelog_faults):
+    with oncelog_faults.lose_answer("EndTxn"):
+        assert False
+"""
+WRONG = """
+import pytest
+
+@pytest.mark.oncelog(nodes=3)
+def test_wrong(oncelog_broker):
+    pass
+"""
+
+
+def run(folder: Path, source: str, *options: str) -> str:
+    (folder / "test_users.py").write_text(source)
+    command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *options, "test_users.py"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=200).stdout
+
+
+def test_the_fixtures_serve_a_users_tests(tmp_path: Path) -> None:
+    assert "5 passed" in run(tmp_path, TESTS)
+
+
+def test_they_serve_several_processes(tmp_path: Path) -> None:
+    assert "5 passed" in run(tmp_path, TESTS, "-n", "2")
+
+
+def test_the_same_tests_run_against_a_cluster_that_is_there(tmp_path: Path) -> None:
+    with oncelog.Broker(settings={"group.initial.rebalance.delay.ms": 0}) as cluster:
+        shown = run(tmp_path, TESTS, "--kafka-bootstrap-server", cluster.bootstrap_servers)
+        with oncelog.Admin(bootstrap_servers=cluster.bootstrap_servers) as admin:
+            assert not [name for name in admin.list_topics() if name.startswith("test-")]
+    assert "4 passed, 1 skipped" in shown
+    assert "cannot become" in shown
+
+
+def test_a_failed_test_shows_its_faults(tmp_path: Path) -> None:
+    assert "lose_answer (EndTxn) struck 0 times" in run(tmp_path, FAILING)
+
+
+def test_a_marker_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    assert "the marker oncelog takes settings and data by name, not nodes" in run(tmp_path, WRONG)
+
+
+def test_a_broker_as_from_a_container() -> None:
+    from oncelog.testing import KafkaBroker
+
+    with KafkaBroker() as kafka, oncelog.Admin(bootstrap_servers=kafka.get_bootstrap_server()) as admin:
+        assert admin.list_topics() == []
+
+
+@pytest.mark.parametrize("module", ["asyncio", "oncelog.server.embedded", "oncelog.client.blocking"])
+def test_pytest_does_not_pay_for_the_plugin_before_it_is_used(module: str) -> None:
+    loads = "import sys; before = set(sys.modules); import oncelog.pytest_plugin; added = set(sys.modules) - before"
+    code = f"{loads}; print({module!r} in added)"
+    shown = subprocess.run([sys.executable, "-c", f"import pytest; {code}"], capture_output=True, text=True, check=True)
+    assert shown.stdout == "False\n"

@@ -36,6 +36,7 @@ ALONE = {
     "flush": "flush policies compared",
     "recovery": "restart after kill -9",
     "spark": "Spark",
+    "executors": "Spark's executors write, on a cluster",
     "kills": "Spark's driver killed",
 }
 
@@ -107,6 +108,10 @@ def main() -> None:
             flush_policies(run)
         if "recovery" in chosen:
             recoveries(run)
+        if "executors" in chosen:
+            from benchmarks import executors
+
+            executors.speeds(run.rounds, run.add, quick=options.quick)
         if "spark" in chosen or "kills" in chosen:
             from benchmarks import spark
 

@@ -29,18 +29,21 @@ NAMES = {"kafka": "Spark's connector", "oncelog": "oncelog's"}
 class Job:
     """One run of `spark_job.py`; the end of its block kills it."""
 
-    def __init__(self, steps: list[dict[str, Any]]) -> None:
+    def __init__(
+        self, steps: list[dict[str, Any]], *, master: str | None = None, settings: dict[str, str] | None = None
+    ) -> None:
         jars = [str(jar) for jar in spark_connector_jars()]
+        task = {"jars": jars, "steps": steps, "master": master, "settings": settings or {}}
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the job
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.spark_job", json.dumps({"jars": jars, "steps": steps})],
+            [sys.executable, "-m", "benchmarks.spark_job", json.dumps(task)],
             stdout=subprocess.PIPE,
             stderr=self._errors,
             cwd=Path(__file__).parents[1],
             start_new_session=True,
         )
-        self._pids = [self.process.pid]
-        self._pids = self.line()
+        self.pids = [self.process.pid]
+        self.pids = self.line()
 
     def line(self) -> Any:
         """What the program says next."""
@@ -56,7 +59,7 @@ class Job:
 
     def __exit__(self, *_: object) -> None:
         """Kills the driver's Python and its JVM, at once, if it still runs; its Python workers end with them."""
-        for pid in self._pids:
+        for pid in self.pids:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:

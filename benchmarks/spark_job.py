@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from oncelog.spark.session import session
+from oncelog.spark.session import write as session_write
 
 ROW_BYTES = 110
 
@@ -24,6 +25,31 @@ def write(spark: SparkSession, step: dict[str, Any]) -> None:
     rows = spark.range(0, step["rows"], 1, 2).selectExpr("cast(id as string) as key", f"{value} as value")
     writer = rows.write.format(step["format"]).option("kafka.bootstrap.servers", step["servers"])
     writer.option("topic", step["topic"]).mode("append").save()
+
+
+def write_json(spark: SparkSession, step: dict[str, Any]) -> dict[str, Any]:
+    """Small JSON objects, half of each a digest, by a connector or by `executors`; what was written."""
+    value = (
+        """concat('{"number": ', id, ', "name": "', md5(cast(id as string)), '", "text": "some words of a text"}')"""
+    )
+    rows = spark.range(0, step["rows"], 1, step["slices"]).selectExpr(
+        "cast(id as string) as key", f"rpad({value}, {ROW_BYTES}, ' ') as value"
+    )
+    options = {"kafka.bootstrap.servers": step["servers"], "topic": step["topic"]} | step["options"]
+    if step["format"] != "executors":
+        rows.write.format(step["format"]).options(**options).mode("append").save()
+        return {}
+    written = session_write(rows, options)
+    return {"path": written.path, "size_bytes": written.size_bytes, "result_bytes": result_bytes(spark)}
+
+
+def result_bytes(spark: SparkSession) -> int:
+    """What tasks have sent to the driver as their results since the session began."""
+    gateway: Any = spark.sparkContext._gateway
+    quantiles = gateway.new_array(gateway.jvm.double, 0)
+    store = spark.sparkContext._jsc.sc().statusStore()
+    stages = store.stageList(None, False, False, quantiles, gateway.jvm.java.util.ArrayList())
+    return sum(int(stages.apply(number).resultSize()) for number in range(stages.size()))
 
 
 def read(spark: SparkSession, step: dict[str, Any]) -> None:
@@ -43,12 +69,15 @@ def copy(spark: SparkSession, step: dict[str, Any]) -> None:
     writer.trigger(availableNow=True).start().awaitTermination()
 
 
-WORK = {"write": write, "read": read, "copy": copy}
+WORK = {"write": write, "write_json": write_json, "read": read, "copy": copy}
 
 
 def main() -> None:
     task = json.loads(sys.argv[1])
-    spark = session("benchmarks", settings={"spark.jars": ",".join(task["jars"])})
+    settings = {"spark.jars": ",".join(task["jars"]), **task["settings"]}
+    if task["master"]:
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    spark = session("benchmarks", master=task["master"], settings=settings)
     spark.sparkContext.setLogLevel("OFF")
     jvm = spark._jvm
     if jvm is None:
@@ -56,8 +85,8 @@ def main() -> None:
     print(json.dumps([os.getpid(), jvm.java.lang.ProcessHandle.current().pid()]), flush=True)
     for step in task["steps"]:
         begin = time.monotonic()
-        WORK[step["work"]](spark, step)
-        print(json.dumps({"seconds": time.monotonic() - begin}), flush=True)
+        said = WORK[step["work"]](spark, step) or {}
+        print(json.dumps({"seconds": time.monotonic() - begin, **said}), flush=True)
     spark.stop()
 
 

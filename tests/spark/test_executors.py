@@ -1,6 +1,6 @@
 """A batch written by the executors, to our broker and to Apache Kafka; read back by confluent-kafka.
 
-``test_executors_cluster.py`` kills what can be killed on a real cluster.
+``test_executors_cluster.py`` (``make soak``) kills what can be killed on a real cluster.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.executors import Written
 from oncelog.spark.session import for_each_batch, write
 from oncelog.spark.sink_protocol import Observer, SinkRefused, Step, ignore
-from oncelog.testing.spark_faults import KillOnce
+from oncelog.testing.spark_faults import FaultOnce
 from tests.spark.kafka_records import committed, create_topic, produce, wait_until_settled
 
 
@@ -119,7 +119,7 @@ def test_writer_killed_at_any_step_is_repeated_with_all_others(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, step: Step
 ) -> None:
     create_topic(broker.bootstrap_servers, unique_name, 4)
-    kill = KillOnce(tmp_path, step)
+    kill = FaultOnce(tmp_path, step)
     written = write_to(rows_of(spark, 2000), broker, unique_name, observe=kill, writers="2")
     assert kill.happened
     assert (written.path, written.rows) == ("executors", 2000)

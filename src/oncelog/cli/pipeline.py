@@ -150,7 +150,7 @@ def _run(
             spark = session("oncelog pipeline", master=master, settings=spark_settings)
         try:
             queries = {pipeline.name: start(spark, pipeline, settings) for pipeline in pipelines}
-            watch(queries, show, ended=stop.is_set)
+            watch(queries, show, ended=stop.is_set, paths=settings.paths)
         finally:
             spark.stop()
 
@@ -186,8 +186,13 @@ def _shown(as_json: bool) -> Iterator[Show]:
 def _line(progress: Progress) -> str:
     return (
         f"{progress.pipeline}: batch {progress.batch}, {progress.rows} rows, "
-        f"{progress.rows_per_second:.0f} rows/s, lag {progress.lag}"
+        f"{progress.rows_per_second:.0f} rows/s, lag {progress.lag}{_written_by(progress)}"
     )
+
+
+def _written_by(progress: Progress) -> str:
+    words = {"driver": "written by the driver", "executors": "written by the executors", "none": "was written before"}
+    return f", {words[progress.path]}" if progress.path in words else ""
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
@@ -42,8 +43,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-DRIVER_BYTES = 16 << 20
-"""Up to so many encoded bytes the driver writes, unless told otherwise: a barrier stage costs more than it saves."""
+DRIVER_BYTES = 64 << 20
+"""Up to so many encoded bytes the driver writes, unless told otherwise: it takes a second for 100 MB, and a barrier
+stage a second before it begins (its tasks look once a second whether all are there)."""
 MOST_TIMEOUT_MS = 900_000
 """Apache Kafka's ``transaction.max.timeout.ms`` unless set."""
 LEAST_TIMEOUT_MS = 60_000
@@ -59,6 +61,7 @@ class Written:
     :param path: ``executors``, ``driver``, or ``none`` where the marker said that the batch is in already.
     """
 
+    batch_id: int | None
     path: str
     writers: int
     rows: int
@@ -148,7 +151,7 @@ class _Batch:
         ) as engine:
             outcome = commit_batch(write, engine, self._observe, logger.warning, now_ms, self._remember)
         path = "driver" if outcome is Outcome.WRITTEN else "none"
-        return Written(path, 0, rows, self._size_bytes, time.monotonic() - began)
+        return Written(write.batch_id, path, 0, rows, self._size_bytes, time.monotonic() - began)
 
     def _by_executors(self) -> Written:
         began = time.monotonic()
@@ -162,7 +165,7 @@ class _Batch:
         sent = sum(report.size_bytes for report in reports)
         rows = sum(report.rows for report in reports)
         write = replace(self._write, rows=rows)
-        result = Written("executors", self.writers, rows, sent, time.monotonic() - began)
+        result = Written(write.batch_id, "executors", self.writers, rows, sent, time.monotonic() - began)
         decision = first.decision
         if isinstance(decision, Skip):
             result = replace(result, path="none")
@@ -273,7 +276,7 @@ def _enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
     watcher.start()
     try:
         yield
-    except PySparkException:
+    except (PySparkException, Py4JJavaError):
         if seen:
             raise _TooFewSlots(seen[0]) from None
         raise

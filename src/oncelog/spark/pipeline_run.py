@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+    from oncelog.spark.executors import Written
+
 POLL_S = 0.25
 PATIENCE_MS = 10_000
 """How long a broker may take to answer before a run; once it runs, pipelines wait longer for one that restarts."""
@@ -51,6 +53,7 @@ class RunSettings:
     :param once: stop when everything that is there at the start has been processed.
     :param sink_format: data source that writes; a program that watches commits registers its own under another name.
     :param sink_options: more options for that data source, by pipeline.
+    :param paths: filled while it runs: who wrote, by pipeline and batch; not by another ``sink_format``.
     """
 
     bootstrap_servers: str
@@ -59,6 +62,7 @@ class RunSettings:
     trigger: str = ""
     sink_format: str = "oncelog"
     sink_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    paths: dict[str, dict[int, str]] = field(default_factory=dict)
 
 
 @contextlib.contextmanager
@@ -123,8 +127,13 @@ def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataSt
     options = one.sink.writer_options(one.name, settings.bootstrap_servers)
     options |= settings.sink_options.get(one.name, {})
     writer = records.writeStream.outputMode(one.mode).queryName(one.name)
-    if one.mode == "update":
-        writer = writer.foreachBatch(for_each_batch(options))
+    if settings.sink_format == "oncelog" or one.mode == "update":
+        paths = settings.paths.setdefault(one.name, {})
+
+        def note(written: Written) -> None:
+            paths[written.batch_id or 0] = written.path
+
+        writer = writer.foreachBatch(for_each_batch(options, on_written=note))
     else:
         writer = writer.format(settings.sink_format).options(**options)
     trigger = settings.trigger or one.trigger
@@ -175,12 +184,15 @@ def watch(
     on_progress: Callable[[Progress], None],
     *,
     ended: Callable[[], bool] = lambda: False,
+    paths: Mapping[str, dict[int, str]] | None = None,
 ) -> None:
     """Tell each batch of each query until all have ended, or ``ended()`` asks to stop.
 
+    ``paths`` are those of the run's settings, where each batch is to say who wrote it.
     Raises PipelineError with the first failure, the other queries stopped.
     """
-    readers = {name: ProgressReader(name, query) for name, query in queries.items()}
+    known = paths or {}
+    readers = {name: ProgressReader(name, query, known.get(name)) for name, query in queries.items()}
     try:
         while True:
             running = [name for name, query in queries.items() if query.isActive]

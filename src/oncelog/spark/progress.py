@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oncelog.types import TopicPartition
@@ -24,6 +24,7 @@ class Progress:
     :param late_rows: rows dropped because they were older than the watermark.
     :param watermark: ISO 8601, empty where the query has none.
     :param reached: the offset behind the last one read, by ``topic-partition``.
+    :param path: who wrote: ``driver``, ``executors``, or ``none`` where the batch was in already; empty where not told.
     """
 
     pipeline: str
@@ -37,6 +38,7 @@ class Progress:
     state_rows: int
     late_rows: int
     reached: Mapping[str, int]
+    path: str = ""
 
     def as_json(self) -> str:
         return json.dumps(asdict(self))
@@ -96,10 +98,14 @@ def _number(value: object) -> float:
 
 
 class ProgressReader:
-    """The batches of one query that were not seen yet."""
+    """The batches of one query that were not seen yet.
 
-    def __init__(self, name: str, query: StreamingQuery) -> None:
+    :param paths: who wrote, by batch; what was told is taken out.
+    """
+
+    def __init__(self, name: str, query: StreamingQuery, paths: dict[int, str] | None = None) -> None:
         self._name = name
+        self._paths = {} if paths is None else paths
         self._query = query
         self._last = -1
         self.last: Progress | None = None
@@ -118,6 +124,7 @@ class ProgressReader:
         found: list[Progress] = []
         for one in reports:
             progress = read_progress(self._name, one)
+            progress = replace(progress, path=self._paths.pop(progress.batch, ""))
             if progress.batch > self._last:
                 self._last = progress.batch
                 found.append(progress)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import signal
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
 from oncelog.errors import OncelogError
-from oncelog.spark.sink_protocol import Step
+from oncelog.spark.sink_protocol import Observer, Step
 from oncelog.spark.source import OncelogDataSource
 
 
@@ -77,9 +78,7 @@ class PausingDataSource(OncelogDataSource):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         given = dict(options.items())
-        self._at = given.pop("pause.at", "")
-        self._batch = given.pop("pause.batch", "")
-        self._port = given.pop("pause.port", "")
+        self._pause = PauseAt(*(given.pop(f"pause.{name}", "") for name in ("at", "batch", "port")))
         super().__init__(given)
 
     @classmethod
@@ -87,32 +86,85 @@ class PausingDataSource(OncelogDataSource):
         return "oncelog_paused"
 
     def observe(self, step: Step, batch_id: int | None) -> None:
-        if step.value != self._at or str(batch_id) != self._batch:
-            return
-        with socket.create_connection(("127.0.0.1", int(self._port))) as connection:
-            connection.sendall(f"{step.value} {batch_id} {os.getpid()}".encode())
-            connection.recv(2)
+        self._pause(step, batch_id)
 
 
-class KillOnce:
-    """An observer that kills its process, a worker of Spark, the first time that one of them reaches a step.
+class Fault(Enum):
+    """What happens to the process that reaches a step, a Python worker of Spark."""
+
+    KILL_WORKER = "kill-worker"
+    KILL_EXECUTOR = "kill-executor"
+    STOP_EXECUTOR = "stop-executor"
+
+
+class FaultOnce:
+    """An observer with a fault for the first process that reaches a step of a batch; picklable.
 
     :param folder: shared by all processes of the cluster; holds a file once it has happened.
+    :param batch_id: None for any.
     """
 
-    def __init__(self, folder: Path, step: Step) -> None:
-        self._done = folder / f"killed-at-{step.value}"
+    def __init__(self, folder: Path, step: Step, fault: Fault = Fault.KILL_WORKER, batch_id: int | None = None) -> None:
         self._step = step
+        self._fault = fault
+        self._batch_id = batch_id
+        self._done = folder / f"{fault.value}-{step.value}-{batch_id}"
 
     @property
     def happened(self) -> bool:
         return self._done.exists()
 
+    def pids(self) -> list[int]:
+        """Of the Python worker and of its executor's JVM, once it has happened; else none."""
+        text = self._done.read_text() if self.happened else ""
+        return [int(pid) for pid in text.split()] if text.endswith("\n") else []
+
     def __call__(self, step: Step, batch_id: int | None) -> None:
-        if step is not self._step:
+        if step is not self._step or self._batch_id not in (None, batch_id):
             return
         try:
             self._done.touch(exist_ok=False)
         except FileExistsError:
             return
-        os.kill(os.getpid(), signal.SIGKILL)
+        worker, executor = os.getpid(), _parent_of(os.getppid())
+        self._done.write_text(f"{worker} {executor}\n")
+        match self._fault:
+            case Fault.KILL_WORKER:
+                os.kill(worker, signal.SIGKILL)
+            case Fault.KILL_EXECUTOR:
+                os.kill(executor, signal.SIGKILL)
+                signal.pause()
+            case Fault.STOP_EXECUTOR:
+                os.kill(executor, signal.SIGSTOP)
+                os.kill(worker, signal.SIGSTOP)
+
+
+def _parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+class Faults:
+    """Several observers as one."""
+
+    def __init__(self, observers: Sequence[Observer]) -> None:
+        self._observers = tuple(observers)
+
+    def __call__(self, step: Step, batch_id: int | None) -> None:
+        for observer in self._observers:
+            observer(step, batch_id)
+
+
+class PauseAt:
+    """An observer that reports to a :class:`PausePoint` and waits for its word; picklable."""
+
+    def __init__(self, step: str, batch: str, port: str) -> None:
+        self._step = step
+        self._batch = batch
+        self._port = port
+
+    def __call__(self, step: Step, batch_id: int | None) -> None:
+        if step.value != self._step or str(batch_id) != self._batch:
+            return
+        with socket.create_connection(("127.0.0.1", int(self._port))) as connection:
+            connection.sendall(f"{step.value} {batch_id} {os.getpid()}".encode())
+            connection.recv(2)

@@ -1,0 +1,182 @@
+"""Writing from a standalone Spark cluster: oncelog's executors' path beside Spark's own connector, on both brokers.
+
+    python -m benchmarks.executors --large GIGABYTES [--broker kafka]
+
+shows what one large batch costs the driver: memory of the driver's JVM (1 GB of heap), of its Python and of the
+executors' Python workers, and what goes through the driver.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+
+from benchmarks.measures import Figures, new_topic
+from benchmarks.servers import Kafka, Oncelog, Server, running
+from benchmarks.spark import Job
+from oncelog.testing.spark_cluster import SparkCluster
+
+Add = Callable[[str, Figures], None]
+PARTITIONS = 8
+TUNED = {
+    "kafka.compression.type": "lz4",
+    "kafka.batch.size": "524288",
+    "kafka.linger.ms": "50",
+    "kafka.buffer.memory": "67108864",
+}
+"""What a patient user sets on Spark's own connector: large compressed batches."""
+CONTENDERS: dict[str, tuple[str, dict[str, str]]] = {
+    "Spark's connector, defaults": ("kafka", {}),
+    "Spark's connector, tuned": ("kafka", TUNED),
+    "oncelog, executors": ("executors", {}),
+}
+
+
+def speeds(rounds: int, add: Add, *, quick: bool) -> None:
+    """One to four executors; every contender writes the same rows in each round. The first round is a warm-up."""
+    rows = 200_000 if quick else 2_000_000
+    counts = (2,) if quick else (1, 2, 3, 4)
+    with SparkCluster() as cluster, running(Oncelog()) as ours, running(Kafka()) as kafka:
+        for executors in counts:
+            _speeds(cluster, [ours, kafka], executors, rows, rounds, add)
+
+
+def _speeds(cluster: SparkCluster, servers: list[Server], executors: int, rows: int, rounds: int, add: Add) -> None:
+    steps: list[dict[str, Any]] = []
+    names: list[str] = []
+    for _ in range(rounds + 1):
+        for server in servers:
+            for name, (form, options) in CONTENDERS.items():
+                if form == "executors":
+                    options = {"writers": str(executors)}
+                topic = new_topic(server, PARTITIONS)
+                common = {"servers": server.bootstrap_servers, "topic": topic, "rows": rows, "slices": executors}
+                steps.append({"work": "write_json", "format": form, "options": options, **common})
+                names.append(f"{name}, on {server.name}")
+    settings = {"spark.cores.max": str(executors), "spark.executor.cores": "1", "spark.executor.memory": "1g"}
+    with Job(steps, master=cluster.master, settings=settings) as job:
+        usage = _SparkUsage(cluster, job)
+        for number, name in enumerate(names):
+            before = usage.cpu_s()
+            seconds = job.line()["seconds"]
+            cpu_s = usage.cpu_s() - before
+            if number < len(names) // (rounds + 1):
+                continue
+            where = f"Spark cluster write, {executors} executors"
+            add(name, {f"{where}: rows_per_s": rows / seconds, f"{where}: cpu_s_per_million_rows": cpu_s * 1e6 / rows})
+
+
+class _SparkUsage:
+    """CPU seconds of all of Spark: driver, executors and their Python workers."""
+
+    def __init__(self, cluster: SparkCluster, job: Job) -> None:
+        self._roots = [psutil.Process(pid) for pid in (*job.pids, *(worker.pid for worker in cluster.workers))]
+
+    def cpu_s(self) -> float:
+        total = 0.0
+        seen: set[int] = set()
+        for root in self._roots:
+            for process in (root, *root.children(recursive=True)):
+                if process.pid in seen:
+                    continue
+                seen.add(process.pid)
+                try:
+                    times = process.cpu_times()
+                except psutil.NoSuchProcess:
+                    continue
+                total += times.user + times.system
+        return total
+
+
+# --- one large batch ----------------------------------------------------------------------------------------------
+
+
+class _Memory(threading.Thread):
+    """Watches resident memory: what it was, and the most that it became."""
+
+    def __init__(self, cluster: SparkCluster, job: Job) -> None:
+        super().__init__(daemon=True)
+        self._cluster = cluster
+        self._python, self._jvm = (psutil.Process(pid) for pid in job.pids)
+        self._over = threading.Event()
+        self.first = (self._mb(self._python), self._mb(self._jvm))
+        self.most = self.first
+        self.worker_mb = 0.0
+
+    @staticmethod
+    def _mb(process: psutil.Process) -> float:
+        return float(process.memory_info().rss) / 1e6
+
+    def run(self) -> None:
+        while not self._over.wait(0.25):
+            python, jvm = self._mb(self._python), self._mb(self._jvm)
+            self.most = (max(python, self.most[0]), max(jvm, self.most[1]))
+            for worker in self._cluster.workers:
+                for process in psutil.Process(worker.pid).children(recursive=True):
+                    try:
+                        if "python" in process.name():
+                            self.worker_mb = max(self.worker_mb, self._mb(process))
+                    except psutil.NoSuchProcess:
+                        continue
+
+    def stop(self) -> None:
+        self._over.set()
+        self.join()
+
+
+def large(gigabytes: float, server: Server) -> dict[str, float]:
+    """One batch of so much (keys and values), written by four executors; the driver has 1 GB of heap."""
+    row_bytes = 118
+    rows = int(gigabytes * 1e9 / row_bytes)
+    with SparkCluster() as cluster, running(server):
+        warm, topic = new_topic(server, PARTITIONS), new_topic(server, PARTITIONS)
+        common = {
+            "work": "write_json",
+            "format": "executors",
+            "options": {"writers": "4"},
+            "servers": server.bootstrap_servers,
+        }
+        steps = [
+            {**common, "topic": warm, "rows": 100_000, "slices": 4},
+            {**common, "topic": topic, "rows": rows, "slices": max(8, rows // 500_000)},
+        ]
+        settings = {"spark.executor.cores": "1", "spark.executor.memory": "1g", "spark.driver.memory": "1g"}
+        with Job(steps, master=cluster.master, settings=settings) as job:
+            job.line()
+            memory = _Memory(cluster, job)
+            memory.start()
+            said = job.line()
+            memory.stop()
+    return {
+        "gigabytes": gigabytes,
+        "rows": rows,
+        "seconds": said["seconds"],
+        "rows_per_s": rows / said["seconds"],
+        "encoded_mb": said["size_bytes"] / 1e6,
+        "driver_python_grew_mb": memory.most[0] - memory.first[0],
+        "driver_jvm_grew_mb": memory.most[1] - memory.first[1],
+        "results_through_driver_kb": said["result_bytes"] / 1e3,
+        "largest_executor_python_mb": memory.worker_mb,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.executors")
+    parser.add_argument("--large", type=float, default=5.0, metavar="GIGABYTES", help="size of the batch, default 5")
+    parser.add_argument("--broker", choices=["oncelog", "kafka"], default="oncelog")
+    options = parser.parse_args()
+    began = time.monotonic()
+    figures = large(options.large, Oncelog() if options.broker == "oncelog" else Kafka())
+    print(json.dumps(figures, indent=1))
+    print(f"{time.monotonic() - began:.0f} s in all, on {options.broker}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from oncelog.spark.lag import Gauges, LagListener
 from oncelog.spark.session import lag
 from tests.spark.kafka_records import create_topic, produce, produce_transaction
 
@@ -204,6 +205,10 @@ def test_progress_tells_lag_and_the_group_holds_the_position(
     create_topic(address, unique_name, 1)
     produce(address, unique_name, [b"%d:x" % n for n in range(10)])
     group = f"{unique_name}-group"
+    reports: list[dict[str, Any]] = []
+    gauges = Gauges(spark)
+    listener = LagListener(reports.append, gauges)
+    spark.streams.addListener(listener)
     query = (
         spark.readStream.format("oncelog")
         .option("kafka.bootstrap.servers", address)
@@ -219,12 +224,18 @@ def test_progress_tells_lag_and_the_group_holds_the_position(
     )
     try:
         deadline = time.monotonic() + 60
-        while not query.recentProgress:
+        while not reports:
             assert time.monotonic() < deadline
             time.sleep(0.1)
         assert lag(query) == 6
+        metrics = reports[0]["sources"][0]["metrics"]
+        assert (metrics["avgOffsetsBehindLatest"], metrics["maxOffsetsBehindLatest"]) == ("6.0", "6")
+        shown = [gauges.registry.getGauges().get(f"{query.id}.{name}").getValue() for name in metrics]
+        assert shown == [6.0, 6.0, 6.0]
     finally:
         query.stop()
+        spark.streams.removeListener(listener)
+        gauges.close()
     drained = (
         spark.readStream.format("oncelog")
         .option("kafka.bootstrap.servers", address)

@@ -32,8 +32,9 @@ SPARK = {
 
 def with_prefix(pipeline: Pipeline, prefix: str) -> Pipeline:
     """The pipeline on topics of other names."""
-    source = replace(pipeline.source, topic=f"{prefix}{pipeline.source.topic}")
-    return replace(pipeline, source=source, sink=replace(pipeline.sink, topic=f"{prefix}{pipeline.sink.topic}"))
+    sources = {name: replace(one, topic=f"{prefix}{one.topic}") for name, one in pipeline.sources.items()}
+    sinks = {name: replace(one, topic=f"{prefix}{one.topic}") for name, one in pipeline.sinks.items()}
+    return replace(pipeline, sources=sources, sinks=sinks)
 
 
 def _until_alone(stop: threading.Event) -> None:

@@ -341,7 +341,7 @@ class Demo:
             steps = journal.read()
             outcome.batches[name] = len({step.batch for step in steps})
             outcome.skips += skipped(steps)
-        sinks = {one.name: self._topic(one.sink.topic) for one in (flights_enriched, delays_by_hour)}
+        sinks = {one.name: self._topic(one.topics[0]) for one in (flights_enriched, delays_by_hour)}
         ids = {
             marker_group(f"{one.pipeline}-", one.query_id, sinks[one.pipeline]): one.pipeline for one in self._progress
         }

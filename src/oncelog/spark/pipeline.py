@@ -16,10 +16,13 @@ from oncelog.errors import ConfigError, OncelogError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Transform: TypeAlias = "Callable[[DataFrame], DataFrame]"
+Transform: TypeAlias = "Callable[..., DataFrame | Mapping[str, DataFrame]]"
+"""Takes a DataFrame for each source, and returns one for the sink or one for each sink, by the sinks' names."""
 
 MODES = ("append", "complete", "update")
-MALFORMED = ("fail", "null")
+MALFORMED = ("fail", "null", "dead-letter")
+ONLY = "source"
+"""Name of the only source of a pipeline, and of its view in SQL."""
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -36,7 +39,8 @@ class Source:
         ``earliest`` unless given, so that a new pipeline sees everything.
     :param schema: columns of a JSON value as Spark writes them, ``origin string, delay int``. The rows then have these
         columns beside ``key``, ``timestamp``, ``topic``, ``partition`` and ``offset``; empty leaves the value as bytes.
-    :param malformed: what a value that is not such JSON does: ``fail`` stops the pipeline, ``null`` gives nulls.
+    :param malformed: what a value that is not such JSON does: ``fail`` stops the pipeline, ``null`` gives nulls,
+        ``dead-letter`` writes the record to the topic ``dead_letter`` in the same transaction as the batch's rows.
     :param watermark: event-time column and how late a record may be, ``("timestamp", "2 hours")``.
     """
 
@@ -45,6 +49,7 @@ class Source:
     schema: str = ""
     malformed: str = "fail"
     watermark: tuple[str, str] | None = None
+    dead_letter: str = ""
 
     def reader_options(self, bootstrap_servers: str) -> dict[str, str]:
         """The options of ``spark.readStream.format("oncelog")``."""
@@ -55,6 +60,8 @@ class Source:
             del given["startingOffsets"]
         if self.topic:
             given["subscribe"] = self.topic
+        if self.dead_letter:
+            given["includeHeaders"] = "true"
         return given | dict(self.options)
 
 
@@ -64,20 +71,15 @@ class Sink:
 
     Rows with a column ``value`` are written as they are (``key``, ``value``, ``headers``, ``partition``); of other rows
     the value is a JSON object of all their columns, and ``key`` names the column that becomes the record's key.
+
+    :param topic: where all rows go; empty where each row names its own in a column ``topic``.
+    :param topics: with an empty ``topic``, the topics that rows may name.
     """
 
     topic: str = ""
     key: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
-
-    def writer_options(self, name: str, bootstrap_servers: str) -> dict[str, str]:
-        """The options of ``writeStream.format("oncelog")``; transactional ids begin with the pipeline's name."""
-        given = {"kafka.bootstrap.servers": bootstrap_servers}
-        if not any(option.lower() == "transactionalidprefix" for option in self.options):
-            given["transactionalIdPrefix"] = f"{name}-"
-        if self.topic:
-            given["topic"] = self.topic
-        return given | dict(self.options)
+    topics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +95,18 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """One query from topics to a topic, exactly once.
+    """One query from topics to topics, exactly once: what all sinks get of a batch is one transaction.
 
+    :param sources: by the names of the transform's arguments; a single one is ``ONLY``. Sinks by the names under which
+        the transform returns their rows; a single one too.
     :param name: also names its checkpoint; renaming a pipeline starts it anew.
     :param mode: Spark's output mode. ``update`` writes through ``foreachBatch`` with the same guarantee.
     :param trigger: least time between two batches, as Spark writes it; empty runs one after the other.
     """
 
     name: str
-    source: Source
-    sink: Sink
+    sources: Mapping[str, Source]
+    sinks: Mapping[str, Sink]
     transform: Transform
     mode: str = "append"
     trigger: str = ""
@@ -112,16 +116,64 @@ class Pipeline:
             raise ConfigError(f"A pipeline cannot be named {self.name!r}: use letters, digits, '.', '_' and '-'")
         if self.mode not in MODES:
             raise ConfigError(f"Pipeline {self.name} has mode {self.mode!r}: allowed are {', '.join(MODES)}")
-        if self.source.malformed not in MALFORMED:
+        if not self.sources or not self.sinks:
+            raise ConfigError(f"Pipeline {self.name} needs a source and a sink")
+        for source in self.sources.values():
+            self._check_source(source)
+
+    def _check_source(self, source: Source) -> None:
+        if source.malformed not in MALFORMED:
             raise ConfigError(
-                f"Pipeline {self.name}: malformed is {self.source.malformed!r}, allowed are {', '.join(MALFORMED)}"
+                f"Pipeline {self.name}: malformed is {source.malformed!r}, allowed are {', '.join(MALFORMED)}"
             )
-        if not self.source.topic and not self.source.options:
+        if not source.topic and not source.options:
             raise ConfigError(f"Pipeline {self.name} names no topic to read: give its source one")
+        if (source.malformed == "dead-letter") != bool(source.dead_letter):
+            raise ConfigError(
+                f"Pipeline {self.name}: malformed = 'dead-letter' and dead_letter, the topic, need each other: set both"
+            )
+        if source.dead_letter and not source.schema:
+            raise ConfigError(f"Pipeline {self.name}: without a schema no value is malformed: give the source one")
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """All destinations that are known before the rows are."""
+        named = [name for sink in self.sinks.values() for name in ((sink.topic,) if sink.topic else sink.topics)]
+        return tuple(dict.fromkeys([*named, *(s.dead_letter for s in self.sources.values() if s.dead_letter)]))
+
+    @property
+    def writes_one_topic(self) -> bool:
+        return len(self.topics) == 1 and all(sink.topic for sink in self.sinks.values())
+
+    def writer_options(self, bootstrap_servers: str) -> dict[str, str]:
+        """The options of ``writeStream.format("oncelog")``; transactional ids begin with the pipeline's name."""
+        given = {"kafka.bootstrap.servers": bootstrap_servers, "transactionalIdPrefix": f"{self.name}-"}
+        chosen: dict[str, tuple[str, str]] = {}
+        for name, sink in self.sinks.items():
+            for option, value in sink.options.items():
+                other = chosen.setdefault(option.lower(), (name, value))
+                if other[1] != value:
+                    raise ConfigError(
+                        f"Pipeline {self.name}: sinks {other[0]} and {name} have different values for {option}, but "
+                        "write in one transaction: give both the same"
+                    )
+                if option.lower() == "transactionalidprefix":
+                    del given["transactionalIdPrefix"]
+                given[option] = value
+        if self.writes_one_topic:
+            given["topic"] = self.topics[0]
+        elif all(sink.topic or sink.topics for sink in self.sinks.values()):
+            given["topics"] = ",".join(self.topics)
+        return given
 
 
 def pipeline(
-    *, source: str | Source, sink: str | Sink, name: str = "", mode: str = "append", trigger: str = ""
+    *,
+    source: str | Source | Mapping[str, str | Source],
+    sink: str | Sink | Mapping[str, str | Sink],
+    name: str = "",
+    mode: str = "append",
+    trigger: str = "",
 ) -> Callable[[Transform], Pipeline]:
     """Make a pipeline of a function from rows to rows; ``oncelog pipeline run FILE`` runs all of a file.
 
@@ -132,16 +184,28 @@ def pipeline(
             return flights.where("dep_delay > 60")
 
     The function is called once, on the driver, with a streaming DataFrame; ``rows.sparkSession`` is the session.
+    With several sources (a mapping) it is called with an argument of each name, and with several sinks it returns a
+    mapping from their names to rows.
     """
 
     def decorate(transform: Transform) -> Pipeline:
         return Pipeline(
             name=name or transform.__name__.replace("_", "-"),
-            source=Source(source) if isinstance(source, str) else source,
-            sink=Sink(sink) if isinstance(sink, str) else sink,
+            sources=_sources(source),
+            sinks=_sinks(sink),
             transform=transform,
             mode=mode,
             trigger=trigger,
         )
 
     return decorate
+
+
+def _sources(given: str | Source | Mapping[str, str | Source]) -> dict[str, Source]:
+    named = given if isinstance(given, Mapping) else {ONLY: given}
+    return {name: Source(one) if isinstance(one, str) else one for name, one in named.items()}
+
+
+def _sinks(given: str | Sink | Mapping[str, str | Sink]) -> dict[str, Sink]:
+    named = given if isinstance(given, Mapping) else {ONLY: given}
+    return {name: Sink(one) if isinstance(one, str) else one for name, one in named.items()}

@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oncelog.config import nearest
-from oncelog.spark.pipeline import Pipeline, PipelineError, Sink, Source, Table, Transform
+from oncelog.spark.pipeline import ONLY, Pipeline, PipelineError, Sink, Source, Table, Transform
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_SECTIONS = ("name", "mode", "trigger", "source", "tables", "query", "sink")
-_SOURCE = ("topic", "schema", "malformed", "watermark", "options")
+_SECTIONS = ("name", "mode", "trigger", "source", "sources", "tables", "query", "sink", "sinks")
+_SOURCE = ("topic", "schema", "malformed", "dead_letter", "watermark", "options")
 _TABLE = ("path", "format", "schema", "options")
-_SINK = ("topic", "key", "options")
+_SINK = ("topic", "topics", "key", "options")
+_QUERY = ("sql", "file")
 
 
 def load_pipelines(path: Path) -> list[Pipeline]:
@@ -81,27 +82,42 @@ def _from_toml(path: Path) -> Pipeline:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise PipelineError(f"{path} cannot be read as TOML: {error}") from error
     section = _Section(path, "", entries, _SECTIONS)
-    source = section.section("source", _SOURCE)
-    sink = section.section("sink", _SINK)
-    query = section.section("query", ("sql", "file"))
     tables = [
         _table(path, name, _Section(path, f"tables.{name}", entry, _TABLE))
         for name, entry in section.tables("tables").items()
     ]
+    sources = {name: _source(one) for name, one in section.one_or_several("source", _SOURCE).items()}
+    several = section.one_or_several("sink", (*_SINK, *_QUERY))
+    sinks = {name: _sink(one) for name, one in several.items()}
+    if list(several) == [ONLY]:
+        queries = {ONLY: _sql(path, section.section("query", _QUERY), "[query]")}
+    else:
+        queries = {name: _sql(path, one, f"[sinks.{name}]") for name, one in several.items()}
+        if "query" in entries:
+            raise PipelineError(f"{path}: with several sinks each has its own sql or file: remove [query]")
     return Pipeline(
         name=section.text("name", path.stem),
-        source=Source(
-            topic=source.text("topic"),
-            options=source.options(),
-            schema=source.text("schema"),
-            malformed=source.text("malformed", "fail"),
-            watermark=_watermark(source),
-        ),
-        sink=Sink(topic=sink.text("topic"), key=sink.text("key"), options=sink.options()),
-        transform=_sql_transform(_sql(path, query), tables),
+        sources=sources,
+        sinks=sinks,
+        transform=_sql_transform(queries, tables),
         mode=section.text("mode", "append"),
         trigger=section.text("trigger"),
     )
+
+
+def _source(source: _Section) -> Source:
+    return Source(
+        topic=source.text("topic"),
+        options=source.options(),
+        schema=source.text("schema"),
+        malformed=source.text("malformed", "fail"),
+        watermark=_watermark(source),
+        dead_letter=source.text("dead_letter"),
+    )
+
+
+def _sink(sink: _Section) -> Sink:
+    return Sink(topic=sink.text("topic"), key=sink.text("key"), options=sink.options(), topics=sink.texts("topics"))
 
 
 class _Section:
@@ -125,6 +141,27 @@ class _Section:
         if not isinstance(value, str):
             raise PipelineError(f"{self._path}: {self._full(name)} must be a text, not {value!r}")
         return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        value = self._entries.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise PipelineError(f"{self._path}: {self._full(name)} must be a list of texts, not {value!r}")
+        return tuple(value)
+
+    def one_or_several(self, name: str, known: tuple[str, ...]) -> dict[str, _Section]:
+        """``[source]``, or the tables ``[sources.NAME]``; exactly one of the two."""
+        plural = f"{name}s"
+        if name in self._entries and plural in self._entries:
+            raise PipelineError(f"{self._path}: give either [{name}] or [{plural}.NAME], not both")
+        if plural not in self._entries:
+            return {ONLY: self.section(name, known)}
+        found = {
+            inner: _Section(self._path, f"{plural}.{inner}", entry, known)
+            for inner, entry in self.tables(plural).items()
+        }
+        if not found:
+            raise PipelineError(f"{self._path}: [{plural}] names none: write [{plural}.NAME]")
+        return found
 
     def options(self) -> dict[str, str]:
         return {name: _option(value) for name, value in self.tables("options").items()}
@@ -169,10 +206,10 @@ def _table(path: Path, name: str, entry: _Section) -> Table:
     return Table(name, location, entry.text("format", "csv"), entry.text("schema"), entry.options())
 
 
-def _sql(path: Path, query: _Section) -> str:
+def _sql(path: Path, query: _Section, where: str) -> str:
     sql, file = query.text("sql"), query.text("file")
     if bool(sql) == bool(file):
-        raise PipelineError(f"{path}: [query] needs either sql or file")
+        raise PipelineError(f"{path}: {where} needs either sql or file")
     if sql:
         return sql
     try:
@@ -181,18 +218,20 @@ def _sql(path: Path, query: _Section) -> str:
         raise PipelineError(f"{path}: the query in {file} cannot be read: {error}") from error
 
 
-def _sql_transform(sql: str, tables: list[Table]) -> Transform:
-    """The query over the view ``source`` and the tables."""
+def _sql_transform(queries: Mapping[str, str], tables: list[Table]) -> Transform:
+    """A query for each sink over the views of the sources and the tables."""
 
-    def transform(rows: DataFrame) -> DataFrame:
-        spark = rows.sparkSession
+    def transform(*only: DataFrame, **named: DataFrame) -> Mapping[str, DataFrame]:
+        sources = {ONLY: only[0]} if only else named
+        spark = next(iter(sources.values())).sparkSession
         for table in tables:
             reader = spark.read.format(table.format)
             if table.schema:
                 reader = reader.schema(table.schema)
             defaults = {"header": "true", "inferSchema": str(not table.schema).lower()} if table.format == "csv" else {}
             reader.options(**(defaults | dict(table.options))).load(table.path).createOrReplaceTempView(table.name)
-        rows.createOrReplaceTempView("source")
-        return spark.sql(sql)
+        for name, rows in sources.items():
+            rows.createOrReplaceTempView(name)
+        return {name: spark.sql(sql) for name, sql in queries.items()}
 
     return transform

@@ -19,19 +19,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
-from pyspark.sql.functions import col, from_json, struct, to_json
 from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.errors import KafkaError
 from oncelog.spark.connections import client_config
 from oncelog.spark.kafka_cluster import KafkaCluster
-from oncelog.spark.options import parse_sink_options, parse_source_options
-from oncelog.spark.pipeline import Pipeline, PipelineError, Sink, Source
+from oncelog.spark.options import SourceOptions, parse_sink_options, parse_source_options
+from oncelog.spark.pipeline import Pipeline, PipelineError
+from oncelog.spark.pipeline_rows import rows_of
 from oncelog.spark.progress import Progress, ProgressReader
 from oncelog.spark.session import for_each_batch
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from oncelog.spark.executors import Written
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 POLL_S = 0.25
 PATIENCE_MS = 10_000
 """How long a broker may take to answer before a run; once it runs, pipelines wait longer for one that restarts."""
-_META = ("key", "timestamp", "topic", "partition", "offset")
-_RECORD_COLUMNS = ("topic", "partition", "headers")
 _OURS = re.compile(r"^\s*oncelog\.[\w.]+: (.+)$", re.MULTILINE)
 _JAVA = re.compile(r"(?:^|\n)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ([^\n]+)")
 
@@ -89,22 +87,27 @@ def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
     """Refuse what cannot run, before Spark starts. Raises ConfigError or PipelineError."""
     for one in pipelines:
         servers = settings.bootstrap_servers
-        source = parse_source_options(one.source.reader_options(servers), streaming=True)
         place = {"checkpointLocation": _checkpoint(one, settings)}
-        parse_sink_options(one.sink.writer_options(one.name, servers) | place, streaming=True)
-        try:
-            cluster = KafkaCluster(client_config(source.client), replace(source.cluster, patience_ms=PATIENCE_MS))
-            known = cluster.partition_counts(source.subscription.topics or None)
-        except KafkaError as error:
-            raise PipelineError(
-                f"pipeline {one.name}: {servers} does not answer as a Kafka broker ({error}): is it running?"
-            ) from error
-        missing = [topic for topic in source.subscription.topics if topic not in known]
-        if missing:
-            raise PipelineError(
-                f"pipeline {one.name} reads topic {missing[0]!r}, which does not exist at {servers}: create it "
-                f"(oncelog topics create {missing[0]} --bootstrap-server {servers}) or correct the name"
-            )
+        parse_sink_options(one.writer_options(servers) | place, streaming=True)
+        for source in one.sources.values():
+            _check_source(one.name, parse_source_options(source.reader_options(servers), streaming=True))
+
+
+def _check_source(name: str, source: SourceOptions) -> None:
+    servers = source.bootstrap_servers
+    try:
+        cluster = KafkaCluster(client_config(source.client), replace(source.cluster, patience_ms=PATIENCE_MS))
+        known = cluster.partition_counts(source.subscription.topics or None)
+    except KafkaError as error:
+        raise PipelineError(
+            f"pipeline {name}: {servers} does not answer as a Kafka broker ({error}): is it running?"
+        ) from error
+    missing = [topic for topic in source.subscription.topics if topic not in known]
+    if missing:
+        raise PipelineError(
+            f"pipeline {name} reads topic {missing[0]!r}, which does not exist at {servers}: create it "
+            f"(oncelog topics create {missing[0]} --bootstrap-server {servers}) or correct the name"
+        )
 
 
 def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> StreamingQuery:
@@ -116,15 +119,8 @@ def start(spark: SparkSession, one: Pipeline, settings: RunSettings) -> Streamin
 
 
 def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataStreamWriter:
-    rows = _read(spark, one.source, settings.bootstrap_servers)
-    try:
-        transformed = one.transform(rows)
-    except PySparkException:
-        raise
-    except Exception as error:
-        raise PipelineError(f"pipeline {one.name} cannot start: {type(error).__name__}: {error}") from error
-    records = _records(transformed, one.sink, one.name)
-    options = one.sink.writer_options(one.name, settings.bootstrap_servers)
+    records = rows_of(spark, one, settings.bootstrap_servers)
+    options = one.writer_options(settings.bootstrap_servers)
     options |= settings.sink_options.get(one.name, {})
     writer = records.writeStream.outputMode(one.mode).queryName(one.name)
     if settings.sink_format == "oncelog" or one.mode == "update":
@@ -146,37 +142,6 @@ def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataSt
 
 def _checkpoint(one: Pipeline, settings: RunSettings) -> str:
     return f"{settings.checkpoint.rstrip('/')}/{one.name}"
-
-
-def _read(spark: SparkSession, source: Source, bootstrap_servers: str) -> DataFrame:
-    rows = spark.readStream.format("oncelog").options(**source.reader_options(bootstrap_servers)).load()
-    if source.schema:
-        mode = {"fail": "FAILFAST", "null": "PERMISSIVE"}[source.malformed]
-        parsed = from_json(col("value").cast("string"), source.schema, {"mode": mode})
-        rows = rows.select(parsed.alias("json"), *_META)
-        payload = [name.lower() for name in rows.select("json.*").columns]
-        rows = rows.select("json.*", *[name for name in _META if name not in payload])
-    if source.watermark is not None:
-        rows = rows.withWatermark(*source.watermark)
-    return rows
-
-
-def _records(rows: DataFrame, sink: Sink, name: str) -> DataFrame:
-    """The columns that the sink takes; a value of JSON where the rows have none."""
-    columns = {column.lower(): column for column in rows.columns}
-    key = columns.get((sink.key or "key").lower())
-    if sink.key and key is None:
-        raise PipelineError(f"pipeline {name}: its key {sink.key!r} is none of the columns {', '.join(rows.columns)}")
-    chosen = [] if key is None else [_key(rows, key).alias("key")]
-    if "value" in columns:
-        kept = [columns[column] for column in _RECORD_COLUMNS if column in columns]
-        return rows.select(*chosen, columns["value"], *kept)
-    payload = [column for column in rows.columns if sink.key or column.lower() != "key"]
-    return rows.select(*chosen, to_json(struct(*payload), {"ignoreNullFields": "false"}).alias("value"))
-
-
-def _key(rows: DataFrame, name: str) -> Column:
-    return col(name) if rows.schema[name].dataType.typeName() in ("binary", "string") else col(name).cast("string")
 
 
 def watch(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from oncelog.types import TopicPartition
+from oncelog.spark.lag import OffsetsBehind, offsets_behind, offsets_of
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Progress:
     """One batch of a pipeline.
 
-    :param rows: rows read in this batch; ``lag``: offsets not read yet, control records included.
+    :param rows: rows read in this batch; ``lag``: offsets not read yet, control records included; ``avg_behind``,
+        ``min_behind``, ``max_behind``: the same for one partition, over all sources.
     :param late_rows: rows dropped because they were older than the watermark.
     :param watermark: ISO 8601, empty where the query has none.
     :param reached: the offset behind the last one read, by ``topic-partition``.
@@ -39,6 +40,9 @@ class Progress:
     late_rows: int
     reached: Mapping[str, int]
     path: str = ""
+    avg_behind: float = 0.0
+    min_behind: int = 0
+    max_behind: int = 0
 
     def as_json(self) -> str:
         return json.dumps(asdict(self))
@@ -51,10 +55,11 @@ class Progress:
 def read_progress(name: str, report: Mapping[str, Any]) -> Progress:
     """A progress report of Spark (``StreamingQueryProgress`` as JSON)."""
     reached: dict[str, int] = {}
-    lag = 0
+    behind: list[OffsetsBehind] = []
     for source in report.get("sources", []):
-        reached |= {str(partition): offset for partition, offset in _offsets(source.get("endOffset")).items()}
-        lag += source_lag(source)
+        reached |= {str(partition): offset for partition, offset in offsets_of(source.get("endOffset")).items()}
+        found = offsets_behind(source)
+        behind += [] if found is None else [found]
     states = report.get("stateOperators", [])
     return Progress(
         pipeline=name,
@@ -62,33 +67,16 @@ def read_progress(name: str, report: Mapping[str, Any]) -> Progress:
         batch=int(report.get("batchId", -1)),
         rows=int(report.get("numInputRows", 0)),
         rows_per_second=_number(report.get("processedRowsPerSecond")),
-        lag=lag,
+        lag=sum(item.total for item in behind),
+        avg_behind=max((item.average for item in behind), default=0.0),
+        min_behind=min((item.least for item in behind), default=0),
+        max_behind=max((item.most for item in behind), default=0),
         duration_ms=int(report.get("batchDuration", 0)),
         watermark=str(report.get("eventTime", {}).get("watermark", "")),
         state_rows=sum(int(state.get("numRowsTotal", 0)) for state in states),
         late_rows=sum(int(state.get("numRowsDroppedByWatermark", 0)) for state in states),
         reached=reached,
     )
-
-
-def source_lag(source: Mapping[str, Any]) -> int:
-    """Offsets between where a source of a report is and the ends of its logs."""
-    latest, reached = _offsets(source.get("latestOffset")), _offsets(source.get("endOffset"))
-    return sum(max(0, end - reached.get(partition, 0)) for partition, end in latest.items())
-
-
-def _offsets(value: object) -> dict[TopicPartition, int]:
-    """Offsets of a report: a JSON object, or a string that holds one; of other sources nothing."""
-    parsed = json.loads(value) if isinstance(value, str) else value
-    if not isinstance(parsed, dict):
-        return {}
-    return {
-        TopicPartition(topic, int(partition)): offset
-        for topic, partitions in parsed.items()
-        if isinstance(partitions, dict)
-        for partition, offset in partitions.items()
-        if isinstance(offset, int)
-    }
 
 
 def _number(value: object) -> float:

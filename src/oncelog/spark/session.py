@@ -17,9 +17,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.errors import ConfigError
 from oncelog.spark.java import find_java
+from oncelog.spark.lag import offsets_behind
 from oncelog.spark.options import parse_sink_options
 from oncelog.spark.planning import plan_write
-from oncelog.spark.progress import source_lag
+from oncelog.spark.python import worker_python_problem
 from oncelog.spark.sink_protocol import Observer, ignore
 
 if TYPE_CHECKING:
@@ -43,8 +44,10 @@ def session(
 
     :param settings: Spark settings, laid over ours.
     :raises JavaMissing: no Java 17 or later.
+    :raises ConfigError: PYSPARK_PYTHON, or a session that runs already, has a Python without this package.
     """
     find_java()
+    _check_python(os.environ.get("PYSPARK_PYTHON"))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     chosen = master or "local[*]"
@@ -56,7 +59,17 @@ def session(
         own["spark.driver.bindAddress"] = "127.0.0.1"
     for name, value in {**own, **(settings or {})}.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    _check_python(str(spark.sparkContext.pythonExec))
+    return spark
+
+
+def _check_python(program: str | None) -> None:
+    """Workers under another Python would only say DATA_SOURCE_NOT_FOUND."""
+    if program and program != sys.executable:
+        problem = worker_python_problem(program)
+        if problem is not None:
+            raise ConfigError(problem)
 
 
 _last_written: dict[tuple[str, ...], int] = {}
@@ -146,4 +159,5 @@ def lag(query: StreamingQuery) -> int | None:
     if progress is None:
         return None
     report = json.loads(progress.json) if hasattr(progress, "json") else progress
-    return sum(source_lag(source) for source in report.get("sources", []))
+    behind = [offsets_behind(source) for source in report.get("sources", [])]
+    return sum(item.total for item in behind if item is not None)

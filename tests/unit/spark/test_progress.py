@@ -27,7 +27,8 @@ class FakeQuery:
 def test_lag_is_what_lies_between_reached_and_latest_over_all_partitions() -> None:
     source = {"endOffset": {"t": {"0": 5, "1": 7}}, "latestOffset": '{"t": {"0": 9, "1": 7, "2": 3}}'}
     progress = read_progress("p", report(3, sources=[source]))
-    assert progress.lag == 7
+    assert progress.lag == 4, "a partition that no batch has reached yet is in no report of its own"
+    assert (progress.avg_behind, progress.min_behind, progress.max_behind) == (2.0, 0, 4)
     assert progress.reached == {"t-0": 5, "t-1": 7}
 
 

@@ -1,0 +1,151 @@
+"""How far a query is behind the logs it reads, as Spark's own Kafka connector reports it.
+
+Called by users, the runner of pipelines and :mod:`oncelog.spark.progress`. PySpark's data sources have no place for a
+source's metrics in a progress report, so they are worked out from the offsets that each report holds: by
+:func:`report_with_lag` for a report at hand, and by :class:`LagListener` for every report of every query.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+
+from oncelog.types import TopicPartition
+
+logger = logging.getLogger(__name__)
+
+AVERAGE, LEAST, MOST = "avgOffsetsBehindLatest", "minOffsetsBehindLatest", "maxOffsetsBehindLatest"
+
+Report = Mapping[str, Any]
+
+
+class OffsetsBehind(NamedTuple):
+    """Offsets between where a source is and the ends of its partitions; control records count, as in any lag."""
+
+    average: float
+    least: int
+    most: int
+    total: int
+
+    def as_metrics(self) -> dict[str, str]:
+        """As Spark's connector writes them into a report."""
+        return {AVERAGE: str(self.average), MOST: str(self.most), LEAST: str(self.least)}
+
+
+def offsets_behind(source: Report) -> OffsetsBehind | None:
+    """Of one source of a report; None for a source of another kind, or before its first offsets are known."""
+    latest, reached = offsets_of(source.get("latestOffset")), offsets_of(source.get("endOffset"))
+    behind = [max(0, end - reached[partition]) for partition, end in latest.items() if partition in reached]
+    if not behind:
+        return None
+    return OffsetsBehind(sum(behind) / len(behind), min(behind), max(behind), sum(behind))
+
+
+def offsets_of(value: object) -> dict[TopicPartition, int]:
+    """Offsets of a report: a JSON object, or a string that holds one; of other sources nothing."""
+    parsed = json.loads(value) if isinstance(value, str) else value
+    if not isinstance(parsed, dict):
+        return {}
+    return {
+        TopicPartition(topic, int(partition)): offset
+        for topic, partitions in parsed.items()
+        if isinstance(partitions, dict)
+        for partition, offset in partitions.items()
+        if isinstance(offset, int) and str(partition).isdecimal()
+    }
+
+
+def report_with_lag(report: Any) -> dict[str, Any]:
+    """A progress report (``query.lastProgress``) as JSON's types, each source's ``metrics`` with the offsets behind."""
+    filled: dict[str, Any] = json.loads(report.json) if hasattr(report, "json") else dict(report)
+    filled["sources"] = [
+        dict(source) | ({} if behind is None else {"metrics": dict(source.get("metrics") or {}) | behind.as_metrics()})
+        for source in filled.get("sources", [])
+        for behind in [offsets_behind(source)]
+    ]
+    return filled
+
+
+class LagListener(StreamingQueryListener):
+    """Tells every progress report of every query of a session, its sources' lag among their metrics.
+
+    ``spark.streams.addListener(LagListener(print))``. Without a callable it logs the lag of each batch. With
+    ``gauges`` the driver's JVM has a gauge for each query and metric, ``NAME.maxOffsetsBehindLatest`` and so on; that
+    needs a driver, not Spark Connect.
+    """
+
+    def __init__(self, tell: Callable[[dict[str, Any]], None] | None = None, gauges: Gauges | None = None) -> None:
+        self._tell = tell or _log
+        self._gauges = gauges
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:
+        """Nothing."""
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+        report = report_with_lag(event.progress)
+        self._tell(report)
+        if self._gauges is not None:
+            self._gauges.show(report)
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:
+        """Nothing."""
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        """Nothing: what a query reached last stays to be seen."""
+
+
+def _log(report: Report) -> None:
+    for source in report.get("sources", []):
+        metrics = source.get("metrics", {})
+        if MOST in metrics:
+            logger.info(
+                "query %s, batch %s, %s: %s offsets behind at most, %s on average",
+                *(report.get("name") or report.get("id"), report.get("batchId"), source.get("description")),
+                *(metrics[MOST], metrics[AVERAGE]),
+            )
+
+
+class Gauges:
+    """Gauges of lag in the driver's JVM, as MBeans of the domain ``oncelog``: what JMX's exporters collect.
+
+    Spark's own metrics system takes no sources from Python.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        jvm: Any = spark.sparkContext._jvm
+        self._jvm = jvm
+        self.registry: Any = jvm.com.codahale.metrics.MetricRegistry()
+        self._known: dict[str, Any] = {}
+        self._reporter = jvm.com.codahale.metrics.jmx.JmxReporter.forRegistry(self.registry).inDomain("oncelog").build()
+        self._reporter.start()
+
+    def show(self, report: Report) -> None:
+        """Set the gauges of a report's query, over all of its sources."""
+        found = [behind for source in report.get("sources", []) if (behind := offsets_behind(source)) is not None]
+        if not found:
+            return
+        query = report.get("name") or report.get("id")
+        self._set(f"{query}.{AVERAGE}", max(item.average for item in found))
+        self._set(f"{query}.{LEAST}", float(min(item.least for item in found)))
+        self._set(f"{query}.{MOST}", float(max(item.most for item in found)))
+
+    def close(self) -> None:
+        """Take the MBeans away."""
+        self._reporter.stop()
+
+    def _set(self, name: str, value: float) -> None:
+        if name not in self._known:
+            gauge = self._jvm.com.codahale.metrics.DefaultSettableGauge()
+            self._known[name] = self.registry.register(name, gauge)
+        self._known[name].setValue(value)

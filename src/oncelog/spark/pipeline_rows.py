@@ -1,0 +1,136 @@
+"""The rows of a pipeline: from its sources, through its transform, to the records of its sinks.
+
+Called by :mod:`oncelog.spark.pipeline_run`. Rows for several topics, dead letters among them, become one DataFrame with
+a column ``topic``, so that one transaction holds all of a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import array, coalesce, col, concat, from_json, lit, struct, to_json
+
+from oncelog.spark.pipeline import ONLY, Pipeline, PipelineError, Sink, Source
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+ERROR_HEADER = "oncelog.error"
+ORIGIN_HEADERS = {"oncelog.topic": "topic", "oncelog.partition": "partition", "oncelog.offset": "offset"}
+"""What a dead letter has besides its own headers: why it is one, and where it was."""
+
+_META = ("key", "timestamp", "topic", "partition", "offset")
+_HEADERS = "array<struct<key:string,value:binary>>"
+_RECORD = {"key": "binary", "value": "binary", "partition": "int", "headers": _HEADERS}
+_CORRUPT = "_oncelog_malformed"
+
+
+def rows_of(spark: SparkSession, one: Pipeline, bootstrap_servers: str) -> DataFrame:
+    """The records that a pipeline writes. Raises PipelineError, or Spark's errors for what Spark refuses."""
+    read = {name: _read(spark, source, bootstrap_servers) for name, source in one.sources.items()}
+    good = {name: _good(rows, one.sources[name]) for name, rows in read.items()}
+    found = _transformed(one, good)
+    records = [_records(found[name], sink, one) for name, sink in one.sinks.items()]
+    records += [_dead_letters(rows, one.sources[name]) for name, rows in read.items() if one.sources[name].dead_letter]
+    return reduce(lambda left, right: left.unionByName(right), records)
+
+
+def _transformed(one: Pipeline, good: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:
+    try:
+        result = one.transform(good[ONLY]) if _takes_one(one) else one.transform(**good)
+    except PySparkException:
+        raise
+    except Exception as error:
+        raise PipelineError(f"pipeline {one.name} cannot start: {type(error).__name__}: {error}") from error
+    found = result if isinstance(result, Mapping) else {ONLY: result}
+    if set(found) != set(one.sinks):
+        raise PipelineError(
+            f"pipeline {one.name} returns rows for {', '.join(sorted(found))}, but its sinks are "
+            f"{', '.join(sorted(one.sinks))}: return a mapping from each sink's name to its rows"
+        )
+    return found
+
+
+def _takes_one(one: Pipeline) -> bool:
+    return list(one.sources) == [ONLY]
+
+
+def _read(spark: SparkSession, source: Source, bootstrap_servers: str) -> DataFrame:
+    """The source's columns, and with a schema ``json``; with dead letters also why a value is none of it."""
+    rows = spark.readStream.format("oncelog").options(**source.reader_options(bootstrap_servers)).load()
+    if not source.schema:
+        return rows
+    mode = {"fail": "FAILFAST"}.get(source.malformed, "PERMISSIVE")
+    schema, options = source.schema, {"mode": mode}
+    if source.dead_letter:
+        schema = f"{schema}, {_CORRUPT} string"
+        options["columnNameOfCorruptRecord"] = _CORRUPT
+    return rows.withColumn("json", from_json(col("value").cast("string"), schema, options))
+
+
+def _good(rows: DataFrame, source: Source) -> DataFrame:
+    """What the transform sees."""
+    if source.schema:
+        if source.dead_letter:
+            rows = rows.where(col(f"json.{_CORRUPT}").isNull())
+        columns = [name for name in rows.select("json.*").columns if name != _CORRUPT]
+        payload = {name.lower() for name in columns}
+        meta = [name for name in _META if name not in payload]
+        rows = rows.select(*(col("json").getField(name).alias(name) for name in columns), *meta)
+    if source.watermark is not None:
+        rows = rows.withWatermark(*source.watermark)
+    return rows
+
+
+def _dead_letters(rows: DataFrame, source: Source) -> DataFrame:
+    """The malformed records as they were, with the reason and where they were as headers."""
+    reason = f"the value is no JSON of the schema {source.schema}"
+    added = [_header(ERROR_HEADER, lit(reason)), *(_header(name, col(of)) for name, of in ORIGIN_HEADERS.items())]
+    none = array().cast(_HEADERS)
+    return rows.where(col(f"json.{_CORRUPT}").isNotNull()).select(
+        lit(source.dead_letter).alias("topic"),
+        col("key"),
+        col("value"),
+        lit(None).cast("int").alias("partition"),
+        concat(coalesce(col("headers"), none), array(*added).cast(_HEADERS)).alias("headers"),
+    )
+
+
+def _header(name: str, value: Column) -> Column:
+    return struct(lit(name).alias("key"), value.cast("string").cast("binary").alias("value"))
+
+
+def _records(rows: DataFrame, sink: Sink, one: Pipeline) -> DataFrame:
+    """The columns that the sink takes; a value of JSON where the rows have none."""
+    columns = {column.lower(): column for column in rows.columns}
+    key = columns.get((sink.key or "key").lower())
+    if sink.key and key is None:
+        raise PipelineError(
+            f"pipeline {one.name}: its key {sink.key!r} is none of the columns {', '.join(rows.columns)}"
+        )
+    if not sink.topic and "topic" not in columns:
+        raise PipelineError(
+            f"pipeline {one.name}: a sink without a topic takes it from a column topic, but the columns are "
+            f"{', '.join(rows.columns)}"
+        )
+    chosen: dict[str, Column] = {} if key is None else {"key": _key(rows, key)}
+    if "value" in columns:
+        chosen |= {name: col(columns[name]) for name in ("value", "partition", "headers") if name in columns}
+    else:
+        left_out = {"topic"} if not sink.topic else set()
+        left_out |= {"key"} if not sink.key else set()
+        payload = [column for column in rows.columns if column.lower() not in left_out]
+        chosen["value"] = to_json(struct(*payload), {"ignoreNullFields": "false"})
+    if one.writes_one_topic and len(one.sinks) == 1:
+        return rows.select(*(column.alias(name) for name, column in chosen.items()))
+    topic = lit(sink.topic) if sink.topic else col(columns["topic"])
+    typed = [chosen.get(name, lit(None)).cast(kind).alias(name) for name, kind in _RECORD.items()]
+    return rows.select(topic.alias("topic"), *typed)
+
+
+def _key(rows: DataFrame, name: str) -> Column:
+    return col(name) if rows.schema[name].dataType.typeName() in ("binary", "string") else col(name).cast("string")

@@ -1,0 +1,46 @@
+"""The Python that Spark's workers run, which must find this package.
+
+Called by :func:`oncelog.spark.session.session` and by ``oncelog doctor``. Spark starts ``python3`` of the PATH unless
+PYSPARK_PYTHON names another one, so in a virtual environment that is not activated it finds no data source oncelog and
+says DATA_SOURCE_NOT_FOUND.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+
+_PROBE = "import pyspark_oncelog, sys; sys.stdout.write('%d.%d' % sys.version_info[:2])"
+_PATIENCE_S = 60
+
+
+def worker_python(environment: Mapping[str, str] = os.environ) -> str:
+    """The program that a session started with this environment runs as workers."""
+    return environment.get("PYSPARK_PYTHON") or "python3"
+
+
+def worker_python_problem(program: str | None = None, environment: Mapping[str, str] = os.environ) -> str | None:
+    """What is wrong with the workers' Python and what to do, in one sentence; None where nothing is.
+
+    :param program: the program, where a running session has chosen it already.
+    """
+    program = program or worker_python(environment)
+    advice = f"set PYSPARK_PYTHON={sys.executable} before Spark starts, or activate the virtual environment"
+    if shutil.which(program, path=environment.get("PATH")) is None:
+        return f"Spark's workers would run {program}, which is not there: {advice}"
+    command = [program, "-c", _PROBE]
+    try:
+        run = subprocess.run(
+            command, capture_output=True, text=True, timeout=_PATIENCE_S, check=False, env=dict(environment)
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"Spark's workers would run {program}, which cannot be started ({error}): {advice}"
+    if run.returncode != 0:
+        return f"Spark's workers would run {program}, which does not find the package oncelog: {advice}"
+    ours = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    if run.stdout.strip() != ours:
+        return f"Spark's workers would run {program}, which is Python {run.stdout.strip()} and not {ours}: {advice}"
+    return None

@@ -1,0 +1,132 @@
+"""Malformed records, several sources and sinks, and rows that name their topic: each batch one transaction."""
+
+from __future__ import annotations
+
+import json
+from typing import Protocol
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.pipeline.conftest import PipelineCommand
+from tests.spark.kafka_records import Seen, committed, create_topic
+
+pytestmark = [pytest.mark.timeout(1200), pytest.mark.spark]
+
+
+class RunningBroker(Protocol):
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+
+DEAD_LETTER = """
+[source]
+topic = "{topic}"
+schema = "carrier string, delay int"
+malformed = "dead-letter"
+dead_letter = "{topic}-dead"
+
+[query]
+sql = "select carrier, delay from source where delay > 10"
+
+[sink]
+topic = "{topic}-late"
+key = "carrier"
+"""
+
+
+def produce(address: str, topic: str, values: list[bytes | None]) -> None:
+    producer = Producer({"bootstrap.servers": address})
+    for number, value in enumerate(values):
+        producer.produce(topic, value, key=b"k%d" % number, headers=[("own", b"%d" % number)])
+    assert producer.flush(30) == 0
+
+
+def headers_of(record: Seen) -> dict[str, str]:
+    return {name: (value or b"").decode() for name, value in record.headers or []}
+
+
+def test_malformed_record_goes_to_the_dead_letters_with_its_error_and_origin(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+) -> None:
+    address = broker.bootstrap_servers
+    for name in (unique_name, f"{unique_name}-late", f"{unique_name}-dead"):
+        create_topic(address, name, 1)
+    good = [json.dumps({"carrier": "AA", "delay": 20}).encode(), b'{"carrier": "UA", "delay": 5}']
+    bad = [b"no json", b'{"carrier": "XX", "delay": "soon"}', b"\xff\xfe"]
+    produce(address, unique_name, [good[0], bad[0], None, bad[1], good[1], bad[2]])
+    file = pipeline.write("late.toml", DEAD_LETTER.format(topic=unique_name))
+    for _ in range(2):
+        run = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+        assert run.returncode == 0, run.stderr
+    late = committed(address, f"{unique_name}-late")
+    assert [(record.key, json.loads(record.value or b"")) for record in late] == [
+        (b"AA", {"carrier": "AA", "delay": 20})
+    ]
+    dead = sorted(committed(address, f"{unique_name}-dead"), key=lambda record: record.key or b"")
+    assert [(record.key, record.value) for record in dead] == [(b"k1", bad[0]), (b"k3", bad[1]), (b"k5", bad[2])]
+    for record, offset in zip(dead, (1, 3, 5), strict=True):
+        assert headers_of(record) == {
+            "own": str(offset),
+            "oncelog.error": "the value is no JSON of the schema carrier string, delay int",
+            "oncelog.topic": unique_name,
+            "oncelog.partition": "0",
+            "oncelog.offset": str(offset),
+        }
+
+
+SEVERAL = """
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import col, concat, lit
+
+from oncelog.spark.pipeline import Sink, Source, pipeline
+
+ORDERS = Source("{topic}-orders", schema="id int, kind string", malformed="dead-letter", dead_letter="{topic}-dead")
+
+
+@pipeline(
+    source={{"orders": ORDERS, "returns": Source("{topic}-returns", schema="id int")}},
+    sink={{"all": Sink("{topic}-all"), "by_kind": Sink(key="id", topics=("{topic}-a", "{topic}-b"))}},
+)
+def shop(orders: DataFrame, returns: DataFrame) -> dict[str, DataFrame]:
+    ids = orders.select("id").unionByName(returns.select("id"))
+    routed = orders.select("id", "kind").withColumn("topic", concat(lit("{topic}-"), col("kind")))
+    return {{"all": ids.selectExpr("cast(id as string) as value"), "by_kind": routed}}
+"""
+
+
+def test_function_with_several_sources_and_sinks_routes_rows_by_their_topic(
+    broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
+) -> None:
+    address = broker.bootstrap_servers
+    for name in ("orders", "returns", "all", "a", "b", "dead"):
+        create_topic(address, f"{unique_name}-{name}", 1)
+    orders: list[bytes | None] = [b'{"id": %d, "kind": "%s"}' % (n, b"ab"[n % 2 : n % 2 + 1]) for n in range(6)]
+    produce(address, f"{unique_name}-orders", [*orders, b"{"])
+    produce(address, f"{unique_name}-returns", [b'{"id": 7}'])
+    file = pipeline.write("shop.py", SEVERAL.format(topic=unique_name))
+    run = pipeline.run(str(file), "--once", "--bootstrap-server", address)
+    assert run.returncode == 0, run.stderr
+
+    def found(name: str) -> list[bytes]:
+        return sorted(record.value or b"" for record in committed(address, f"{unique_name}-{name}"))
+
+    assert found("all") == [b"0", b"1", b"2", b"3", b"4", b"5", b"7"]
+    assert found("dead") == [b"{"]
+    assert [json.loads(value) for value in found("a")] == [{"id": n, "kind": "a"} for n in (0, 2, 4)]
+    assert [record.key for record in committed(address, f"{unique_name}-b")] == [b"1", b"3", b"5"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ('malformed = "dead-letter"', "malformed = 'dead-letter' and dead_letter, the topic, need each other"),
+        ('dead_letter = "x"', "need each other"),
+    ],
+)
+def test_half_a_dead_letter_is_refused(pipeline: PipelineCommand, wrong: str, text: str) -> None:
+    lines = DEAD_LETTER.format(topic="t").splitlines()
+    name = wrong.split(" ")[0]
+    kept = [line for line in lines if not line.startswith(("malformed", "dead_letter")) or line.startswith(name)]
+    file = pipeline.write("half.toml", "\n".join(kept))
+    assert text in pipeline.refused(str(file), "--once", "--bootstrap-server", "127.0.0.1:1")

@@ -1,0 +1,30 @@
+"""The Python of Spark's workers: one without this package is told before Spark says DATA_SOURCE_NOT_FOUND."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from oncelog.spark.python import worker_python, worker_python_problem
+
+
+def test_python_that_runs_this_program_suits() -> None:
+    assert worker_python_problem(sys.executable) is None
+
+
+def test_python_of_another_environment_is_told_with_the_setting(tmp_path: Path) -> None:
+    other = tmp_path / "python3"
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    other.chmod(0o755)
+    environment = {"PATH": str(tmp_path)}
+    assert worker_python(environment) == "python3"
+    problem = worker_python_problem(environment=environment)
+    assert problem is not None
+    assert "python3, which does not find the package oncelog: set PYSPARK_PYTHON=" in problem
+
+
+@pytest.mark.parametrize("program", ["/nowhere/python", "no-such-python"])
+def test_python_that_is_not_there_is_told(program: str) -> None:
+    assert "which is not there" in str(worker_python_problem(environment={"PATH": "", "PYSPARK_PYTHON": program}))

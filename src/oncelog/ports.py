@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from oncelog.errors import StorageError
+
 Buffer = bytes | bytearray | memoryview
 
 
@@ -80,6 +82,10 @@ class Disk(Protocol):
         ...
 
     def sync_folder(self, path: str) -> None: ...
+
+    def all_of(self, work: Sequence[Callable[[], None]]) -> Sequence[StorageError | None]:
+        """Do all of it, side by side if syncs are quicker so; each one's failure, in the order of ``work``."""
+        ...
 
 
 class Clock(Protocol):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.api_versions import unsupported_version
-from oncelog.broker.apis.registry import SERVED, handler_for
+from oncelog.broker.apis.registry import SERVED, handler_for, most_bytes
 from oncelog.broker.context import Channel, Part, RequestContext
 from oncelog.broker.coordinators import Coordinators
 from oncelog.broker.fetch_sessions import FetchSessionCache
@@ -22,6 +22,7 @@ from oncelog.broker.produce_runs import ProduceRuns
 from oncelog.broker.purgatory import FetchPurgatory
 from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.security_log import SecurityLog
+from oncelog.broker.slices import Slices
 from oncelog.config import BrokerConfig
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError, StorageError
@@ -31,7 +32,7 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
 from oncelog.protocol.fetch_fast import encode_fetch_response_parts
 from oncelog.protocol.framing import RequestHeader, decode_request_header, encode_response_header
-from oncelog.protocol.messages import request_type
+from oncelog.protocol.messages import request_type, response_type
 from oncelog.protocol.produce_fast import parse_produce_request
 from oncelog.protocol.wire import Message
 from oncelog.timers import Timers
@@ -69,6 +70,7 @@ class Broker:
         self.random = random
         self.timers = Timers()
         self.fetches = FetchPurgatory(self.timers)
+        self.slices = Slices()
         self.fetch_sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, random)
         self.logs = LogManager(disk, config, self.timers, background, random)
         self._partitions: dict[TopicPartition, Partition] = {}
@@ -100,6 +102,15 @@ class Broker:
         self.metadata.reserve_producer_ids(self.logs.producer_ids_end(self.metadata.next_producer_id))
         self._coordinators.recover()
 
+    def import_all(self) -> None:
+        """Import what is else imported when it is first asked for: later there may be no file descriptor for it."""
+        for api_key in SERVED:
+            request_type(api_key)
+            response_type(api_key)
+            handler_for(api_key)
+        self.transactions.runtime  # noqa: B018 - made, and so imported
+        self.groups.runtime  # noqa: B018
+
     def start(self, now_ms: int) -> None:
         """Act on what :meth:`recover` has found: sessions and timeouts begin now, however long it took to read it."""
         if not self._recovered:
@@ -128,6 +139,7 @@ class Broker:
         """
         while self._syncs_before_commit and (job := self.take_flush()) is not None:
             self.flushed(job, job.sync())
+        self.slices.finish()
         self.fetches.expire_all()
         self._coordinators.stop()
         for partition in self._partitions.values():
@@ -167,6 +179,10 @@ class Broker:
             lowest = LOWEST_SERVED_PRODUCE if header.api_key == ApiKey.PRODUCE else served.low if served else 0
             if served is None or not lowest <= header.api_version <= served.high:
                 self._refuse_version(channel, slot, header)
+                return
+            if len(frame) > most_bytes(header.api_key):
+                name, most = ApiKey(header.api_key).name, most_bytes(header.api_key)
+                channel.close(f"a {name} request of {len(frame)} bytes; at most {most} are taken: ask for less at once")
                 return
             if header.api_key == ApiKey.PRODUCE:
                 request: Message = parse_produce_request(frame, body, header.api_version)
@@ -227,6 +243,7 @@ class Broker:
         """The connection ended: drop what only it waits for. Group membership lives on until its session ends."""
         self.fetches.drop(channel)
         self._produce_runs.forget(channel)
+        self.slices.drop(channel)
 
     def _reply(self, context: RequestContext, response: Message | None) -> None:
         if response is None:

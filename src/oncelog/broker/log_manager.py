@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.broker.cleaner import Cleaner
@@ -150,15 +151,37 @@ class LogManager:
     def stop(self, now_ms: int) -> None:
         """Sync and close every log; the clean-shutdown marker is left only if no disk failed."""
         self._stopped = True
+        self._sync_all()
         for log in self._logs.values():
             try:
                 log.close()
             except StorageError as error:
-                log.fail(str(error))
-                logger.error("%s could not be closed, the next start recovers it: %s", log.topic_partition, error)
+                self._close_failed(log, error)
         self._write_checkpoints(now_ms)
         if not any(log.failed for log in self._logs.values()):
             checkpoints.write_clean_shutdown(self.disk)
+
+    def _sync_all(self) -> None:
+        """Every log's last syncs, together."""
+        tickets: list[tuple[PartitionLog, FlushTicket]] = []
+        for log in self._logs.values():
+            try:
+                ticket = log.begin_close() if log.failed is None else None
+            except StorageError as error:
+                self._close_failed(log, error)
+            else:
+                tickets += [(log, ticket)] if ticket is not None else []
+        failures = self.disk.all_of([partial(ticket.sync, self.disk) for _, ticket in tickets])
+        for (log, ticket), failure in zip(tickets, failures, strict=True):
+            if failure is None:
+                log.flushed(ticket)
+            else:
+                self._close_failed(log, failure)
+
+    @staticmethod
+    def _close_failed(log: PartitionLog, error: StorageError) -> None:
+        log.fail(str(error))
+        logger.error("%s could not be closed, the next start recovers it: %s", log.topic_partition, error)
 
     def open(self, topic_partition: TopicPartition, topic_id: bytes, config: TopicConfig, now_ms: int) -> PartitionLog:
         """The log of a partition, recovered where the last run did not end cleanly; made where it is new."""

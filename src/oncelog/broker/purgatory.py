@@ -16,13 +16,17 @@ from oncelog.types import TopicPartition
 class ParkedFetch:
     """A fetch that waits.
 
-    ``attempt(final)`` answers the request and returns True when there is enough, or in any case if ``final``.
+    ``attempt(final, woken)`` answers the request and returns True when there is enough, or in any case if ``final``;
+    ``woken`` is the one partition that is not what it was, None for any.
     """
 
     __slots__ = ("attempt", "channel", "partitions", "timer")
 
     def __init__(
-        self, channel: Channel, partitions: tuple[TopicPartition, ...], attempt: Callable[[bool], bool]
+        self,
+        channel: Channel,
+        partitions: tuple[TopicPartition, ...],
+        attempt: Callable[[bool, TopicPartition | None], bool],
     ) -> None:
         self.channel = channel
         self.partitions = partitions
@@ -53,7 +57,7 @@ class FetchPurgatory:
         if not watchers:
             return
         for fetch in list(watchers):
-            if fetch in watchers and fetch.attempt(False):
+            if fetch in watchers and fetch.attempt(False, partition):
                 self._forget(fetch)
 
     def drop(self, channel: Channel) -> None:
@@ -71,7 +75,7 @@ class FetchPurgatory:
 
     def _expire(self, fetch: ParkedFetch) -> None:
         self._forget(fetch)
-        fetch.attempt(True)
+        fetch.attempt(True, None)
 
     def _forget(self, fetch: ParkedFetch) -> None:
         if fetch.timer is not None:

@@ -14,7 +14,8 @@ import os
 import shutil
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import NoReturn
 
@@ -28,6 +29,8 @@ except ImportError:  # Windows, where `lacking` is not empty either
 
 DEFAULT_MAX_DESCRIPTORS = 512
 _IOV_MAX = 1024
+_SYNC_THREADS = 16
+"""Syncs that wait for the disk together; a file system commits them together too."""
 _NEEDED = ("pread", "pwrite", "pwritev", "ftruncate", "O_CLOEXEC", "O_DIRECTORY")
 _NO_FULL_SYNC = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
 """What a file system answers that does not know F_FULLFSYNC: a network's, mostly."""
@@ -377,3 +380,16 @@ class OsDisk:
             os.fsync(fd)
         finally:
             os.close(fd)
+
+    def all_of(self, work: Sequence[Callable[[], None]]) -> Sequence[StorageError | None]:
+        with ThreadPoolExecutor(_SYNC_THREADS, thread_name_prefix="oncelog-sync") as threads:
+            return list(threads.map(outcome, work))
+
+
+def outcome(work: Callable[[], None]) -> StorageError | None:
+    """Do it; why not, if the disk refuses."""
+    try:
+        work()
+    except StorageError as error:
+        return error
+    return None

@@ -6,10 +6,11 @@ file's bytes stay readable through a handle that is open), but for ``sync``, whi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from oncelog.errors import StorageError
 from oncelog.ports import Buffer
+from oncelog.server.disk import outcome
 
 
 class MemoryFile:
@@ -133,3 +134,6 @@ class MemoryDisk:
 
     def sync_folder(self, path: str) -> None:
         """Nothing to do: memory is all the storage there is."""
+
+    def all_of(self, work: Sequence[Callable[[], None]]) -> Sequence[StorageError | None]:
+        return [outcome(one) for one in work]

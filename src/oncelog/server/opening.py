@@ -104,6 +104,8 @@ async def open_server(
         raise
     if shares is not None:
         server.most_connections = shares.connections
+        if shares.connections < descriptors.FEW:
+            server.broker.import_all()
     await server.listen(doors)
     return server, bound
 

@@ -33,6 +33,8 @@ back costs more, and whoever produces waits for it in any case."""
 WATCH_S = 1.0
 LEAST_STEP_MS = 100
 """A clock that is set by less makes no difference to a timeout."""
+SLICE_S = 0.001
+"""How long requests that take long are worked on between others' turns."""
 GOODBYE_S = 1.0
 """How long a stop waits for peers to take what they were answered."""
 
@@ -113,6 +115,7 @@ class Server:
         self.most_connections = sys.maxsize
         """What the limit of open files leaves for connections."""
         self._wall_clock = WallClock()
+        self._slicing = False
         self._flusher = flusher
         self._background = background
         self._listeners: list[asyncio.Server] = []
@@ -236,12 +239,25 @@ class Server:
             # After this iteration of the loop, so that what other connections sent meanwhile shares the sync.
             self._flush_scheduled = True
             self.loop.call_soon(self._flush)
+        if self.broker.slices and not self._slicing:
+            self._slicing = True
+            self.loop.call_soon(self._slice)
         wakeup = self.broker.next_wakeup_ms()
         if wakeup is not None and (self._timer_ms is None or wakeup < self._timer_ms):
             if self._timer is not None:
                 self._timer.cancel()
             self._timer_ms = wakeup
             self._timer = self.loop.call_later(max(0, wakeup - self.now_ms()) / 1000, self._wake)
+
+    def _slice(self) -> None:
+        """Go on with requests that take long, for a moment; what else came meanwhile has its turn before the next."""
+        self._slicing = False
+        slices, end = self.broker.slices, time.perf_counter() + SLICE_S
+        while slices and not self._stopped:
+            slices.step()
+            if time.perf_counter() >= end:
+                break
+        self.turn_ends()
 
     def _mind_the_clock(self) -> None:
         """Timers last as long as they were meant to, whatever becomes of the wall clock."""

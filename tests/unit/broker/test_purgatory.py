@@ -27,7 +27,7 @@ class Fetch:
         self.attempts: list[bool] = []
         purgatory.park(ParkedFetch(channel, partitions, self.attempt), deadline_ms=100)
 
-    def attempt(self, final: bool) -> bool:
+    def attempt(self, final: bool, woken: TopicPartition | None) -> bool:
         self.attempts.append(final)
         return final or self.enough
 
@@ -65,3 +65,17 @@ def test_fetches_of_a_closed_connection_are_dropped_unanswered() -> None:
     timers.fire(1000)
     assert dropped.attempts == []
     assert kept.attempts == [False, True]
+
+
+def test_a_fetch_that_waits_is_told_which_partition_woke_it() -> None:
+    purgatory = FetchPurgatory(Timers())
+    woken: list[TopicPartition | None] = []
+
+    def attempt(final: bool, partition: TopicPartition | None) -> bool:
+        woken.append(partition)
+        return final
+
+    purgatory.park(ParkedFetch(FakeChannel(), (A, B), attempt), deadline_ms=100)
+    purgatory.wake(B)
+    purgatory.expire_all()
+    assert woken == [B, None]

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.describe_configs import layers_of
 from oncelog.broker.context import RequestContext
+from oncelog.broker.slices import Work
+from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError, StorageError
 from oncelog.metadata.descriptions import topic_entries
 from oncelog.metadata.identity import ZERO_ID
@@ -37,14 +39,21 @@ MAX_PARTITIONS_OF_A_REQUEST = 10_000
 """Kafka's ``MAX_PARTITIONS_PER_BATCH``; each topic counts as one more record of the same bound."""
 
 
-def handle(broker: Broker, context: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+def handle(broker: Broker, context: RequestContext, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
+    return broker.slices.begin(_create_all(broker, context, request))
+
+
+def _create_all(broker: Broker, context: RequestContext, request: CreateTopicsRequest) -> Work[CreateTopicsResponse]:
     counts = Counter(topic.name for topic in request.topics)
     wanted = [topic for topic in request.topics if counts[topic.name] == 1 and topic.name != CLUSTER_METADATA_TOPIC]
     too_many = _too_many(wanted)
     if too_many is not None:
         results = [_refused(topic.name, Error.POLICY_VIOLATION, too_many) for topic in wanted]
     else:
-        results = [_create(broker, context, topic, validate_only=request.validate_only) for topic in wanted]
+        results = []
+        for topic in wanted:
+            results.append(_create(broker, context, topic, validate_only=request.validate_only))
+            yield
     for name, count in counts.items():
         if count > 1:
             results.append(_refused(name, Error.INVALID_REQUEST, "Duplicate topic name."))

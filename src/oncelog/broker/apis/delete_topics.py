@@ -10,7 +10,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
-from oncelog.errors import Error, StorageError
+from oncelog.broker.slices import Work
+from oncelog.deferred import Deferred
+from oncelog.errors import Error, KafkaError, StorageError
 from oncelog.metadata.identity import ZERO_ID
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
@@ -26,7 +28,9 @@ UNKNOWN_NAME = "This server does not host this topic-partition."
 UNKNOWN_ID = "This server does not host this topic ID."
 
 
-def handle(broker: Broker, context: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+def handle(
+    broker: Broker, context: RequestContext, request: DeleteTopicsRequest
+) -> DeleteTopicsResponse | Deferred[DeleteTopicsResponse]:
     asked = [DeleteTopicState(name=name) for name in request.topic_names] + list(request.topics)
     if not broker.config.delete_topic_enable:
         error = Error.INVALID_REQUEST if context.api_version < 3 else Error.TOPIC_DELETION_DISABLED
@@ -47,11 +51,13 @@ def handle(broker: Broker, context: RequestContext, request: DeleteTopicsRequest
         else:
             neither = "Neither topic name nor id were specified."
             results.append(_result(None, ZERO_ID, Error.INVALID_REQUEST, neither))
-    results += _delete_all(broker, context.now_ms, names, ids)
-    return DeleteTopicsResponse(responses=results)
+    deleted = broker.slices.begin(_delete_all(broker, context.now_ms, names, ids))
+    return deleted.map(lambda more: DeleteTopicsResponse(responses=results + more))
 
 
-def _delete_all(broker: Broker, now_ms: int, names: Counter[str], ids: Counter[bytes]) -> list[DeletableTopicResult]:
+def _delete_all(
+    broker: Broker, now_ms: int, names: Counter[str], ids: Counter[bytes]
+) -> Work[list[DeletableTopicResult]]:
     results: list[DeletableTopicResult] = []
     found: dict[bytes, str] = {}
     for topic_id, count in ids.items():
@@ -75,8 +81,11 @@ def _delete_all(broker: Broker, now_ms: int, names: Counter[str], ids: Counter[b
         else:
             found[info.topic_id] = name
     for topic_id, name in found.items():
+        yield
         try:
             broker.delete_topic(name, now_ms)
+        except KafkaError as error:  # another request was faster
+            results.append(_result(name, topic_id, error.error, UNKNOWN_NAME))
         except StorageError as error:
             results.append(_result(name, topic_id, Error.KAFKA_STORAGE_ERROR, str(error)))
         else:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.slices import Work, in_parts
 from oncelog.coordinator.group.environment import Caller
-from oncelog.deferred import Deferred
+from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
@@ -29,6 +30,13 @@ ALL_GROUP_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
 def handle(broker: Broker, context: RequestContext, request: DescribeGroupsRequest) -> Deferred[DescribeGroupsResponse]:
     caller = Caller(context.api_version, context.client_id, context.client_host)
 
+    def describe() -> Work[list[Deferred[list[DescribedGroup]]]]:
+        described = []
+        for names in in_parts(request.groups, 50):
+            described.append(broker.groups.describe_groups(names, caller, context.now_ms))
+            yield
+        return described
+
     def answer(groups: list[DescribedGroup]) -> DescribeGroupsResponse:
         if request.include_authorized_operations:
             for group in groups:
@@ -36,4 +44,5 @@ def handle(broker: Broker, context: RequestContext, request: DescribeGroupsReque
                     group.authorized_operations = ALL_GROUP_OPERATIONS
         return DescribeGroupsResponse(groups=groups)
 
-    return broker.groups.describe_groups(request.groups, caller, context.now_ms).map(answer)
+    described = broker.slices.begin(describe(), context.channel).flat_map(gather)
+    return described.map(lambda parts: answer([group for part in parts for group in part]))

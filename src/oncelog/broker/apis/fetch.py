@@ -67,17 +67,21 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> De
 
     isolation = IsolationLevel(request.isolation_level)
 
-    def attempt(final: bool) -> bool:
+    waiting = _Waiting(broker, context, request, positions, isolation)
+
+    def attempt(final: bool, woken: TopicPartition | None) -> bool:
         try:
-            return look(final)
+            if woken is not None and not waiting.has_enough(woken):
+                return False
+            return look(final or woken is not None)
         except Exception as error:  # noqa: BLE001 - it may be the turn of whoever wrote to the partition
             response.fail(error)
             return True
 
     def look(final: bool) -> bool:
         answers = _read(broker, context, request, positions, isolation)
-        total = sum(answer.size_bytes for answer in answers)
-        if not (final or total >= request.min_bytes or any(answer.at_once for answer in answers)):
+        waiting.note(answers)
+        if not (final or waiting.total >= request.min_bytes or any(answer.at_once for answer in answers)):
             return False
         response.resolve(_respond(broker, context, session, answers))
         return True
@@ -85,9 +89,48 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> De
     watched = tuple(
         partition.topic_partition for key in positions if (partition := _partition(broker, key)) is not None
     )
-    if not attempt(request.max_wait_ms <= 0 or not watched):
+    if not attempt(request.max_wait_ms <= 0 or not watched, None):
         broker.fetches.park(ParkedFetch(context.channel, watched, attempt), context.now_ms + request.max_wait_ms)
     return response
+
+
+class _Waiting:
+    """How much there is for a fetch that waits; a partition that advances costs a look at that one, not at all."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        context: RequestContext,
+        request: FetchRequest,
+        positions: dict[PartitionKey, FetchPosition],
+        isolation: IsolationLevel,
+    ) -> None:
+        self._broker = broker
+        self._context = context
+        self._request = request
+        self._positions = positions
+        self._isolation = isolation
+        self._sizes: dict[PartitionKey, int] = {}
+        self._keys: dict[TopicPartition, PartitionKey] = {}
+        self.total = 0
+
+    def note(self, answers: Iterable[_Answer]) -> None:
+        """What a look at all partitions found."""
+        self._sizes = {answer.key: answer.size_bytes for answer in answers if answer.size_bytes}
+        self.total = sum(self._sizes.values())
+
+    def has_enough(self, woken: TopicPartition) -> bool:
+        """Whether the fetch is to be answered now that ``woken`` is not what it was."""
+        if not self._keys:
+            self._keys = {TopicPartition(key[0], key[2]): key for key in self._positions}
+        key = self._keys[woken]
+        left = min(self._request.max_bytes, self._broker.config.fetch_max_bytes)
+        answer = _read_partition(
+            self._broker, self._context, key, self._positions[key], self._isolation, left, at_least_one_batch=True
+        )
+        self.total += answer.size_bytes - self._sizes.get(key, 0)
+        self._sizes[key] = answer.size_bytes
+        return answer.at_once or self.total >= self._request.min_bytes
 
 
 def _positions(

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.slices import Work, in_parts
+from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
@@ -21,14 +23,16 @@ if TYPE_CHECKING:
 API = ApiKey.FIND_COORDINATOR
 VERSIONS = (0, 6)
 FIRST_BATCHED = 4
+KEYS_IN_A_PIECE = 500
 TOPIC_OF_TYPE = {0: CONSUMER_OFFSETS_TOPIC, 1: TRANSACTION_STATE_TOPIC}
 
 
-def handle(broker: Broker, context: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+def handle(
+    broker: Broker, context: RequestContext, request: FindCoordinatorRequest
+) -> FindCoordinatorResponse | Deferred[FindCoordinatorResponse]:
     if context.api_version >= FIRST_BATCHED:
-        return FindCoordinatorResponse(
-            coordinators=[_find(broker, context, request.key_type, key) for key in request.coordinator_keys]
-        )
+        found_all = broker.slices.begin(_find_all(broker, context, request), context.channel)
+        return found_all.map(lambda coordinators: FindCoordinatorResponse(coordinators=coordinators))
     found = _find(broker, context, request.key_type, request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,
@@ -38,6 +42,14 @@ def handle(broker: Broker, context: RequestContext, request: FindCoordinatorRequ
         host=found.host,
         port=found.port,
     )
+
+
+def _find_all(broker: Broker, context: RequestContext, request: FindCoordinatorRequest) -> Work[list[Coordinator]]:
+    coordinators: list[Coordinator] = []
+    for keys in in_parts(request.coordinator_keys, KEYS_IN_A_PIECE):
+        coordinators += [_find(broker, context, request.key_type, key) for key in keys]
+        yield
+    return coordinators
 
 
 def _find(broker: Broker, context: RequestContext, key_type: int, key: str) -> Coordinator:

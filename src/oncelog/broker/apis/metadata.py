@@ -9,9 +9,12 @@ once, where a Kafka cluster answers UNKNOWN_TOPIC_OR_PARTITION until its control
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.slices import Work
+from oncelog.deferred import Deferred
 from oncelog.errors import Error, StorageError
 from oncelog.metadata.identity import ZERO_ID
 from oncelog.metadata.store import TopicInfo
@@ -33,6 +36,9 @@ API = ApiKey.METADATA
 VERSIONS = (0, 13)
 
 FIRST_VERSION_WITH_IDS_ASKED = 12
+PARTITIONS_IN_A_PIECE = 500
+TOPICS_IN_A_PIECE = 20
+"""Of a long answer; each may have to be made."""
 TOPIC_OPERATIONS = 0b1101_1111_1000
 """Every operation on a topic: read, write, create, delete, alter, describe, describe and alter configs (KIP-430)."""
 CLUSTER_OPERATIONS = 0b1_1111_1010_0000
@@ -40,7 +46,9 @@ CLUSTER_OPERATIONS = 0b1_1111_1010_0000
 write."""
 
 
-def handle(broker: Broker, context: RequestContext, request: MetadataRequest) -> MetadataResponse:
+def handle(
+    broker: Broker, context: RequestContext, request: MetadataRequest
+) -> MetadataResponse | Deferred[MetadataResponse]:
     version = context.api_version
     if version < FIRST_VERSION_WITH_IDS_ASKED and any(
         topic.name is None or topic.topic_id != ZERO_ID for topic in request.topics or ()
@@ -48,7 +56,13 @@ def handle(broker: Broker, context: RequestContext, request: MetadataRequest) ->
         return _refused(request, Error.INVALID_REQUEST)
     if any(topic.name is None and topic.topic_id == ZERO_ID for topic in request.topics or ()):
         return _refused(request, Error.INVALID_REQUEST)
-    topics = _topics(broker, context, request)
+    topics = broker.slices.begin(_topics(broker, context, request), context.channel)
+    return topics.map(lambda found: _respond(broker, context, request, found))
+
+
+def _respond(
+    broker: Broker, context: RequestContext, request: MetadataRequest, topics: list[MetadataResponseTopic]
+) -> MetadataResponse:
     if request.include_topic_authorized_operations:
         for topic in topics:
             if topic.name is not None:
@@ -65,16 +79,31 @@ def handle(broker: Broker, context: RequestContext, request: MetadataRequest) ->
     return response
 
 
-def _topics(broker: Broker, context: RequestContext, request: MetadataRequest) -> list[MetadataResponseTopic]:
+def _topics(broker: Broker, context: RequestContext, request: MetadataRequest) -> Work[list[MetadataResponseTopic]]:
+    found = []
+    partitions = 0
+    for topic in _each_topic(broker, context, request):
+        found.append(topic)
+        partitions += len(topic.partitions)
+        if partitions >= PARTITIONS_IN_A_PIECE or len(found) % TOPICS_IN_A_PIECE == 0:
+            partitions = 0
+            yield
+    return found
+
+
+def _each_topic(broker: Broker, context: RequestContext, request: MetadataRequest) -> Iterator[MetadataResponseTopic]:
     if request.topics is None or (not request.topics and context.api_version == 0):
-        return [_described(broker, info) for info in broker.metadata.topics()]
+        yield from (_described(broker, info) for info in broker.metadata.topics())
+        return
     ids = dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_ID)
     if ids:
         # Where any topic is asked for by id, names are not looked at.
-        return [_by_id(broker, topic_id) for topic_id in ids]
+        yield from (_by_id(broker, topic_id) for topic_id in ids)
+        return
     may_create = request.allow_auto_topic_creation and broker.config.auto_create_topics_enable
     names = dict.fromkeys(topic.name for topic in request.topics if topic.name is not None)
-    return [_by_name(broker, name, context.now_ms, may_create=may_create) for name in names]
+    for name in names:
+        yield _by_name(broker, name, context.now_ms, may_create=may_create)
 
 
 def _by_id(broker: Broker, topic_id: bytes) -> MetadataResponseTopic:

@@ -86,6 +86,31 @@ SERVED: dict[int, Served] = {
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: Served(0, 0, "describe_topic_partitions"),
 }
 
+MOST_BYTES = 2 * 1024 * 1024
+MOST_BYTES_OF: dict[int, int] = {
+    **dict.fromkeys(
+        (
+            ApiKey.FIND_COORDINATOR,
+            ApiKey.DESCRIBE_GROUPS,
+            ApiKey.CONSUMER_GROUP_DESCRIBE,
+            ApiKey.DELETE_GROUPS,
+            ApiKey.DESCRIBE_TRANSACTIONS,
+            ApiKey.LIST_TRANSACTIONS,
+        ),
+        512 * 1024,
+    ),
+    **dict.fromkeys((ApiKey.OFFSET_COMMIT, ApiKey.TXN_OFFSET_COMMIT), 8 * 1024 * 1024),
+    **dict.fromkeys((ApiKey.PRODUCE, ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP), 2**31),
+}
+"""Bytes of a request that are read at all, below ``socket.request.max.bytes``: to take small fields apart takes a
+hundred times as long as bytes on their way to a log. Batches, subscriptions and assignments are such bytes, metadata of
+offsets partly."""
+
+
+def most_bytes(api_key: int) -> int:
+    return MOST_BYTES_OF.get(api_key, MOST_BYTES)
+
+
 _handlers: dict[int, Handler] = {}
 
 

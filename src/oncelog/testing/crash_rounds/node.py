@@ -25,6 +25,8 @@ class ServeProcess:
         self.data = folder / "data"
         self.log_path = folder / "serve.log"
         self._settings = dict(settings)
+        self.prefix: tuple[str, ...] = ()
+        """A command that runs the broker's, such as one that limits what it may use."""
         self._listen = "127.0.0.1:0"
         self._process: subprocess.Popen[str] | None = None
 
@@ -45,7 +47,7 @@ class ServeProcess:
 
     def launch(self) -> None:
         """Start, and return at once."""
-        command = [sys.executable, "-m", "oncelog", "serve", "--json", "--listen", self._listen]
+        command = [*self.prefix, sys.executable, "-m", "oncelog", "serve", "--json", "--listen", self._listen]
         command += ["--data", str(self.data)]
         for name, value in self._settings.items():
             command += ["--set", f"{name}={value}"]

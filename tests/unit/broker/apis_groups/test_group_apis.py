@@ -11,6 +11,7 @@ import pytest
 from oncelog.broker.apis.registry import SERVED, handler_for
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.session import Session
+from oncelog.broker.slices import Slices
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.metadata import features
@@ -65,6 +66,7 @@ class FakeBroker:
     """As much of a broker as the handlers look at."""
 
     def __init__(self) -> None:
+        self.slices = Slices()
         self.host = MemoryGroupHost({"t": 2})
         self.metadata = SimpleNamespace(
             topic=self.topic, topic_by_id=self.topic_by_id, finalized_features=features.HIGHEST

@@ -1,0 +1,79 @@
+"""Requests that may take long are worked on a piece at a time, with everybody else's turns between the pieces.
+
+A handler whose work grows with what a request names, or with all that the broker holds, is a generator that yields
+between pieces of a millisecond at most. What needs few of them is answered in its own turn; the rest waits in line with
+others of its kind, and the shell calls ``step`` when nothing else is to be done, for a short while at a time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from oncelog.broker.context import Channel
+from oncelog.deferred import Deferred
+
+T = TypeVar("T")
+Work = Generator[None, None, T]
+
+AT_ONCE = 20
+"""Pieces that are done in the turn of the request."""
+
+
+class _Piece(NamedTuple):
+    work: Work[Any]
+    result: Deferred[Any]
+    channel: Channel | None
+
+    def advance(self) -> bool:
+        """One more piece; True where it was the last one."""
+        try:
+            next(self.work)
+        except StopIteration as end:
+            self.result.resolve(end.value)
+        except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
+            self.result.fail(error)
+        else:
+            return False
+        return True
+
+
+class Slices:
+    """Work under way, in line."""
+
+    def __init__(self) -> None:
+        self._line: deque[_Piece] = deque()
+
+    def __len__(self) -> int:
+        return len(self._line)
+
+    def begin(self, work: Work[T], channel: Channel | None = None) -> Deferred[T]:
+        """:param channel: whose end makes the work pointless; None: it changes something and is done in any case."""
+        piece = _Piece(work, Deferred(), channel)
+        for _ in range(AT_ONCE):
+            if piece.advance():
+                return piece.result
+        self._line.append(piece)
+        return piece.result
+
+    def step(self) -> None:
+        """One piece of the work that is next in line."""
+        piece = self._line.popleft()
+        if not piece.advance():
+            self._line.append(piece)
+
+    def drop(self, channel: Channel) -> None:
+        """The connection ended: nobody wants its answers."""
+        if self._line:
+            self._line = deque(piece for piece in self._line if piece.channel is not channel)
+
+    def finish(self) -> None:
+        """The broker stops."""
+        while self._line:
+            self.step()
+
+
+def in_parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

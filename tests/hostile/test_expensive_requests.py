@@ -1,0 +1,111 @@
+"""Requests that ask for much: their own client waits, others have their turns between the pieces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
+from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
+from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
+from tests.conformance.wire import ConnectionClosed, Position, batch, eventually
+from tests.hostile.conftest import Node
+
+MB = 1024 * 1024
+INVALID_REGULAR_EXPRESSION = 128
+
+
+@pytest.mark.parametrize(
+    ("request_of", "version"),
+    [
+        (lambda: FindCoordinatorRequest(key_type=0, coordinator_keys=["k"] * 2_000_000), 4),
+        (lambda: DescribeGroupsRequest(groups=["g"] * 2_000_000), 5),
+        (lambda: MetadataRequest(topics=[MetadataRequestTopic(name="n")] * 500_000), 12),
+    ],
+    ids=["FindCoordinator", "DescribeGroups", "Metadata"],
+)
+def test_millions_of_keys_in_one_request_are_refused_unread(node: Node, request_of: object, version: int) -> None:
+    before = node.memory_bytes()
+    with node.connect() as client, pytest.raises((ConnectionClosed, OSError)):
+        client.ask(request_of(), version)  # type: ignore[operator]
+    node.check_neighbour()
+    assert node.memory_bytes() - before < 64 * MB
+
+
+def test_many_keys_are_answered_all_of_them(node: Node) -> None:
+    keys = [f"g{number}" for number in range(20_000)]
+    with node.connect() as client:
+        found = client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=keys), 4)
+        assert [coordinator.key for coordinator in found.coordinators] == keys
+        assert [group.group_id for group in client.ask(DescribeGroupsRequest(groups=keys), 5).groups] == keys
+    node.check_neighbour()
+
+
+def test_topics_made_by_a_long_metadata_request_are_all_there_and_all_go(node: Node) -> None:
+    names = [f"auto.made_{number}" for number in range(60)]
+    with node.connect() as client:
+        asked = MetadataRequest(
+            topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=True
+        )
+        assert [topic.error_code for topic in client.ask(asked, 12).topics] == [0] * 60
+        deleted = client.ask(DeleteTopicsRequest(topic_names=names, timeout_ms=10_000), 5)
+        assert [result.error_code for result in deleted.responses] == [0] * 60
+        rest = {topic.name for topic in client.ask(MetadataRequest(topics=None), 12).topics}
+        assert rest.isdisjoint(names)
+
+
+def test_an_expression_that_would_never_end_is_answered(node: Node) -> None:
+    with node.connect() as client:
+        for pattern, expected in (("(((){1000}){1000}){1000}", INVALID_REGULAR_EXPRESSION), ("(a+)+b", 0)):
+            request = ListTransactionsRequest(
+                state_filters=[], producer_id_filters=[], duration_filter=-1, transactional_id_pattern=pattern
+            )
+            assert client.ask(request, 2).error_code == expected
+    node.check_neighbour()
+
+
+def test_a_fetch_of_many_partitions_that_waits_is_answered_when_there_is_enough(node: Node) -> None:
+    with node.connect() as reader, node.connect() as writer:
+        reader.create_topic("wide", partitions=40)
+        positions = {("wide", index): Position(0, MB) for index in range(40)}
+        waiting = reader.send_fetch(positions, max_wait_ms=60_000, min_bytes=300)
+        for index in (3, 17, 39, 3):
+            assert writer.produce("wide", batch(b"v" * 30), index).error == 0
+        answer = reader.receive_fetch(waiting)
+        got = {index: len(fetched.batches) for (_, index), fetched in answer.partitions.items() if fetched.batches}
+        assert set(got) <= {3, 17, 39}
+        assert sum(len(fetched.records or b"") for fetched in answer.partitions.values()) >= 300
+
+
+def test_more_partitions_and_connections_than_descriptors(tmp_path: Path) -> None:
+    """Partitions are all there after kill -9 and stay there whatever connects; refused connections come again."""
+    node = Node(tmp_path, {})
+    node.prefix = ("prlimit", "--nofile=256:256")
+    node.start()
+    try:
+        with node.connect() as client:
+            client.create_topic("many", partitions=300)
+            written = {("many", index): batch(b"v") for index in range(300)}
+            assert {answer.error for answer in client.produce_all(written).values()} == {0}
+        node.kill()
+        node.start()
+        crowd = [node.connect() for _ in range(300)]
+        with crowd[0] as client:
+            written = {("many", index): batch(b"v") for index in range(300)}
+            assert {answer.error for answer in client.produce_all(written).values()} == {0}
+        for connection in crowd:
+            connection.close()
+        eventually(lambda: neighbour_is_served(node))
+    finally:
+        node.close()
+
+
+def neighbour_is_served(node: Node) -> bool:
+    try:
+        node.check_neighbour()
+    except (ConnectionClosed, OSError):
+        return False
+    return True

@@ -1,0 +1,175 @@
+"""Every setting that is marked as changeable while the broker runs changes what the broker does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import oncelog
+from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig, properties
+from oncelog.kafka_properties import Update, broker_properties
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from oncelog.records.batch import encode_batch
+from oncelog.records.record import Record
+from oncelog.types import TopicPartition
+from tests.conformance.wire import Connection, ConnectionClosed, eventually
+from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
+
+T0 = TopicPartition("t", 0)
+OF_TOPICS = {name for synonyms in TOPIC_SYNONYMS.values() for name, _ in synonyms}
+CHANGEABLE = {
+    name
+    for name, known in broker_properties().items()
+    if known.update is not Update.READ_ONLY and (name in properties(BrokerConfig) or name in OF_TOPICS)
+}
+
+
+@pytest.fixture
+def admin() -> Iterator[Admin]:
+    made = Admin()
+    yield made
+    made.broker.stop(NOW_MS)
+
+
+def changing(name: str, value: str) -> IncrementalAlterConfigsRequest:
+    config = AlterableConfig(name=name, config_operation=0, value=value)
+    return IncrementalAlterConfigsRequest(
+        resources=[AlterConfigsResource(resource_type=4, resource_name="", configs=[config])]
+    )
+
+
+def change(admin: Admin, name: str, value: str) -> None:
+    (answer,) = admin.ask(changing(name, value)).responses
+    assert answer.error_code == 0, answer.error_message
+
+
+def idle_producer(admin: Admin) -> Callable[[int], bool]:
+    """Whether a producer that was last seen at ``NOW_MS`` is still known after so many ms."""
+    partition = admin.broker.partition(T0)
+    assert partition is not None
+    record = Record(offset=0, timestamp=NOW_MS, key=None, value=b"v")
+    partition.append_client(encode_batch([record], producer_id=7, producer_epoch=0, base_sequence=0), NOW_MS)
+
+    def known_after(passed_ms: int) -> bool:
+        admin.broker.advance(NOW_MS + passed_ms)
+        return bool(partition.log.active_producers())
+
+    return known_after
+
+
+def test_producer_id_expiration(admin: Admin) -> None:
+    admin.broker.create_topic("t", 1, {}, NOW_MS)
+    known_after = idle_producer(admin)
+    assert known_after(600_000)
+    change(admin, "producer.id.expiration.ms", "60000")
+    assert not known_after(1_200_000)
+
+
+def test_flush_interval() -> None:
+    admin = Admin(**{"oncelog.flush.policy": "interval", "log.flush.interval.ms": "600000"})
+    admin.broker.create_topic("t", 1, {}, NOW_MS)
+    idle_producer(admin)
+    admin.broker.advance(NOW_MS + 1000)
+    assert not admin.broker.wants_flush
+    change(admin, "log.flush.interval.ms", "500")
+    admin.broker.advance(NOW_MS + 1001)
+    admin.broker.advance(NOW_MS + 1501)
+    assert admin.broker.wants_flush
+
+
+def test_cleaner_backoff(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    monkeypatch.setattr(admin.broker.logs._cleaner, "_running", True)
+    change(admin, "log.cleaner.backoff.ms", "50")
+    for work in admin.broker.timers._repeated:
+        if work._interval_ms() == 50:
+            monkeypatch.setattr(work, "_work", looks.append)
+    for passed_ms in (1, 51, 101):
+        admin.broker.advance(NOW_MS + passed_ms)
+    assert looks == [NOW_MS + 51, NOW_MS + 101]
+
+
+def test_transaction_verification(admin: Admin) -> None:
+    admin.broker.create_topic("t", 1, {}, NOW_MS)
+    partition = admin.broker.partition(T0)
+    assert partition is not None
+    assert partition.log.begin_verification(7, 0, 0, False) is not None
+    change(admin, "transaction.partition.verification.enable", "false")
+    assert partition.log.begin_verification(8, 0, 0, False) is None
+
+
+def test_consumer_group_assignment_interval(admin: Admin) -> None:
+    admin.broker.ensure_internal_topic("__consumer_offsets", NOW_MS)
+    shard = next(admin.broker.groups.runtime.shards())
+    assert shard.env.consumer_setting("g", "consumer.assignment.interval.ms") == 1000
+    change(admin, "group.consumer.assignment.interval.ms", "0")
+    assert shard.env.consumer_setting("g", "consumer.assignment.interval.ms") == 0
+
+
+def test_max_connections() -> None:
+    with oncelog.Broker() as broker, Connection(broker.bootstrap_servers) as first:
+        (answer,) = first.ask(changing("max.connections", "2"), 1).responses
+        assert answer.error_code == 0
+        with Connection(broker.bootstrap_servers) as second:
+            second.ask(ApiVersionsRequest(), 0)
+            with Connection(broker.bootstrap_servers) as third, pytest.raises((ConnectionClosed, OSError)):
+                third.ask(ApiVersionsRequest(), 0)
+        (answer,) = first.ask(changing("max.connections", "10"), 1).responses
+        eventually(lambda: served(broker.bootstrap_servers))
+
+
+def served(address: str) -> bool:
+    try:
+        with Connection(address) as connection:
+            return bool(connection.ask(ApiVersionsRequest(), 0).api_keys)
+    except (ConnectionClosed, OSError):
+        return False
+
+
+TESTED_ABOVE = {
+    "producer.id.expiration.ms",
+    "log.flush.interval.ms",
+    "log.cleaner.backoff.ms",
+    "transaction.partition.verification.enable",
+    "group.consumer.assignment.interval.ms",
+    "max.connections",
+}
+
+
+def test_every_changeable_setting_has_a_test() -> None:
+    assert CHANGEABLE == TESTED_ABOVE | OF_TOPICS & CHANGEABLE
+
+
+VALUES: dict[str, tuple[str, Any]] = {
+    "compression.type": ("zstd", "zstd"),
+    "log.cleanup.policy": ("compact", ("compact",)),
+    "log.message.timestamp.type": ("LogAppendTime", "LogAppendTime"),
+    "log.preallocate": ("true", True),
+    "unclean.leader.election.enable": ("true", True),
+    "log.cleaner.min.cleanable.ratio": ("0.25", 0.25),
+    "compression.gzip.level": ("3", 3),
+    "compression.lz4.level": ("3", 3),
+    "compression.zstd.level": ("7", 7),
+    "min.insync.replicas": ("2", 2),
+}
+
+
+@pytest.mark.parametrize(
+    "name", sorted(OF_TOPICS & CHANGEABLE - {"log.local.retention.bytes", "log.local.retention.ms"})
+)
+def test_defaults_of_topics_are_in_force_in_their_logs(admin: Admin, name: str) -> None:
+    admin.broker.create_topic("t", 1, {}, NOW_MS)
+    (topic_name, factor), *_ = [(t, f) for t, synonyms in TOPIC_SYNONYMS.items() for s, f in synonyms if s == name]
+    text, expected = VALUES.get(name, ("2097152", 2097152))
+    change(admin, name, text)
+    partition = admin.broker.partition(T0)
+    assert partition is not None
+    field = properties(TopicConfig)[topic_name].name
+    assert getattr(partition.log.config, field) == (expected * factor if factor != 1 else expected)

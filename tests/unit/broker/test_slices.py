@@ -1,0 +1,57 @@
+"""Long work is done in pieces, in turn with other long work; short work at once."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, cast
+
+from oncelog.broker.slices import AT_ONCE, Slices
+
+
+def counting(name: str, pieces: int, done: list[str]) -> Generator[None, None, str]:
+    for _ in range(pieces):
+        done.append(name)
+        yield
+    return name
+
+
+def test_short_work_is_done_in_its_own_turn() -> None:
+    slices = Slices()
+    assert slices.begin(counting("a", AT_ONCE - 1, [])).value == "a"
+    assert not slices
+
+
+def test_long_work_takes_turns() -> None:
+    slices, done = Slices(), list[str]()
+    first = slices.begin(counting("a", AT_ONCE + 2, done))
+    second = slices.begin(counting("b", AT_ONCE + 2, done))
+    done.clear()
+    while slices:
+        slices.step()
+    assert done == ["a", "b", "a", "b"]
+    assert (first.value, second.value) == ("a", "b")
+
+
+def test_a_defect_fails_its_own_work_alone() -> None:
+    def broken() -> Generator[None, None, str]:
+        yield from counting("x", AT_ONCE, [])
+        raise RuntimeError("no rule foresees this")
+
+    slices, failures = Slices(), list[Exception]()
+    slices.begin(broken()).then(lambda _: None, failures.append)
+    other = slices.begin(counting("b", AT_ONCE + 2, []))
+    slices.finish()
+    assert [str(failure) for failure in failures] == ["no rule foresees this"]
+    assert other.value == "b"
+
+
+def test_answers_that_nobody_waits_for_are_not_worked_out_but_changes_are_made() -> None:
+    slices, done = Slices(), list[str]()
+    gone = cast(Any, object())
+    slices.begin(counting("answer", AT_ONCE + 5, done), gone)
+    change = slices.begin(counting("change", AT_ONCE + 5, done))
+    done.clear()
+    slices.drop(gone)
+    slices.finish()
+    assert set(done) == {"change"}
+    assert change.value == "change"

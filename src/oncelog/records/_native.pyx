@@ -15,6 +15,7 @@ changed and hostile bytes in tests.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int16_t, int32_t, int64_t, int8_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
@@ -27,6 +28,9 @@ from oncelog.records.record import Record
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
     object PyMemoryView_FromMemory(char* start, Py_ssize_t size, int flags)
+    PyObject* PyType_GenericAlloc(PyObject* kind, Py_ssize_t items) except NULL
+    int PyTuple_SetItem(PyObject* target, Py_ssize_t index, PyObject* item) except -1
+    void PyObject_GC_UnTrack(void* item)
     const int PyBUF_READ
 
 cdef enum:
@@ -334,6 +338,150 @@ def decode(
     return records
 
 
+# --- what a consumer hands out ------------------------------------------------------------------------------------
+
+
+cdef inline int put(PyObject* target, Py_ssize_t index, object item) except -1:
+    Py_INCREF(item)
+    return PyTuple_SetItem(target, index, <PyObject*> item)
+
+
+cdef class Reading:
+    """Goes through the records of one batch that a consumer hands out; shared by the two functions below."""
+
+    cdef Py_buffer view
+    cdef bint held
+    cdef const uint8_t* cursor
+    cdef const uint8_t* end
+    cdef Parsed record
+    cdef int64_t index, count, previous, highest, base_offset, base_timestamp, date, first_offset
+    cdef bint dated
+    cdef int64_t offset, timestamp
+    cdef tuple headers
+
+    def __cinit__(self):
+        self.held = False
+
+    def __init__(
+        self, area, int64_t count, int64_t base_offset, int64_t highest, int64_t base_timestamp, append_time, first_offset
+    ):
+        PyObject_GetBuffer(area, &self.view, PyBUF_SIMPLE)
+        self.held = True
+        self.cursor = <const uint8_t*> self.view.buf
+        self.end = self.cursor + self.view.len
+        self.index = 0
+        self.count = count
+        self.previous = -1
+        self.highest = highest
+        self.base_offset = base_offset
+        self.base_timestamp = base_timestamp
+        self.dated = append_time is not None
+        self.date = append_time if self.dated else 0
+        self.first_offset = first_offset
+
+    def __dealloc__(self):
+        if self.held:
+            PyBuffer_Release(&self.view)
+
+    cdef bint step(self) except -1:
+        """Read the next record from ``first_offset`` on; False at the end."""
+        cdef int reason
+        while self.index < self.count:
+            reason = read_record(&self.cursor, self.end, &self.record)
+            self.headers = ()
+            if not reason and self.record.header_count:
+                self.headers = build_headers(&self.cursor, &self.record, &reason)
+            if not reason:
+                if self.cursor != self.record.end:
+                    reason = LENGTH_MISMATCH
+                elif not self.previous < self.record.offset_delta <= self.highest:
+                    reason = BAD_OFFSET
+            if reason:
+                raise malformed(self.index, reason)
+            self.previous = self.record.offset_delta
+            self.index += 1
+            self.offset = add(self.base_offset, self.record.offset_delta)
+            if self.offset >= self.first_offset:
+                self.timestamp = self.date if self.dated else add(self.base_timestamp, self.record.timestamp_delta)
+                return True
+        if self.cursor != self.end:
+            raise remaining(self.end - self.cursor)
+        return False
+
+
+def consumer_records(
+    area,
+    int64_t count,
+    int64_t base_offset,
+    int64_t last_offset_delta,
+    int64_t base_timestamp,
+    append_time,
+    int64_t first_offset,
+    record_class,
+    topic,
+    partition,
+    timestamp_type,
+):
+    """See ``_pure.consumer_records``."""
+    cdef Reading reading = Reading(
+        area, count, base_offset, last_offset_delta, base_timestamp, append_time, first_offset
+    )
+    cdef list records = []
+    cdef PyObject* made
+    cdef object timestamp = None
+    cdef int64_t last_timestamp = 0
+    if not issubclass(record_class, tuple) or record_class.__basicsize__ != tuple.__basicsize__:
+        raise TypeError("records are made of a named tuple without a dictionary")
+    while reading.step():
+        if timestamp is None or reading.timestamp != last_timestamp:
+            timestamp = last_timestamp = reading.timestamp
+        made = PyType_GenericAlloc(<PyObject*> record_class, 11)
+        PyObject_GC_UnTrack(made)  # it holds nothing that could lead back to it
+        try:
+            put(made, 0, topic)
+            put(made, 1, partition)
+            put(made, 2, reading.offset)
+            put(made, 3, timestamp)
+            put(made, 4, timestamp_type)
+            put(made, 5, as_bytes(reading.record.key, reading.record.key_length))
+            put(made, 6, as_bytes(reading.record.value, reading.record.value_length))
+            put(made, 7, None)
+            put(made, 8, reading.record.key_length)
+            put(made, 9, reading.record.value_length)
+            put(made, 10, reading.headers)
+            records.append(<object> made)
+        finally:
+            Py_DECREF(<object> made)
+    return records
+
+
+def columns(
+    area,
+    int64_t count,
+    int64_t base_offset,
+    int64_t last_offset_delta,
+    int64_t base_timestamp,
+    append_time,
+    int64_t first_offset,
+):
+    """See ``_pure.columns``."""
+    cdef Reading reading = Reading(
+        area, count, base_offset, last_offset_delta, base_timestamp, append_time, first_offset
+    )
+    cdef list offsets = []
+    cdef list timestamps = []
+    cdef list keys = []
+    cdef list values = []
+    cdef list headers = []
+    while reading.step():
+        offsets.append(reading.offset)
+        timestamps.append(reading.timestamp)
+        keys.append(as_bytes(reading.record.key, reading.record.key_length))
+        values.append(as_bytes(reading.record.value, reading.record.value_length))
+        headers.append(reading.headers)
+    return offsets, timestamps, keys, values, headers
+
+
 # --- writing records ----------------------------------------------------------------------------------------------
 
 
@@ -411,6 +559,20 @@ cdef list exact_headers(headers):
     return exact
 
 
+cdef int64_t most_bytes(key, value, headers) except -1:
+    """Upper bound of a record's size."""
+    cdef int64_t size = 21
+    if key is not None:
+        size += len(key)
+    if value is not None:
+        size += len(value)
+    for name, content in headers:
+        size += 10 + 3 * len(name)
+        if content is not None:
+            size += len(content)
+    return size
+
+
 cdef class RecordArea:
     """See ``_pure.RecordArea``."""
 
@@ -434,6 +596,41 @@ cdef class RecordArea:
     def append(self, int64_t timestamp, key, value, headers=()):
         """See ``_pure.RecordArea.append``."""
         return self.add(self.count, timestamp, key, value, headers)
+
+    def append_within(self, int64_t limit, int64_t timestamp, bytes key, bytes value, headers=()):
+        """See ``_pure.RecordArea.append_within``."""
+        cdef int64_t most = 21
+        if key is not None:
+            most += len(key)
+        if value is not None:
+            most += len(value)
+        if headers or self.out.size + most > limit:
+            return -1
+        return self.add(self.count, timestamp, key, value, ())
+
+    def append_rows(self, int64_t limit, timestamps, list keys, list values not None, list headers, int64_t start):
+        """See ``_pure.RecordArea.append_rows``."""
+        cdef int64_t row = start
+        cdef int64_t before
+        cdef int64_t stamp = 0
+        cdef list each = timestamps if isinstance(timestamps, list) else None
+        cdef object key = None
+        cdef object more = ()
+        if each is None:
+            stamp = timestamps
+        while row < len(values):
+            if each is not None:
+                stamp = each[row]
+            if keys is not None:
+                key = keys[row]
+            if headers is not None:
+                more = headers[row] or ()
+            value = values[row]
+            if self.count and self.out.size + most_bytes(key, value, more) > limit:
+                break
+            self.add(self.count, stamp, key, value, more)
+            row += 1
+        return row
 
     def append_at(self, int64_t offset_delta, int64_t timestamp, key, value, headers=()):
         """See ``_pure.RecordArea.append_at``."""

@@ -7,6 +7,8 @@ varints are zigzag, of at most 5 or 10 bytes, and bits beyond 32 or 64 are dropp
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from oncelog.records.crc import Buffer
 from oncelog.records.errors import CorruptBatch
 from oncelog.records.record import Header, Headers, Record
@@ -14,6 +16,8 @@ from oncelog.types import MAX_SEQUENCE, NO_TIMESTAMP
 
 _MIN_INT64 = -(2**63)
 _MAX_INT64 = 2**63 - 1
+
+T = TypeVar("T", bound=tuple[object, ...])
 
 NO_KEY = 1
 BAD_TIMESTAMP = 2
@@ -211,6 +215,71 @@ def decode(
     return records
 
 
+def columns(
+    area: Buffer,
+    count: int,
+    base_offset: int,
+    last_offset_delta: int,
+    base_timestamp: int,
+    append_time: int | None,
+    first_offset: int,
+) -> tuple[list[int], list[int], list[bytes | None], list[bytes | None], list[tuple[Header, ...]]]:
+    """Offsets, timestamps, keys, values and headers of the records from ``first_offset`` on.
+
+    :raises CorruptBatch: as :func:`decode` with ``last_offset_delta``.
+    """
+    decoded = decode(area, count, base_offset, last_offset_delta, base_timestamp, -1, append_time)
+    chosen = [record for record in decoded if record.offset >= first_offset]
+    return (
+        [record.offset for record in chosen],
+        [record.timestamp for record in chosen],
+        [record.key for record in chosen],
+        [record.value for record in chosen],
+        [record.headers for record in chosen],
+    )
+
+
+def consumer_records(
+    area: Buffer,
+    count: int,
+    base_offset: int,
+    last_offset_delta: int,
+    base_timestamp: int,
+    append_time: int | None,
+    first_offset: int,
+    record_class: type[T],
+    topic: str,
+    partition: int,
+    timestamp_type: int,
+) -> list[T]:
+    """The records from ``first_offset`` on as named tuples of eleven fields: topic, partition, offset, timestamp,
+    timestamp type, key, value, None, size of the key and of the value (-1 for null), headers.
+
+    :raises CorruptBatch: as :func:`decode` with ``last_offset_delta``.
+    """
+    found = columns(area, count, base_offset, last_offset_delta, base_timestamp, append_time, first_offset)
+    offsets, timestamps, keys, values, headers = found
+    return [
+        tuple.__new__(
+            record_class,
+            (
+                topic,
+                partition,
+                offset,
+                timestamp,
+                timestamp_type,
+                key,
+                value,
+                None,
+                -1 if key is None else len(key),
+                -1 if value is None else len(value),
+                more,
+            ),
+        )
+        for offset, timestamp, key, value, more in zip(offsets, timestamps, keys, values, headers, strict=True)
+    ]
+
+
 def _headers(data: bytes, position: int, end: int, count: int) -> tuple[tuple[Header, ...], int]:
     headers: list[Header] = []
     for _ in range(count):
@@ -262,6 +331,37 @@ class RecordArea:
         """Add a record one offset after the last one; returns the size of the area in bytes."""
         return self.append_at(self.count, timestamp, key, value, headers)
 
+    def append_within(
+        self, limit: int, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers = ()
+    ) -> int:
+        """As :meth:`append` where the area surely stays within ``limit`` bytes, and there are no headers; else -1, and
+        nothing is added."""
+        if headers or self.size_bytes + most_bytes(key, value, ()) > limit:
+            return -1
+        return self.append(timestamp, key, value)
+
+    def append_rows(
+        self,
+        limit: int,
+        timestamps: int | list[int],
+        keys: list[bytes | None] | None,
+        values: list[bytes | None],
+        headers: list[Headers | None] | None,
+        start: int,
+    ) -> int:
+        """Add rows from ``start`` on while the area surely stays within ``limit`` bytes, but at least one into an empty
+        area; returns the row after the last one added. ``timestamps`` may be one for all."""
+        row = start
+        while row < len(values):
+            key = None if keys is None else keys[row]
+            more: Headers = () if headers is None else headers[row] or ()
+            if self.count and self.size_bytes + most_bytes(key, values[row], more) > limit:
+                break
+            stamp = timestamps if isinstance(timestamps, int) else timestamps[row]
+            self.append(stamp, key, values[row], more)
+            row += 1
+        return row
+
     def append_at(
         self, offset_delta: int, timestamp: int, key: Buffer | None, value: Buffer | None, headers: Headers = ()
     ) -> int:
@@ -303,6 +403,14 @@ class RecordArea:
     def to_bytes(self) -> bytes:
         """The area so far."""
         return b"".join(self._parts)
+
+
+def most_bytes(key: Buffer | None, value: Buffer | None, headers: Headers) -> int:
+    """Upper bound of a record's size."""
+    size = 21 + (0 if key is None else len(key)) + (0 if value is None else len(value))
+    for name, content in headers:
+        size += 10 + 3 * len(name) + (0 if content is None else len(content))
+    return size
 
 
 def record_size(

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from struct import Struct
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from oncelog.records import native
 from oncelog.records.compression import DEFAULT_LIMIT_BYTES, Compression, compress, decompress
 from oncelog.records.crc import Buffer, crc32c
 from oncelog.records.errors import CorruptBatch
@@ -76,6 +77,9 @@ _LENGTH_AT, _EPOCH_AT, _CRC_AT, ATTRIBUTES_AT = 8, 12, 17, 21
 _MAX_TIMESTAMP_AT, _PRODUCER_AT = 35, 43
 _MAX_BATCH_BYTES = 2**31 - 1
 _CODECS = tuple(Compression)
+
+
+T = TypeVar("T", bound=tuple[object, ...])
 
 
 class TimestampType(IntEnum):
@@ -234,11 +238,7 @@ def decode_records(
     :raises CorruptBatch: the CRC differs, the codec refuses the bytes or they unpack to more than ``max_size_bytes``,
         or the area is not exactly ``records_count`` well-formed records with rising offsets within the batch.
     """
-    header = read_header(buf, position)
-    if check_crc and not verify_crc(buf, position):
-        raise CorruptBatch(f"the batch at offset {header.base_offset} is cut off or its CRC differs")
-    area = record_area(buf, position, header, max_size_bytes)
-    append_time = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_BIT else None
+    header, area = _readable(buf, position, check_crc, max_size_bytes)
     return decode(
         area,
         header.records_count,
@@ -246,8 +246,78 @@ def decode_records(
         header.last_offset_delta,
         header.base_timestamp,
         header.base_sequence,
-        append_time,
+        _append_time(header),
     )
+
+
+def consumer_records(
+    buf: Buffer,
+    position: int,
+    record_class: type[T],
+    topic: str,
+    partition: int,
+    *,
+    first_offset: int,
+    check_crc: bool = True,
+    max_size_bytes: int = DEFAULT_LIMIT_BYTES,
+) -> list[T]:
+    """The records of the batch at ``position`` from ``first_offset`` on, as a consumer hands them out: named tuples
+    of eleven fields, in the order of ``ConsumerRecord``, without a step in between.
+
+    :raises CorruptBatch: as :func:`decode_records`.
+    """
+    header, area = _readable(buf, position, check_crc, max_size_bytes)
+    return native.consumer_records(
+        area,
+        header.records_count,
+        header.base_offset,
+        header.last_offset_delta,
+        header.base_timestamp,
+        _append_time(header),
+        first_offset,
+        record_class,
+        topic,
+        partition,
+        int(header.timestamp_type),
+    )
+
+
+def record_columns(
+    buf: Buffer,
+    position: int,
+    *,
+    first_offset: int,
+    check_crc: bool = True,
+    max_size_bytes: int = DEFAULT_LIMIT_BYTES,
+) -> tuple[list[int], list[int], list[bytes | None], list[bytes | None], list[tuple[tuple[str, bytes | None], ...]]]:
+    """Offsets, timestamps, keys, values and headers of the batch's records from ``first_offset`` on.
+
+    :raises CorruptBatch: as :func:`decode_records`.
+    """
+    header, area = _readable(buf, position, check_crc, max_size_bytes)
+    return native.columns(
+        area,
+        header.records_count,
+        header.base_offset,
+        header.last_offset_delta,
+        header.base_timestamp,
+        _append_time(header),
+        first_offset,
+    )
+
+
+def _readable(
+    buf: Buffer, position: int, check_crc: bool, max_size_bytes: int
+) -> tuple[BatchHeader, memoryview | bytes]:
+    """Header and unpacked area of the batch at ``position``."""
+    header = read_header(buf, position)
+    if check_crc and not verify_crc(buf, position):
+        raise CorruptBatch(f"the batch at offset {header.base_offset} is cut off or its CRC differs")
+    return header, record_area(buf, position, header, max_size_bytes)
+
+
+def _append_time(header: BatchHeader) -> int | None:
+    return header.max_timestamp if header.attributes & TIMESTAMP_TYPE_BIT else None
 
 
 # --- building -----------------------------------------------------------------------------------------------------
@@ -291,12 +361,26 @@ class BatchBuilder:
     None; it returns the size in bytes of the record area so far, before packing.
     """
 
-    __slots__ = ("_area", "append")
+    __slots__ = ("_area", "append", "append_within")
 
     def __init__(self) -> None:
         self._area = RecordArea()
         # The area's own method, not one around it: this call is the producer's hottest.
         self.append = self._area.append
+        self.append_within = self._area.append_within
+
+    def append_rows(
+        self,
+        limit_bytes: int,
+        timestamps: int | list[int],
+        keys: list[bytes | None] | None,
+        values: list[bytes | None],
+        headers: list[Headers | None] | None,
+        start: int,
+    ) -> int:
+        """Rows from ``start`` on while the batch surely stays within ``limit_bytes``, at least one; the row after the
+        last one added."""
+        return self._area.append_rows(limit_bytes - HEADER_SIZE_BYTES, timestamps, keys, values, headers, start)
 
     @property
     def count(self) -> int:

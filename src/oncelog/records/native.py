@@ -29,16 +29,31 @@ compiled, why_pure = _compiled()
 if TYPE_CHECKING or compiled is None:
     BatchScanner = _pure_scan.BatchScanner
     RecordArea = _pure.RecordArea
+    columns = _pure.columns
+    consumer_records = _pure.consumer_records
     decode = _pure.decode
     murmur2 = _pure.murmur2
     walk = _pure.walk
 else:
     BatchScanner = compiled.BatchScanner
     RecordArea = compiled.RecordArea
+    columns = compiled.columns
+    consumer_records = compiled.consumer_records
     decode = compiled.decode
     murmur2 = compiled.murmur2
     walk = compiled.walk
 
 Scanned = _pure_scan.Scanned
 
-__all__ = ["BatchScanner", "RecordArea", "Scanned", "compiled", "decode", "murmur2", "walk", "why_pure"]
+__all__ = [
+    "BatchScanner",
+    "RecordArea",
+    "Scanned",
+    "columns",
+    "compiled",
+    "consumer_records",
+    "decode",
+    "murmur2",
+    "walk",
+    "why_pure",
+]

@@ -9,17 +9,17 @@ records are handed out, and records that a seek or a rebalance has overtaken are
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.errors import OffsetOutOfRangeError, RecordDeserializationError, error_for, error_of
 from oncelog.client.core.metadata import NO_NODE, ClusterMetadata
 from oncelog.client.core.read_committed import filter_batches
-from oncelog.client.core.structs import ConsumerRecord, TopicPartition
+from oncelog.client.core.structs import Columns, ConsumerRecord, TopicPartition
 from oncelog.client.core.subscription import PartitionState, Reset, Subscription
 from oncelog.client.core.truncation import TruncationCheck
 from oncelog.client.core.wire import FETCH, Answer, Failure, Wire
@@ -27,8 +27,7 @@ from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
 from oncelog.protocol.wire import ZERO_UUID
-from oncelog.records.batch import CorruptBatch, Record, iter_headers
-from oncelog.records.batch import decode_records as decode_batch
+from oncelog.records.batch import CorruptBatch, consumer_records, iter_headers, record_columns
 from oncelog.timers import Timer
 
 AHEAD = 2
@@ -59,7 +58,7 @@ class _Session:
 class _Fetched:
     """One answer for one partition, decoded batch by batch as it is handed out."""
 
-    __slots__ = ("batches", "buf", "next_offset", "partition", "records", "taken", "version")
+    __slots__ = ("batches", "buf", "decoded", "next_offset", "partition", "records", "taken", "version")
 
     def __init__(
         self,
@@ -75,7 +74,18 @@ class _Fetched:
         self.batches = batches
         self.next_offset = next_offset
         self.records: list[ConsumerRecord] = []
+        self.decoded: tuple[int, Any] | None = None
+        """The batch that ``records`` came from."""
         self.taken = 0
+
+
+class Chunk(NamedTuple):
+    """Batches of one answer, as stored: position in ``data`` and header of each. Records before ``first_offset`` are
+    not meant."""
+
+    data: memoryview
+    batches: list[tuple[int, Any]]
+    first_offset: int
 
 
 class Fetcher:
@@ -455,53 +465,109 @@ class Fetcher:
 
     def _decode(self, item: _Fetched, state: PartitionState) -> None:
         """Turn the next batch into records, without those before the position."""
-        position, header = item.batches[0]
-        try:
-            decoded = decode_batch(item.buf, position, check_crc=self._config.check_crcs)
-        except CorruptBatch as corrupt:
-            item.batches.clear()
-            state.paused = True
-            raise KafkaError(
-                Error.CORRUPT_MESSAGE,
-                f"{item.partition} cannot be read from offset {header.base_offset} on: {corrupt}; "
-                "seek past the batch to go on",
-            ) from None
-        if decoded and decoded[0].offset < state.position:
-            decoded = [record for record in decoded if record.offset >= state.position]
+        position, header = item.decoded = item.batches[0]
         item.taken = 0
-        item.records = self._records(item.partition, int(header.timestamp_type), decoded) if decoded else []
-        if len(item.records) == len(decoded):
+        item.records = []
+        try:
+            if self._key_deserializer is None and self._value_deserializer is None:
+                topic, partition = item.partition
+                item.records = consumer_records(
+                    item.buf,
+                    position,
+                    ConsumerRecord,
+                    topic,
+                    partition,
+                    first_offset=state.position,
+                    check_crc=self._config.check_crcs,
+                )
+                item.batches.popleft()
+                return
+            decoded = self._columns(item.buf, position, state.position)
+        except CorruptBatch as corrupt:
+            raise self._corrupt(item, state, header, corrupt) from None
+        item.records = self._deserialized(item.partition, int(header.timestamp_type), decoded)
+        if len(item.records) == len(decoded.offsets):
             item.batches.popleft()
 
-    def _records(self, name: TopicPartition, timestamp_type: int, decoded: list[Record]) -> list[ConsumerRecord]:
+    def _columns(self, buf: memoryview, position: int, first_offset: int) -> Columns:
+        found = record_columns(buf, position, first_offset=first_offset, check_crc=self._config.check_crcs)
+        return Columns(*found)
+
+    def _corrupt(self, item: _Fetched, state: PartitionState, header: Any, corrupt: CorruptBatch) -> KafkaError:
+        item.batches.clear()
+        state.paused = True
+        return KafkaError(
+            Error.CORRUPT_MESSAGE,
+            f"{item.partition} cannot be read from offset {header.base_offset} on: {corrupt}; "
+            "seek past the batch to go on",
+        )
+
+    def _deserialized(self, name: TopicPartition, timestamp_type: int, found: Columns) -> list[ConsumerRecord]:
         """Records as the program sees them: all, or those before the first that a deserializer refuses."""
-        offsets, timestamps, keys, values, headers, _ = zip(*decoded, strict=True)
+        if not found.offsets:
+            return []
         topic, partition = name
-        key_sizes = [-1 if key is None else len(key) for key in keys]
-        value_sizes = [-1 if value is None else len(value) for value in values]
+        keys: Sequence[Any] = found.keys
+        values: Sequence[Any] = found.values
         if self._key_deserializer is not None:
-            keys = _deserialized(self._key_deserializer, keys, name, offsets)
+            keys = _deserialized(self._key_deserializer, found.keys, name, found.offsets)
         if self._value_deserializer is not None and keys:
-            values = _deserialized(self._value_deserializer, values, name, offsets)
+            values = _deserialized(self._value_deserializer, found.values, name, found.offsets)
         columns = zip(
             repeat(topic),
             repeat(partition),
-            offsets,
-            timestamps,
+            found.offsets,
+            found.timestamps,
             repeat(timestamp_type),
             keys,
             values,
             repeat(None),
-            key_sizes,
-            value_sizes,
-            headers,
+            (-1 if key is None else len(key) for key in found.keys),
+            (-1 if value is None else len(value) for value in found.values),
+            found.headers,
             strict=False,
         )
         return list(map(_new_record, columns))
 
+    # --- handing out whole batches
+
+    def take_batches(self, only: Collection[TopicPartition] = (), now_ms: int = 0) -> dict[TopicPartition, list[Chunk]]:
+        """Everything at hand, as the batches that it came in; positions move behind them.
+
+        :raises KafkaError: something that reading cannot get over by itself; told once.
+        """
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        result: dict[TopicPartition, list[Chunk]] = {}
+        kept: deque[_Fetched] = deque()
+        for item in self._ready:
+            name = item.partition
+            state = self._subscription.assigned.get(name)
+            if state is None or item.version != state.version:
+                self._release(name)
+            elif (only and name not in only) or not self._deliverable(item):
+                kept.append(item)
+            else:
+                result.setdefault(name, []).append(self._chunk(item, state))
+                state.position = item.next_offset
+                self._release(name)
+        self._ready = kept
+        self.poll(now_ms)
+        return {name: chunks for name, chunks in result.items() if any(chunk.batches for chunk in chunks)}
+
+    def _chunk(self, item: _Fetched, state: PartitionState) -> Chunk:
+        """What is left of an answer; the batch that was begun one by one is gone on with from the position."""
+        begun = item.taken < len(item.records)
+        first = item.records[item.taken].offset if begun else state.position
+        batches = list(item.batches)
+        if begun and item.decoded is not None and (not batches or batches[0] is not item.decoded):
+            batches.insert(0, item.decoded)
+        return Chunk(item.buf, batches, first)
+
 
 def _deserialized(
-    function: Deserializer, values: tuple[bytes | None, ...], name: TopicPartition, offsets: tuple[int, ...]
+    function: Deserializer, values: Sequence[bytes | None], name: TopicPartition, offsets: Sequence[int]
 ) -> tuple[Any, ...]:
     """The values up to the first that ``function`` refuses; its exception where that is the very first."""
     done: list[Any] = []

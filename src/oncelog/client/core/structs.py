@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from oncelog.types import TopicPartition
 
 __all__ = [
+    "Columns",
     "ConsumerGroupMetadata",
     "ConsumerRecord",
     "OffsetAndMetadata",
@@ -49,6 +50,16 @@ class ConsumerRecord(NamedTuple):
     serialized_key_size: int
     serialized_value_size: int
     headers: Sequence[tuple[str, bytes | None]]
+
+
+class Columns(NamedTuple):
+    """Records of one partition as columns: the n-th of each list belong together. Timestamps are in ms."""
+
+    offsets: list[int]
+    timestamps: list[int]
+    keys: list[bytes | None]
+    values: list[bytes | None]
+    headers: list[tuple[tuple[str, bytes | None], ...]]
 
 
 class OffsetAndMetadata(NamedTuple):

@@ -206,7 +206,7 @@ class Producer:
                             delivery.set_exception(error)
                     if len(queue) * 2 < HANDED_OVER and not self._room.is_set():
                         self._room.set()
-                    if producer.batch_was_filled():
+                    if producer.time_to_yield():
                         await asyncio.sleep(0)
                 self._pumping = False
                 if not queue:

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from oncelog.client.core.structs import ConsumerRecord
 from oncelog.records import _pure, native
 from oncelog.records.batch import (
     BatchHeader,
@@ -179,3 +180,48 @@ def test_noise_is_refused_by_every_reader(noise: bytes) -> None:
     for reader in (decode_records, parse_control):
         assert isinstance(outcome(reader, noise), str)
     assert isinstance(validate_append(noise, now_ms=0), InvalidBatch)
+
+
+@settings(max_examples=600)
+@given(areas(), INT64, INT32, INT64, st.none() | INT64, st.integers(-1, 20) | INT64)
+def test_both_hand_out_the_same(
+    area: tuple[bytes, int], base_offset: int, last: int, base: int, date: int | None, first: int
+) -> None:
+    data, count = area
+    arguments = (data, count, base_offset, last, base, date, first)
+    columns = outcome(native.columns, *arguments)
+    assert columns == outcome(_pure.columns, *arguments)
+    named = (ConsumerRecord, "topic", 3, 1)
+    records = outcome(native.consumer_records, *arguments, *named)
+    assert records == outcome(_pure.consumer_records, *arguments, *named)
+    if isinstance(records, list):
+        assert all(type(record) is ConsumerRecord for record in records)
+        assert [record.offset for record in records] == columns[0]
+        decoded = outcome(_pure.decode, data, count, base_offset, last, base, -1, date)
+        assert columns[0] == [record.offset for record in decoded if record.offset >= first]
+
+
+@given(ROWS, st.integers(0, 600), st.booleans(), st.integers(0, 12))
+def test_both_fill_up_to_the_same_row(
+    rows: list[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]],
+    limit: int,
+    one_stamp: bool,
+    start: int,
+) -> None:
+    stamps: Any = 5 if one_stamp else [row[0] for row in rows]
+    keys, values = [row[1] for row in rows], [row[2] for row in rows]
+    headers: list[Any] = [row[3] or None for row in rows]
+    start = min(start, len(rows))
+    compiled, pure = native.RecordArea(), _pure.RecordArea()
+    reached = compiled.append_rows(limit, stamps, keys, values, headers, start)
+    assert reached == pure.append_rows(limit, stamps, keys, values, headers, start)
+    assert compiled.to_bytes() == pure.to_bytes()
+    assert reached > start or start == len(rows)
+    assert reached == start + pure.count
+    assert pure.count <= 1 or pure.size_bytes <= limit
+    for timestamp, key, value, more in rows:
+        within = compiled.append_within(limit, timestamp, key, value, more)
+        assert within == pure.append_within(limit, timestamp, key, value, more)
+        assert within <= limit
+    assert compiled.to_bytes() == pure.to_bytes()
+    assert (compiled.count, compiled.size_bytes) == (pure.count, pure.size_bytes)

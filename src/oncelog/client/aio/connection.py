@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
+from collections.abc import Callable
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,7 +25,7 @@ from oncelog.protocol.errors import ProtocolError
 from oncelog.protocol.framing import decode_response_header, encode_request_header, peek_correlation_id
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
-from oncelog.protocol.wire import Message
+from oncelog.protocol.wire import Buffer, Message
 
 if TYPE_CHECKING:
     from oncelog.client.aio.tokens import Tokens
@@ -84,6 +85,8 @@ class Owner(Protocol):
 
     def now_ms(self) -> int: ...
 
+    def call_soon(self, callback: Callable[[], None]) -> None: ...
+
     def fail(self, request: Request, failure: Failure) -> None: ...
 
     def connected(self, connection: Connection) -> None: ...
@@ -115,6 +118,8 @@ class Connection(asyncio.BufferedProtocol):
         self.renew_at_ms = NEVER_MS
         self.last_used_ms = owner.now_ms()
         self._scratch = bytearray(_READ_BYTES)
+        self._out: list[Buffer] = []
+        self._flushing = False
         self._have = 0
         self._big: bytearray | None = None
         self._big_have = 0
@@ -280,8 +285,7 @@ class Connection(asyncio.BufferedProtocol):
         )
 
     def _write(self, request: Request, version: int) -> None:
-        transport = self._transport
-        if transport is None:
+        if self._transport is None:
             self._owner.fail(request, Failure(Error.NETWORK_EXCEPTION, f"{self.address} is not connected", False))
             return
         try:
@@ -301,7 +305,20 @@ class Connection(asyncio.BufferedProtocol):
         if request.expect_answer:
             request.deadline_ms = now_ms + request.timeout_ms
             self._in_flight.append((self._correlation, request))
-        transport.write(b"".join((header, *parts)))
+        self._out.append(header)
+        self._out += parts
+        if len(self._in_flight) <= 1 and len(self._out) == 1 + len(parts):
+            self._flush()
+        elif not self._flushing:
+            self._flushing = True
+            self._owner.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        """Hand what was written to the socket: at once where nothing is under way, else all of a turn in one go."""
+        self._flushing = False
+        out, self._out = self._out, []
+        if out and self._transport is not None and not self.closed:
+            self._transport.write(b"".join(out))
 
     def check(self, now_ms: int) -> None:
         """Fail what has waited for too long to go out; give up where an answer is overdue."""

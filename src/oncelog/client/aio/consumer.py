@@ -15,9 +15,10 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from oncelog.client.aio.cluster import Cluster, settled
+from oncelog.client.aio.many import arrow_of, columns_of
 from oncelog.client.aio.offsets import EARLIEST, LATEST, FoundOffset, GroupOffsets, list_offsets
 from oncelog.client.aio.producer import normalize_offsets
 from oncelog.client.aio.settings import split_settings
@@ -31,10 +32,11 @@ from oncelog.client.core.errors import (
     KafkaTimeoutError,
     NoOffsetForPartitionError,
 )
-from oncelog.client.core.fetcher import Deserializer, Fetcher
+from oncelog.client.core.fetcher import Chunk, Deserializer, Fetcher
 from oncelog.client.core.group_member import GroupMember
 from oncelog.client.core.membership import Membership
 from oncelog.client.core.structs import (
+    Columns,
     ConsumerGroupMetadata,
     ConsumerRecord,
     OffsetAndMetadata,
@@ -43,6 +45,13 @@ from oncelog.client.core.structs import (
 )
 from oncelog.client.core.subscription import ConsumerRebalanceListener, PartitionState, Reset, Subscription
 from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.records.errors import CorruptBatch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -270,6 +279,42 @@ class Consumer:
                     self._held[name] = _Held(state, state.version, records[0].offset)
         return found
 
+    async def getmany_columns(self, *partitions: TopicPartition, timeout_ms: int = 0) -> dict[TopicPartition, Columns]:
+        """All records at hand by partition, as columns; waits up to ``timeout_ms`` for the first. Deserializers are not
+        applied."""
+        found = await self._next_batches(partitions, timeout_ms / 1000)
+        return {name: self._read(name, lambda chunks: columns_of(chunks, self._crc), found) for name in found}
+
+    async def getmany_arrow(
+        self, *partitions: TopicPartition, timeout_ms: int = 0, headers: bool = False
+    ) -> dict[TopicPartition, pa.Table]:
+        """All records at hand by partition, as Arrow tables with key, value, offset, timestamp, timestampType and, if
+        asked for, headers; waits up to ``timeout_ms`` for the first."""
+        found = await self._next_batches(partitions, timeout_ms / 1000)
+        return {name: self._read(name, lambda chunks: arrow_of(chunks, self._crc, headers), found) for name in found}
+
+    @property
+    def _crc(self) -> bool:
+        return self.config.check_crcs
+
+    def _read(
+        self, name: TopicPartition, read: Callable[[list[Chunk]], T], found: Mapping[TopicPartition, list[Chunk]]
+    ) -> T:
+        try:
+            return read(found[name])
+        except CorruptBatch as corrupt:
+            self._subscription.state(name).seek(found[name][0].first_offset)
+            raise KafkaError(
+                Error.CORRUPT_MESSAGE, f"{name} cannot be read from offset {found[name][0].first_offset} on: {corrupt}"
+            ) from None
+
+    async def _next_batches(
+        self, partitions: Collection[TopicPartition], seconds: float
+    ) -> dict[TopicPartition, list[Chunk]]:
+        only = arguments.partitions(partitions)
+        self._held.clear()
+        return await self._when_there(seconds, lambda now_ms: self._fetcher.take_batches(only, now_ms))
+
     def hand_out(self, name: TopicPartition, offset: int) -> bool:
         """A record that was held back is used; False where a seek or a rebalance has overtaken it.
 
@@ -304,6 +349,12 @@ class Consumer:
     async def _next(
         self, partitions: Collection[TopicPartition], most: int, seconds: float | None
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
+        return await self._when_there(seconds, lambda now_ms: self._fetcher.take(most, partitions, now_ms))
+
+    async def _when_there(
+        self, seconds: float | None, take: Callable[[int], dict[TopicPartition, T]]
+    ) -> dict[TopicPartition, T]:
+        """What ``take`` gives, as soon as it gives anything or the time is up."""
         loop = self._check()
         end = None if seconds is None else loop.time() + seconds
         first = True
@@ -314,7 +365,7 @@ class Consumer:
             now_ms = self._network.now_ms()
             if self._membership is not None:
                 self._membership.polled(now_ms)
-            found = self._fetcher.take(most, partitions, now_ms)
+            found = take(now_ms)
             if found:
                 return found
             left = None if end is None else end - loop.time()

@@ -17,9 +17,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import repeat
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from oncelog.client.aio.cluster import Cluster, settled
+from oncelog.client.aio.many import (
+    ManyDeliveries,
+    RowsSender,
+    Stored,
+    append_sealed,
+    arrow_columns,
+    checked_rows,
+    larger_than,
+)
 from oncelog.client.aio.settings import split_settings
 from oncelog.client.core.accumulator import Accumulator, ProducerBatch, largest_size
 from oncelog.client.core.config import ProducerConfig
@@ -44,7 +53,10 @@ from oncelog.client.core.structs import (
 )
 from oncelog.client.core.transaction_manager import Result, TransactionManager
 from oncelog.client.core.transaction_states import State
-from oncelog.records.batch import BatchBuilder
+from oncelog.records.batch import HEADER_SIZE_BYTES, BatchBuilder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 log = logging.getLogger(__name__)
 _new_metadata = partial(tuple.__new__, RecordMetadata)
@@ -53,6 +65,10 @@ Serializer = Callable[[Any], bytes | None]
 Partitioner = Callable[[bytes | None, list[int], list[int]], int]
 """aiokafka's shape: (key, all partitions, available partitions) to a partition."""
 RecordHeaders = Sequence[tuple[str, bytes | None]]
+
+
+TURN_BYTES = 64 * 1024
+"""A sender that never waits lets the event loop work after so many bytes."""
 
 
 class Batch:
@@ -130,6 +146,7 @@ class Producer:
         self._accumulator = Accumulator(
             batch_size_bytes=config.max_batch_size,
             buffer_memory_bytes=config.buffer_memory,
+            max_record_bytes=config.max_request_size,
             compression=config.compression,
             on_done=self._batch_done,
             on_space=self._space_freed,
@@ -159,7 +176,8 @@ class Producer:
         """The batch of each topic that the sticky partitioner fills."""
         self._ignore_keys = config.partitioner_ignore_keys and partitioner is None
         self._poll_scheduled = False
-        self._batch_filled = False
+        self._filled = 0
+        """Batches filled since the event loop could last do anything else."""
         self._space_waiters: deque[asyncio.Future[None]] = deque()
         self._flush_waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._closed = False
@@ -248,7 +266,7 @@ class Producer:
         future: asyncio.Future[RecordMetadata] = asyncio.Future(loop=loop)
         if not self.put(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ()):
             await self.put_slowly(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ())
-        elif self._batch_filled and self.batch_was_filled():
+        elif self._filled and self.time_to_yield():
             await asyncio.sleep(0)
         return future
 
@@ -267,16 +285,24 @@ class Producer:
         :param handle: an object with ``done``, ``set_result`` and ``set_exception``, told the outcome on the loop.
         """
         transactions = self._transactions
-        if transactions is not None:
+        if transactions is not None and not transactions.may_send:
             transactions.check_send()
-        size = largest_size(key, value, headers)
         stamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
+        size = 0
         if partition is None and (key is None or self._ignore_keys):
             batch = self._open.get(topic)
-            if batch is not None and size <= self._accumulator.room_in(batch) and size <= self.config.max_request_size:
-                self._accumulator.add(batch, stamp, key, value, headers)
-                batch.handles.append(handle)
-                return True
+            if batch is not None:
+                if key is None and not headers and value.__class__ is bytes:
+                    if self._accumulator.add_quickly(batch, stamp, value):
+                        batch.handles.append(handle)
+                        return True
+                else:
+                    size = largest_size(key, value, headers)
+                    if size <= self._accumulator.room_in(batch):
+                        self._accumulator.add(batch, stamp, key, value, headers)
+                        batch.handles.append(handle)
+                        return True
+        size = size or largest_size(key, value, headers)
         return self._put_anywhere(handle, topic, value, key, partition, stamp, headers, size)
 
     def _put_anywhere(
@@ -317,16 +343,19 @@ class Producer:
             self._open[topic] = batch
         if batch.count == 1:
             if len(self._accumulator.queues[name]) > 1:
-                self._batch_filled = True
+                self._filled += 1
                 self._sender.poll(now_ms)
             else:
                 self._poll_soon()
         return True
 
-    def batch_was_filled(self) -> bool:
-        """Whether a batch has filled up since the last question: time to let the event loop work."""
-        filled, self._batch_filled = self._batch_filled, False
-        return filled
+    def time_to_yield(self) -> bool:
+        """Whether so much has filled up since the last time that the event loop should work: its requests go out in
+        one go."""
+        if self._filled * self.config.max_batch_size < TURN_BYTES:
+            return False
+        self._filled = 0
+        return True
 
     async def put_slowly(
         self,
@@ -359,6 +388,129 @@ class Producer:
         """Send a record and wait until it is acknowledged."""
         return await (await self.send(topic, value, key, partition, timestamp_ms, headers))
 
+    async def send_many(
+        self,
+        topic: str,
+        values: Sequence[bytes | None],
+        keys: Sequence[bytes | None] | None = None,
+        *,
+        partition: int | None = None,
+        timestamp_ms: int | Sequence[int] | None = None,
+        headers: Sequence[RecordHeaders | None] | None = None,
+    ) -> asyncio.Future[list[Stored]]:
+        """Queue many records given as columns; the future tells where each run of them was stored, or why not.
+
+        Serializers are not applied. Rows with a key go where the key says, the others fill batches in turn. Waits while
+        ``buffer.memory`` is used up.
+
+        :raises TypeError: a column is of another length than ``values``, or holds what a record cannot.
+        """
+        rows = checked_rows(values, keys, int(time.time() * 1000) if timestamp_ms is None else timestamp_ms, headers)
+        picture, many = await self._begin_many(topic, partition)
+        too_large = larger_than(rows, min(self.config.max_request_size, self.config.buffer_memory))
+        if too_large:
+            raise self._too_large(topic, too_large)
+        choose = self._chooser(picture, partition)
+        sender = RowsSender(self._accumulator, picture, self.config.max_batch_size, self._queue_batch, many)
+        by_key = partition is None and not self._ignore_keys and self._custom_partitioner is None
+        try:
+            await (sender.send_by_key if by_key else sender.send)(rows, choose, self._network.now_ms)
+        finally:
+            many.all_queued()
+            self._poll_soon()
+        return many.future
+
+    async def send_arrow(
+        self, topic: str, table: pa.Table | pa.RecordBatch, *, partition: int | None = None
+    ) -> asyncio.Future[list[Stored]]:
+        """Queue the rows of an Arrow table; as :meth:`send_many`. Columns: ``value``, and where there are any ``key``,
+        ``timestamp`` (a timestamp), ``headers`` (lists of structs of key and value) and ``partition``."""
+        from oncelog.records.arrow import encode_from_arrow
+
+        picture, many = await self._begin_many(topic, partition)
+        columns = arrow_columns(table)
+        destinations = self._destinations(picture, columns, partition)
+        encoded = encode_from_arrow(
+            columns["value"],
+            destinations,
+            key=columns.get("key"),
+            timestamp=columns.get("timestamp"),
+            default_timestamp_ms=int(time.time() * 1000),
+            headers=columns.get("headers"),
+            compression=self.config.compression,
+            level=self.config.compression_level,
+            batch_size_bytes=max(1, self.config.max_batch_size - HEADER_SIZE_BYTES),
+        )
+        too_large = max((len(item.data) for item in encoded if item.records_count == 1), default=0)
+        if too_large > self.config.max_request_size:
+            raise self._too_large(topic, too_large)
+        try:
+            for destination, count, largest, data in encoded:
+                name = picture.keys[destination]
+                queue = append_sealed(self._accumulator, name, data, count, largest, self._network.now_ms)
+                batch = await self._queue_batch(queue)
+                batch.handles.append(many.handle(count))
+        finally:
+            many.all_queued()
+            self._poll_soon()
+        return many.future
+
+    async def _begin_many(self, topic: str, partition: int | None) -> tuple[TopicPicture, ManyDeliveries]:
+        if self._transactions is not None:
+            self._transactions.check_send()
+        picture = await self._known_topic(topic)
+        if partition is not None and not 0 <= partition < picture.partition_count:
+            raise _no_partition(topic, partition, picture)
+        return picture, ManyDeliveries(self._running())
+
+    def _chooser(self, picture: TopicPicture, partition: int | None) -> Callable[[], int]:
+        """Where each batch without keys goes."""
+        if partition is not None:
+            return lambda: partition
+
+        def choose() -> int:
+            chosen, stuck = self._choose(None, picture)
+            if stuck:
+                self._sticky.batch_ended(picture, self.config.max_batch_size)
+            return chosen
+
+        return choose
+
+    def _destinations(self, picture: TopicPicture, columns: Mapping[str, Any], partition: int | None) -> Any:
+        import numpy as np
+
+        from oncelog.records.arrow import partitions_of_keys
+
+        rows = len(columns["value"])
+        if partition is not None:
+            return np.full(rows, partition, np.int32)
+        if "partition" in columns:
+            chosen = np.asarray(columns["partition"].cast("int32"))
+            bad = chosen[(chosen < 0) | (chosen >= picture.partition_count)]
+            if len(bad):
+                raise _no_partition(picture.name, int(bad[0]), picture)
+            return chosen
+        if "key" not in columns or self._ignore_keys:
+            return np.full(rows, self._choose(None, picture)[0], np.int32)
+        found = partitions_of_keys(columns["key"], picture.partition_count)
+        found[found < 0] = self._choose(None, picture)[0]
+        return found
+
+    async def _queue_batch(self, attempt: Callable[[], ProducerBatch | None]) -> ProducerBatch:
+        """Queue a whole batch as soon as there is memory for it."""
+        deadline = time.monotonic() + self.config.max_block_ms / 1000
+        if self._transactions is not None:
+            self._transactions.check_send()
+        while (queued := attempt()) is None:
+            await self._wait_for_space(deadline)
+        if self._transactions is not None and self._transactions.transactional:
+            self._transactions.add_partition(queued.partition)
+        self._filled += 1
+        if self.time_to_yield():
+            self._sender.poll(self._network.now_ms())
+            await asyncio.sleep(0)
+        return queued
+
     def create_batch(self) -> Batch:
         """A batch to fill by hand, at most ``max_batch_size`` large."""
         return Batch(self.config.max_batch_size)
@@ -374,11 +526,9 @@ class Producer:
         if not batch.record_count():
             raise IllegalStateError("the batch is empty; append a record first")
         name = picture.keys[partition]
-        if self._transactions is not None and self._transactions.transactional:
-            self._transactions.add_partition(name)
-        deadline = time.monotonic() + self.config.max_block_ms / 1000
-        while (queued := self._accumulator.append_batch(name, batch.builder, self._network.now_ms())) is None:
-            await self._wait_for_space(deadline)
+        queued = await self._queue_batch(
+            lambda: self._accumulator.append_batch(name, batch.builder, self._network.now_ms())
+        )
         future: asyncio.Future[RecordMetadata] = self._running().create_future()
         queued.handles.append(future)
         queued.timestamps.append(batch.builder.max_timestamp)
@@ -562,8 +712,10 @@ class Producer:
                 strict=False,
             )
             for future, outcome in zip(futures, map(_new_metadata, records), strict=False):
-                if not future.done():
+                try:
                     future.set_result(outcome)
+                except asyncio.InvalidStateError:
+                    continue  # cancelled by the program: nobody asks for its outcome
         if self._flush_waiters:
             self._wake_flushes()
 

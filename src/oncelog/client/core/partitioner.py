@@ -99,6 +99,11 @@ class UniformSticky:
         return candidates[bisect_right(cumulative, self._dice(cumulative[-1]))]
 
 
+def partitions_of_keys(keys: Sequence[bytes | None], partition_count: int) -> list[int]:
+    """Java's partition of each key; -1 for a null key."""
+    return [-1 if key is None else partition_for_key(key, partition_count) for key in keys]
+
+
 def keyed(key: bytes, topic: TopicPicture) -> int:
     """The partition of a key, among all partitions, available or not."""
     return partition_for_key(key, topic.partition_count)

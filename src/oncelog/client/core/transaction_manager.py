@@ -88,6 +88,8 @@ class TransactionManager:
         self._retry_backoff_max_ms = retry_backoff_max_ms
         self._on_change = on_change
         self.state = State.UNINITIALIZED
+        self.may_send = not self.transactional
+        """Whether :meth:`check_send` has nothing to say: asked for each record."""
         self.last_error: KafkaError | None = None
         self.book = SequenceBook()
         self._requests = TxnRequests(transactional_id, transaction_timeout_ms)
@@ -539,7 +541,7 @@ class TransactionManager:
                 self._fail(request, fatal)
             case Action.FAIL | Action.SEQUENCE:
                 if request.step is Step.INIT_PRODUCER_ID:
-                    self.state = State.UNINITIALIZED
+                    self._become(State.UNINITIALIZED)
                 self._fail(request, self._explain(request, outcome))
 
     def _repeat(self, request: _Request, error: Error, now_ms: int) -> None:
@@ -576,6 +578,7 @@ class TransactionManager:
         if self.state not in MAY_FOLLOW[target]:
             raise InvariantError(f"a producer cannot go from {self.state.name} to {target.name}")
         self.state = target
+        self.may_send = target is State.IN_TRANSACTION if self.transactional else target is not State.FATAL_ERROR
 
     def _to_abortable(self, error: KafkaError) -> None:
         if self.state is State.ABORTING:

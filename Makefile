@@ -31,8 +31,8 @@ test: setup ## every test, real Apache Kafka and Spark included: about 20 minute
 demo: setup ## the main job on real data, with crashes, and the proof: about five minutes
 	.venv/bin/oncelog demo
 
-bench: setup ## throughput, latency, memory: beside Apache Kafka, Tansu and Spark's own connector
-	$(PYTHON) -m benchmarks
+bench: setup ## ONLY=requests for one part; throughput, latency, memory: beside Apache Kafka, Tansu and Spark's own connector
+	$(PYTHON) -m benchmarks $(ONLY:%=--only %)
 
 interop: setup ## clients that need tools of their own: kafkajs, franz-go, kcat
 	tests/interop/run

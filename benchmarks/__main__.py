@@ -30,8 +30,10 @@ from benchmarks.measures import (
     recovery_of_small_batches,
     throughput,
 )
+from benchmarks.requests import requests
 from benchmarks.servers import Kafka, Oncelog, Server, Tansu, running
 
+INTERLEAVED = {**MEASURES, "requests": requests}
 ALONE = {
     "flush": "flush policies compared",
     "recovery": "restart after kill -9",
@@ -58,19 +60,22 @@ class Run:
             self.results.setdefault(name, {}).setdefault(figure, []).append(value)
 
 
-def interleaved(run: Run, names: list[str]) -> None:
+SERVERS: dict[str, Callable[[], Server]] = {"oncelog": Oncelog, "kafka": Kafka, "tansu": Tansu}
+
+
+def interleaved(run: Run, names: list[str], servers_wanted: list[str]) -> None:
     """All servers up, one of them under load at a time."""
     if not names:
         return
     with ExitStack() as stack:
-        servers = [stack.enter_context(running(server)) for server in (Oncelog(), Kafka(), Tansu())]
-        for server in servers:
+        servers = [stack.enter_context(running(server)) for server in (SERVERS[w]() for w in servers_wanted)]
+        for server in servers if names != ["requests"] else []:  # which warms up for each of its cells
             print(f"warm-up: {server.name}", file=sys.stderr, flush=True)
             throughput(server, QUICK)  # a JVM compiles while it works
         for round_number in range(run.rounds):
             for name in names:
                 for server in servers:
-                    run.take(server, f"round {round_number + 1}, {name}", MEASURES[name])
+                    run.take(server, f"round {round_number + 1}, {name}", INTERLEAVED[name])
 
 
 def flush_policies(run: Run) -> None:
@@ -95,15 +100,17 @@ def recoveries(run: Run) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--quick", action="store_true", help="less load, one round: shows that it works")
-    parser.add_argument("--only", action="append", choices=[*MEASURES, *ALONE], help="may be given several times")
+    parser.add_argument("--only", action="append", choices=[*INTERLEAVED, *ALONE], help="may be given several times")
     parser.add_argument("--rounds", type=int, help="default 3, with --quick 1")
     parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="bars of all rates and of CPU, as SVG")
+    parser.add_argument("--server", action="append", choices=["oncelog", "kafka", "tansu"], help="default: all three")
     options = parser.parse_args()
-    chosen = options.only or [*MEASURES, *ALONE]
+    chosen = options.only or [*INTERLEAVED, *ALONE]
     run = Run(QUICK if options.quick else FULL, options.rounds or (1 if options.quick else 3))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("benchmarks: ended by a signal"))  # so that servers are stopped
     try:
-        interleaved(run, [name for name in MEASURES if name in chosen])
+        interleaved(run, [name for name in INTERLEAVED if name in chosen], options.server or [*SERVERS])
         if "flush" in chosen:
             flush_policies(run)
         if "recovery" in chosen:
@@ -126,6 +133,8 @@ def main() -> None:
             report.show(run.results, Console(width=None if sys.stdout.isatty() else 160))
             if options.json:
                 report.write_json(run.results, options.json)
+            if options.picture:
+                report.write_picture(run.results, options.picture)
 
 
 if __name__ == "__main__":

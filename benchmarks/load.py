@@ -1,4 +1,7 @@
-"""The load generator: `client.c`, built once against the librdkafka that comes inside confluent-kafka."""
+"""The load generators, built when they are first needed.
+
+`client.c` drives the librdkafka that comes inside confluent-kafka; `requests.c` sends encoded requests.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,15 @@ import importlib.util
 import json
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from struct import Struct
 
 SOURCE = Path(__file__).with_name("client.c")
+RAW_SOURCE = Path(__file__).with_name("requests.c")
+_UINT32 = Struct("=I")
 
 
 class BenchmarkError(Exception):
@@ -22,30 +30,62 @@ def cache_folder() -> Path:
     return Path.home() / ".cache" / "oncelog" / "benchmarks"
 
 
+def _built(source: Path, *libraries: Path) -> Path:
+    """The program made of a C file, built anew where the file or a library changed."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        raise BenchmarkError(f"a C compiler is needed to build the load generator {source.name}")
+    version = hashlib.sha256(source.read_bytes() + str(libraries).encode()).hexdigest()[:16]
+    program = cache_folder() / f"{source.stem}-{version}"
+    if not program.exists():
+        program.parent.mkdir(parents=True, exist_ok=True)
+        partial = program.with_suffix(".partial")
+        command = [compiler, "-std=gnu11", "-O2", "-Wall", "-Wextra", str(source), "-o", str(partial)]
+        for library in libraries:
+            command += [str(library), f"-Wl,-rpath,{library.parent}"]
+        run = subprocess.run(command, capture_output=True, text=True)
+        if run.returncode:
+            raise BenchmarkError(f"the load generator {source.name} can not be built:\n{run.stderr[-2000:]}")
+        partial.rename(program)
+    return program
+
+
 @cache
 def client() -> Path:
-    """The program, built anew where its source or librdkafka changed."""
+    """The one that drives librdkafka."""
     spec = importlib.util.find_spec("confluent_kafka")
     if spec is None or spec.origin is None:
         raise BenchmarkError("the package confluent-kafka is needed for its librdkafka: make setup")
     libraries = sorted((Path(spec.origin).parents[1] / "confluent_kafka.libs").glob("librdkafka*.so*"))
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if not libraries or compiler is None:
-        raise BenchmarkError(
-            "a C compiler and confluent-kafka's wheel for Linux are needed to build the load generator"
-        )
-    library = libraries[0]
-    version = hashlib.sha256(SOURCE.read_bytes() + str(library).encode()).hexdigest()[:16]
-    program = cache_folder() / f"client-{version}"
-    if not program.exists():
-        program.parent.mkdir(parents=True, exist_ok=True)
-        partial = program.with_suffix(".partial")
-        command = [compiler, "-std=gnu11", "-O2", "-Wall", "-Wextra", str(SOURCE), "-o", str(partial)]
-        run = subprocess.run([*command, str(library), f"-Wl,-rpath,{library.parent}"], capture_output=True, text=True)
-        if run.returncode:
-            raise BenchmarkError(f"the load generator can not be built:\n{run.stderr[-2000:]}")
-        partial.rename(program)
-    return program
+    if not libraries:
+        raise BenchmarkError("confluent-kafka's wheel for Linux is needed to build the load generator")
+    return _built(SOURCE, libraries[0])
+
+
+@cache
+def raw_client() -> Path:
+    """The one that sends encoded requests."""
+    return _built(RAW_SOURCE)
+
+
+def run_raw(
+    port: int, scripts: Sequence[Sequence[bytes]], connections: int, in_flight: int, seconds: float, *, repeat: bool
+) -> dict[str, float]:
+    """Send frames as fast as they are answered; what was measured, in seconds and microseconds."""
+    with tempfile.NamedTemporaryFile(suffix=".frames") as file:
+        file.write(_UINT32.pack(len(scripts)))
+        for script in scripts:
+            file.write(_UINT32.pack(len(script)))
+            for frame in script:
+                file.write(_UINT32.pack(len(frame)) + frame)
+        file.flush()
+        numbers = (connections, in_flight, seconds, int(repeat))
+        command = [str(raw_client()), str(port), file.name, *map(str, numbers)]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60)
+    if run.returncode:
+        raise BenchmarkError(f"raw requests to port {port}: {run.stderr.strip()[-500:]}")
+    found: dict[str, float] = json.loads(run.stdout)
+    return found
 
 
 def run_client(work: str, servers: str, topic: str, *numbers: int) -> dict[str, float]:

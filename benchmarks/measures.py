@@ -26,10 +26,11 @@ class Size(NamedTuple):
     latency_records: int
     seconds_of_transactions: float
     megabytes_not_flushed: int
+    seconds_of_requests: float
 
 
-FULL = Size(2_000_000, 300_000, 3_000, 3, 1_000)
-QUICK = Size(300_000, 50_000, 500, 0.6, 100)
+FULL = Size(2_000_000, 300_000, 3_000, 3, 1_000, 4)
+QUICK = Size(300_000, 50_000, 500, 0.6, 100, 0.5)
 
 _topics = 0
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
+from xml.sax.saxutils import escape
 
 from rich.console import Console
 from rich.table import Table
@@ -55,3 +56,41 @@ def write_json(results: Results, path: Path) -> None:
         )
         + "\n"
     )
+
+
+COLOURS = ("#1f6f5c", "#b5533c", "#5b6abf", "#8a8a8a")
+BAR_PX, GAP_PX, LABEL_PX, WIDTH_PX = 14, 10, 330, 900
+
+
+def write_picture(results: Results, path: Path) -> None:
+    """Bars for all figures that are rates or CPU, each in relation to the largest of its row."""
+    found = medians(results)
+    names = [
+        name
+        for name in dict.fromkeys(name for figures in found.values() for name in figures)
+        if name.endswith("_per_s") or "CPU" in name
+    ]
+    row_px = BAR_PX * len(found) + GAP_PX
+    height = row_px * len(names) + 40
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH_PX}" height="{height}" font-family="sans-serif" '
+        f'font-size="11"><rect width="100%" height="100%" fill="white"/>'
+    ]
+    for number, server in enumerate(found):
+        out.append(f'<rect x="{20 + 200 * number}" y="10" width="11" height="11" fill="{COLOURS[number % 4]}"/>')
+        out.append(f'<text x="{36 + 200 * number}" y="20">{escape(server)}</text>')
+    for row, name in enumerate(names):
+        top = 34 + row * row_px
+        largest = max(figures.get(name, 0.0) for figures in found.values()) or 1.0
+        label = name.replace("_per_s", "/s").replace("requests/s", "requests a second")
+        out.append(f'<text x="{LABEL_PX - 8}" y="{top + row_px // 2}" text-anchor="end">{escape(label)}</text>')
+        for number, figures in enumerate(found.values()):
+            value = figures.get(name)
+            if value is not None:
+                y, width = top + number * BAR_PX, value / largest * (WIDTH_PX - LABEL_PX - 80)
+                out.append(
+                    f'<rect x="{LABEL_PX}" y="{y}" width="{width:.1f}" height="{BAR_PX - 2}" '
+                    f'fill="{COLOURS[number % 4]}"/>'
+                    f'<text x="{LABEL_PX + width + 4:.1f}" y="{y + 10}">{_text(value)}</text>'
+                )
+    path.write_text("\n".join([*out, "</svg>"]) + "\n")

@@ -45,6 +45,8 @@ SEND_AT_ONCE = 64
 """Buffers handed to one ``sendmsg``; far below the kernel's IOV_MAX."""
 OUT_AT_ONCE_BYTES = 64 * 1024
 """Where so much waits to be sent, the next request waits, too."""
+COPIED_BYTES = 16 * 1024
+"""A range of a file up to this size is read and leaves with the bytes around it: three calls cost more than a copy."""
 TURN_BUDGET = 256 * 1024
 """What one connection may use up before others have their turn: bytes that it sent, and a price for each request."""
 REQUEST_PRICE = 1024
@@ -390,7 +392,7 @@ class Connection(asyncio.BufferedProtocol):
         while out and target is not None:
             first = out[0]
             try:
-                if isinstance(first, FileSlice):
+                if isinstance(first, FileSlice) and first.size_bytes > COPIED_BYTES:
                     if not self._send_file(first, target):
                         return False
                 else:
@@ -402,19 +404,23 @@ class Connection(asyncio.BufferedProtocol):
 
     def _send_buffers(self, target: socket.socket) -> None:
         out = self._out
-        if len(out) == 1:
-            only = cast(Buffer, out[0])
-            sent = target.send(only)
-            if sent < len(only):
-                out[0] = memoryview(only)[sent:]
+        buffers: list[Buffer] = []
+        copied = 0
+        for position in range(min(len(out), SEND_AT_ONCE)):
+            part = out[position]
+            if isinstance(part, FileSlice):
+                if part.size_bytes > COPIED_BYTES or copied >= OUT_AT_ONCE_BYTES:
+                    break
+                copied += part.size_bytes
+                part = out[position] = self._read(part)
+            buffers.append(part)
+        if len(buffers) == len(out) == 1:
+            sent = target.send(buffers[0])
+            if sent < len(buffers[0]):
+                out[0] = memoryview(buffers[0])[sent:]
             else:
                 out.clear()
             return
-        buffers: list[Buffer] = []
-        for part in out:
-            if isinstance(part, FileSlice) or len(buffers) == SEND_AT_ONCE:
-                break
-            buffers.append(part)
         # More is coming: let the kernel put a header and the file after it into one segment.
         flags = MSG_MORE if len(buffers) < len(out) else 0
         sent = target.sendmsg(buffers, (), flags) if CAN_GATHER else target.send(b"".join(buffers), flags)
@@ -425,6 +431,13 @@ class Connection(asyncio.BufferedProtocol):
                 return
             sent -= size
             out.popleft()
+
+    @staticmethod
+    def _read(part: FileSlice) -> bytes:
+        data = part.file.read_at(part.position, part.size_bytes)
+        if len(data) < part.size_bytes:
+            raise OSError(f"{part.file.path} ends before position {part.position + part.size_bytes}")
+        return data
 
     def _send_file(self, part: FileSlice, target: socket.socket) -> bool:
         """True when this part has left, or was turned into bytes to be sent next."""

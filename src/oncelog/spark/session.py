@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.utils import is_remote
 
 from oncelog.errors import ConfigError
 from oncelog.spark.java import find_java
@@ -88,7 +89,7 @@ def for_each_batch(
     ``df.writeStream.outputMode("update").foreachBatch(for_each_batch({"topic": "t", ...}))``. The options are those of
     ``format("oncelog")`` and ``writers``: the executors write large batches themselves. Whether a batch is written,
     skipped or refused is decided as in a query that writes with ``format``. The query's checkpoint is found by itself;
-    where there is no JVM to ask (Spark Connect), give the option ``checkpointLocation`` here too.
+    over Spark Connect give the option ``checkpointLocation`` here too; there the driver writes every batch.
 
     :param name: tells several sinks of one query with the same topic apart; it must stay the same over restarts.
     :param on_written: told of each batch how it was written.
@@ -102,7 +103,8 @@ def for_each_batch(
     identity = (lowered.get("transactionalidprefix", ""), lowered.get("topic", ""))
 
     def write_batch(rows: DataFrame, batch_id: int) -> None:
-        run = _running_query(rows)
+        remote = is_remote()
+        run = _remote_query(lowered, on_written) if remote else _running_query(rows)
         own = {"microBatch": str(batch_id), "sinkName": name}
         if "checkpointlocation" not in lowered:
             own["checkpointLocation"] = run.checkpoint
@@ -112,6 +114,10 @@ def for_each_batch(
                 f"for_each_batch was called twice for batch {batch_id}: the second call would be taken for a repeat of "
                 "the first and write nothing; make a sink for each write, each with a name of its own"
             )
+        if remote:
+            rows.write.format("oncelog").options(**{**options, **own}).mode("append").save()
+            _last_written[sink] = batch_id
+            return
         written = write(rows, {**options, **own}, observe=observe)
         _last_written[sink] = batch_id
         if on_written is not None:
@@ -135,6 +141,17 @@ def write(rows: DataFrame, options: Mapping[str, str], *, observe: Observer = ig
 class _RunningQuery(NamedTuple):
     run_id: str
     checkpoint: str
+
+
+def _remote_query(lowered: Mapping[str, str], on_written: object) -> _RunningQuery:
+    """The query as Spark Connect shows it, which has no JVM to ask: its checkpoint is what the options say."""
+    if on_written is not None or lowered.get("writers", "0") not in ("0", "auto"):
+        raise ConfigError(
+            "Over Spark Connect the driver writes each batch: leave writers and on_written of for_each_batch out"
+        )
+    if "checkpointlocation" not in lowered:
+        raise ConfigError("for_each_batch over Spark Connect needs the option checkpointLocation: give it the query's")
+    return _RunningQuery(lowered["checkpointlocation"], lowered["checkpointlocation"])
 
 
 def _running_query(rows: DataFrame) -> _RunningQuery:

@@ -1,0 +1,54 @@
+"""A Spark Connect server as its own process, and what a client of it does. Run as a program by ``test_connect``.
+
+A process cannot have both a classic session and one of Spark Connect, so the client is a process too.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from pyspark.sql import SparkSession
+
+from oncelog.spark.session import for_each_batch
+
+
+def main() -> None:
+    """``SERVER, BROKER, NAME, FOLDER``: copies NAME to NAME-copy and NAME-each, and prints what it read."""
+    server, broker, name, folder = sys.argv[1:]
+    spark = SparkSession.builder.remote(server).getOrCreate()
+    address = {"kafka.bootstrap.servers": broker}
+    rows = spark.createDataFrame([(str(n), f"v{n}") for n in range(20)], "key string, value string")
+    rows.write.format("oncelog").options(**address, topic=name).mode("append").save()
+    read = spark.read.format("oncelog").options(**address, subscribe=name, includeHeaders="true").load()
+    found = sorted(row["value"].decode() for row in read.select("value").collect())
+    stream = spark.readStream.format("oncelog").options(**address, subscribe=name, startingOffsets="earliest").load()
+    for _ in range(2):
+        copied = (
+            stream.select("key", "value")
+            .writeStream.format("oncelog")
+            .options(**address, topic=f"{name}-copy", checkpointLocation=f"{folder}/copy")
+            .trigger(availableNow=True)
+            .start()
+        )
+        copied.awaitTermination(120)
+        counts = stream.groupBy("key").count().selectExpr("key", "cast(count as string) as value")
+        sink = {**address, "topic": f"{name}-each", "checkpointLocation": f"{folder}/each"}
+        each = (
+            counts.writeStream.outputMode("update")
+            .foreachBatch(for_each_batch(sink))
+            .option("checkpointLocation", f"{folder}/each")
+            .trigger(availableNow=True)
+            .start()
+        )
+        each.awaitTermination(120)
+        for query in (copied, each):
+            failure = query.exception()
+            if failure is not None:
+                raise failure
+    print(json.dumps(found))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -121,6 +121,16 @@ class Panel:
                 )
                 self.parts.append(text(label, self.top - 5, str(mark.number), "crash-number", "middle"))
 
+    def shade(self, stretches: Sequence[Bar]) -> None:
+        """Times in which something was down."""
+        for bar in stretches:
+            x, end = self.x(bar.start), self.x(min(bar.end, self.x.high))
+            self.parts.append(
+                f'<rect x="{x:g}" y="{self.top:g}" width="{end - x:g}" height="{self.bottom - self.top:g}" '
+                'class="down">'
+                f"<title>{escape(bar.text)}</title></rect>"
+            )
+
     def area(self, series: Series, y: Scale) -> None:
         """A step line with its area filled."""
         if not series.points:

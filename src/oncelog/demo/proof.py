@@ -139,6 +139,7 @@ class Prover:
         self._on_progress = on_progress
         self.windows: list[dict[str, Any]] = []
         self.written_ms: list[int] = []
+        self.windows_written_ms: list[int] = []
 
     def flights(self) -> TopicProof:
         """The topic that the producer wrote: each flight once, and the one record that closes the windows."""
@@ -220,6 +221,7 @@ class Prover:
         proof = self._begin("delays-by-hour", len(truth))
         seen: set[str] = set()
         for record, fields in self._read(proof):
+            self.windows_written_ms.append(record.timestamp_ms)
             key = (record.key or b"").decode()
             if key in seen:
                 proof.duplicates += 1

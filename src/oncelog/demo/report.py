@@ -164,6 +164,7 @@ def _story(outcome: Outcome) -> str:
     start = outcome.started_at
     replayed = [(event.at - start, event.flights) for event in outcome.events if event.event == "committed"]
     enriched = [(written / 1000 - start, 1) for written in sorted(outcome.written_ms)]
+    windows = [(written / 1000 - start, 1) for written in sorted(outcome.windows_written_ms)]
     spans = [span for listed in outcome.spans.values() for span in listed]
     end = max((span.end_ms / 1000 - start for span in spans), default=1.0) + 1.0
     marks = [
@@ -174,6 +175,7 @@ def _story(outcome: Outcome) -> str:
     rates = [
         Series("flights replayed", "replay", binned(replayed, bin_s, end)),
         Series("flights enriched", "enriched", binned(enriched, bin_s, end)),
+        Series("windows of delays", "windows", binned(windows, bin_s, end)),
     ]
     rate, total, lanes = Panel(44, 150, end), Panel(250, 150, end), Panel(456, 132, end)
     rate.title("Records a second")
@@ -181,16 +183,38 @@ def _story(outcome: Outcome) -> str:
     rate.legend(rates)
     for series in rates:
         rate.area(series, y)
-    total.title("Records so far")
-    y = total.y_axis(outcome.settings.flights * 1.03)
-    for name, kind, points in (("", "replay", replayed), ("", "enriched", enriched)):
-        total.steps(Series(name, kind, cumulated(points, end / 600)), y)
+    total.title("Percent of its records that each topic holds")
+    y = total.y_axis(103)
+    for kind, points in (("replay", replayed), ("enriched", enriched), ("windows", windows)):
+        all_of_it = sum(amount for _, amount in points) or 1
+        shares = [(at, 100 * amount / all_of_it) for at, amount in cumulated(points, end / 600)]
+        total.steps(Series("", kind, shares), y)
     lanes.title("Transactions")
     lanes.lanes({_LANES[name]: _bars(outcome, name) for name in _LANES})
+    down = downtimes(outcome, end)
     for panel in (rate, total, lanes):
+        panel.shade(down)
         panel.x_axis()
         panel.marks(marks, numbered=panel is rate)
     return svg(615, [*rate.parts, *total.parts, *lanes.parts], "throughput, progress and transactions over time")
+
+
+def downtimes(outcome: Outcome, end: float) -> list[Bar]:
+    """From each kill to the end of the first transaction that whoever was killed has committed since."""
+    affected = {"producer": [FLIGHTS], "driver": [ENRICHED, DELAYS]}
+    found: list[Bar] = []
+    for crash in outcome.crashes:
+        lanes = affected.get(crash.what, list(_LANES))
+        ends = [
+            span.end_ms / 1000
+            for name in lanes
+            for span in outcome.spans.get(name, [])
+            if span.fate == COMMITTED and span.start_ms / 1000 > crash.at
+        ]
+        until = min(ends, default=outcome.started_at + end)
+        text = f"{crash.what} down: {until - crash.at:.1f} s until its next commit"
+        found.append(Bar(crash.at - outcome.started_at, until - outcome.started_at, "down", text))
+    return found
 
 
 def binned(points: Iterable[tuple[float, float]], width: float, end: float) -> list[tuple[float, float]]:

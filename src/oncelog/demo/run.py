@@ -86,6 +86,7 @@ class Outcome:
     events: list[Event] = field(default_factory=list)
     spans: dict[str, list[Span]] = field(default_factory=dict)
     written_ms: list[int] = field(default_factory=list)
+    windows_written_ms: list[int] = field(default_factory=list)
     windows: list[dict[str, object]] = field(default_factory=list)
     local_hours: dict[str, int] = field(default_factory=dict)
 
@@ -335,6 +336,7 @@ class Demo:
         outcome.proofs = [prover.flights(), prover.enriched(), prover.delays()]
         self._display.bar("records compared", total, total)
         outcome.written_ms = prover.written_ms
+        outcome.windows_written_ms = prover.windows_written_ms
         outcome.windows = prover.windows
         outcome.local_hours = {flight.time_hour: flight.hour for flight in truth.flights.values()}
         for name, journal in self._journals.items():

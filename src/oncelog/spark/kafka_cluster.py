@@ -326,7 +326,7 @@ class KafkaFetcher:
         self._cluster = cluster
         self._partition = partition
         self._isolation = isolation
-        self._replica: int | None = None
+        self.replica: int | None = None
         self._replica_until_s = 0.0
 
     def fetch(self, position: int) -> Fetched:
@@ -362,10 +362,10 @@ class KafkaFetcher:
         error = error_of(data.error_code)
         near = data.preferred_read_replica if version >= 11 else -1
         if error is Error.NONE and near not in (-1, node) and not data.records:
-            self._replica = near
+            self.replica = near
             self._replica_until_s = asyncio.get_running_loop().time() + NEAR_REPLICA_KEPT_S
             return await self._fetch(position)
-        if error is not Error.NONE and self._replica is not None:
+        if error is not Error.NONE and self.replica is not None:
             self._look_anew()
             raise error_for(Error.OFFSET_NOT_AVAILABLE, f"the replica {node} of {self._partition} is not so far yet")
         if error is Error.OFFSET_OUT_OF_RANGE:
@@ -377,13 +377,13 @@ class KafkaFetcher:
 
     async def _node(self) -> int:
         """The near replica while its time lasts, else the leader, which names one where there is one."""
-        if self._replica is not None and asyncio.get_running_loop().time() < self._replica_until_s:
-            return self._replica
-        self._replica = None
+        if self.replica is not None and asyncio.get_running_loop().time() < self._replica_until_s:
+            return self.replica
+        self.replica = None
         return await self._cluster.leader(self._partition)
 
     def _look_anew(self) -> None:
-        self._replica = None
+        self.replica = None
         self._cluster.forget_leader(self._partition)
 
     def _visible(self, position: int, data: Any) -> Fetched:
@@ -394,7 +394,7 @@ class KafkaFetcher:
             aborted = [(item.first_offset, item.producer_id) for item in data.aborted_transactions or ()]
         kept = [StoredBatch(records, at, header) for at, header in filter_batches(records, headers, aborted)]
         if not headers:
-            self._replica = None
+            self.replica = None
             raise error_for(
                 Error.OFFSET_NOT_AVAILABLE, f"{self._partition} holds nothing at offset {position}, where it did before"
             )

@@ -1,192 +1,467 @@
-"""Records a second of Python clients, one process each in turn, on the same broker in the same run.
+"""Python clients beside each other: records a second, CPU a record and memory, on ours and on Apache Kafka, in one run.
 
-    python benchmarks/clients.py [--records N] [--size BYTES] [--bootstrap-server HOST:PORT]
+    python -m benchmarks.clients [--servers ours,kafka] [--sizes 100,1000] [--records N] [--rounds N] [--only TEXT]
 
-Without an address an embedded broker is started in a process of its own. CPU is that of the client's process.
+Each figure is one client process of its own; the clients take turns, so that what else the machine does falls on all
+of them, and medians are shown. CPU (user and system) and the largest resident memory are those of the client's process,
+work before the first record (imports, connecting, the topic) left out of time and CPU. aiokafka and kafka-python run
+with idempotence, as our client does by default. The batch interfaces (``send_many``, Arrow) and confluent-kafka fill
+batches of 128 KiB; all others have their defaults.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import inspect
 import json
 import multiprocessing
+import resource
+import statistics
+import sys
 import time
+import uuid
 from collections.abc import Callable
+from contextlib import ExitStack
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, NamedTuple
+
+from benchmarks.servers import Kafka, Oncelog, Server, running
+from oncelog.client.blocking import Admin
+from oncelog.client.core.admin_types import NewTopic
+
+BATCH = 131_072
+ROWS = 10_000
+"""Rows of one call of a batch interface."""
+IN_TRANSACTION = 10
+"""Records of one transaction."""
 
 
-async def produce_oncelog(servers: str, topic: str, records: int, size: int) -> None:
+class Task(NamedTuple):
+    servers: str
+    topic: str
+    records: int
+    size: int
+
+
+class Clock:
+    """Time and CPU between ``begin`` and ``end``."""
+
+    def begin(self) -> None:
+        self._at, self._cpu = time.perf_counter(), time.process_time()
+
+    def end(self) -> None:
+        self.seconds, self.cpu = time.perf_counter() - self._at, time.process_time() - self._cpu
+
+
+Work = Callable[[Task, Clock], Any]
+
+
+# --- produce
+
+
+def _oncelog_producer(**settings: Any) -> Work:
+    async def work(task: Task, clock: Clock) -> None:
+        from oncelog.client.aio import Producer
+
+        value = b"x" * task.size
+        async with Producer(bootstrap_servers=task.servers, **settings) as producer:
+            await producer.partitions_for(task.topic)
+            clock.begin()
+            for _ in range(task.records):
+                await producer.send(task.topic, value)
+            await producer.flush()
+            clock.end()
+
+    return work
+
+
+async def produce_many(task: Task, clock: Clock) -> None:
     from oncelog.client.aio import Producer
 
-    value = b"x" * size
-    async with Producer(bootstrap_servers=servers) as producer:
-        for _ in range(records):
-            await producer.send(topic, value)
+    values = [b"x" * task.size for _ in range(ROWS)]
+    async with Producer(bootstrap_servers=task.servers, max_batch_size=BATCH) as producer:
+        await producer.partitions_for(task.topic)
+        clock.begin()
+        for _ in range(task.records // ROWS):
+            await producer.send_many(task.topic, values)
         await producer.flush()
+        clock.end()
 
 
-async def produce_oncelog_not_idempotent(servers: str, topic: str, records: int, size: int) -> None:
+async def produce_arrow(task: Task, clock: Clock) -> None:
+    import pyarrow as pa
+
     from oncelog.client.aio import Producer
 
-    value = b"x" * size
-    async with Producer(bootstrap_servers=servers, enable_idempotence=False) as producer:
-        for _ in range(records):
-            await producer.send(topic, value)
+    table = pa.table({"value": [b"x" * task.size for _ in range(ROWS)]})
+    async with Producer(bootstrap_servers=task.servers, max_batch_size=BATCH) as producer:
+        await (await producer.send_arrow(task.topic, table.slice(0, 1)))
+        clock.begin()
+        for _ in range(task.records // ROWS):
+            await producer.send_arrow(task.topic, table)
         await producer.flush()
+        clock.end()
 
 
-async def produce_aiokafka(servers: str, topic: str, records: int, size: int) -> None:
+def produce_blocking(task: Task, clock: Clock) -> None:
+    from oncelog.client.blocking import Producer
+
+    value = b"x" * task.size
+    with Producer(bootstrap_servers=task.servers) as producer:
+        producer.partitions_for(task.topic)
+        clock.begin()
+        for _ in range(task.records):
+            producer.send(task.topic, value)
+        producer.flush()
+        clock.end()
+
+
+async def produce_aiokafka(task: Task, clock: Clock) -> None:
     from aiokafka import AIOKafkaProducer
 
-    value = b"x" * size
-    producer = AIOKafkaProducer(bootstrap_servers=servers, enable_idempotence=True)
+    value = b"x" * task.size
+    producer = AIOKafkaProducer(bootstrap_servers=task.servers, enable_idempotence=True)
     await producer.start()
-    for _ in range(records):
-        await producer.send(topic, value)
+    await producer.partitions_for(task.topic)
+    clock.begin()
+    for _ in range(task.records):
+        await producer.send(task.topic, value)
+    await producer.flush()
+    clock.end()
     await producer.stop()
 
 
-def produce_blocking(servers: str, topic: str, records: int, size: int) -> None:
-    from oncelog.client.blocking import Producer
-
-    value = b"x" * size
-    with Producer(bootstrap_servers=servers) as producer:
-        for _ in range(records):
-            producer.send(topic, value)
-        producer.flush()
-
-
-def produce_kafka_python(servers: str, topic: str, records: int, size: int) -> None:
+def produce_kafka_python(task: Task, clock: Clock) -> None:
     from kafka import KafkaProducer
 
-    value = b"x" * size
-    producer = KafkaProducer(bootstrap_servers=servers)
-    for _ in range(records):
-        producer.send(topic, value)
+    value = b"x" * task.size
+    producer = KafkaProducer(bootstrap_servers=task.servers, enable_idempotence=True)
+    producer.partitions_for(task.topic)
+    clock.begin()
+    for _ in range(task.records):
+        producer.send(task.topic, value)
     producer.flush()
+    clock.end()
     producer.close()
 
 
-async def consume_oncelog(servers: str, topic: str, records: int, size: int) -> None:
+def produce_confluent(task: Task, clock: Clock) -> None:
+    from confluent_kafka import Producer
+
+    value = b"x" * task.size
+    producer = Producer(
+        {"bootstrap.servers": task.servers, "enable.idempotence": True, "linger.ms": 0, "batch.size": BATCH}
+    )
+    producer.list_topics(task.topic, timeout=30)
+    clock.begin()
+    for _ in range(task.records):
+        while True:
+            try:
+                producer.produce(task.topic, value)
+                break
+            except BufferError:
+                producer.poll(0.01)
+    producer.flush()
+    clock.end()
+
+
+# --- consume
+
+
+async def consume_oncelog(task: Task, clock: Clock) -> None:
     from oncelog.client.aio import Consumer, TopicPartition
 
-    async with Consumer(bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
-        consumer.assign([TopicPartition(topic, 0)])
+    async with Consumer(bootstrap_servers=task.servers, auto_offset_reset="earliest") as consumer:
+        clock.begin()
+        consumer.assign([TopicPartition(task.topic, 0)])
         count = 0
-        while count < records:
-            for batch in (await consumer.getmany(timeout_ms=1000)).values():
-                count += len(batch)
+        while count < task.records:
+            for records in (await consumer.getmany(timeout_ms=1000)).values():
+                count += len(records)
+        clock.end()
 
 
-async def consume_aiokafka(servers: str, topic: str, records: int, size: int) -> None:
-    from aiokafka import AIOKafkaConsumer, TopicPartition
+async def consume_columns(task: Task, clock: Clock) -> None:
+    from oncelog.client.aio import Consumer, TopicPartition
 
-    consumer = AIOKafkaConsumer(bootstrap_servers=servers, auto_offset_reset="earliest", enable_auto_commit=False)
-    await consumer.start()
-    consumer.assign([TopicPartition(topic, 0)])
-    count = 0
-    while count < records:
-        for batch in (await consumer.getmany(timeout_ms=1000, max_records=500)).values():
-            count += len(batch)
-    await consumer.stop()
+    async with Consumer(bootstrap_servers=task.servers, auto_offset_reset="earliest") as consumer:
+        clock.begin()
+        consumer.assign([TopicPartition(task.topic, 0)])
+        count = 0
+        while count < task.records:
+            for columns in (await consumer.getmany_columns(timeout_ms=1000)).values():
+                count += len(columns.offsets)
+        clock.end()
 
 
-def consume_blocking(servers: str, topic: str, records: int, size: int) -> None:
+async def consume_arrow(task: Task, clock: Clock) -> None:
+    import oncelog.records.arrow  # noqa: F401
+    from oncelog.client.aio import Consumer, TopicPartition
+
+    async with Consumer(bootstrap_servers=task.servers, auto_offset_reset="earliest") as consumer:
+        clock.begin()
+        consumer.assign([TopicPartition(task.topic, 0)])
+        count = 0
+        while count < task.records:
+            for table in (await consumer.getmany_arrow(timeout_ms=1000)).values():
+                count += len(table)
+        clock.end()
+
+
+def consume_blocking(task: Task, clock: Clock) -> None:
     from oncelog.client.blocking import Consumer
     from oncelog.types import TopicPartition
 
-    with Consumer(bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
-        consumer.assign([TopicPartition(topic, 0)])
+    with Consumer(bootstrap_servers=task.servers, auto_offset_reset="earliest") as consumer:
+        clock.begin()
+        consumer.assign([TopicPartition(task.topic, 0)])
         for count, _ in enumerate(consumer, 1):
-            if count == records:
-                return
+            if count == task.records:
+                break
+        clock.end()
 
 
-def consume_kafka_python(servers: str, topic: str, records: int, size: int) -> None:
+async def consume_aiokafka(task: Task, clock: Clock) -> None:
+    from aiokafka import AIOKafkaConsumer, TopicPartition
+
+    consumer = AIOKafkaConsumer(bootstrap_servers=task.servers, auto_offset_reset="earliest", enable_auto_commit=False)
+    await consumer.start()
+    clock.begin()
+    consumer.assign([TopicPartition(task.topic, 0)])
+    count = 0
+    while count < task.records:
+        for records in (await consumer.getmany(timeout_ms=1000, max_records=500)).values():
+            count += len(records)
+    clock.end()
+    await consumer.stop()
+
+
+def consume_kafka_python(task: Task, clock: Clock) -> None:
     from kafka import KafkaConsumer, TopicPartition
 
-    consumer = KafkaConsumer(bootstrap_servers=servers, auto_offset_reset="earliest", enable_auto_commit=False)
-    consumer.assign([TopicPartition(topic, 0)])
+    consumer = KafkaConsumer(bootstrap_servers=task.servers, auto_offset_reset="earliest", enable_auto_commit=False)
+    clock.begin()
+    consumer.assign([TopicPartition(task.topic, 0)])
     for count, _ in enumerate(consumer, 1):
-        if count == records:
-            consumer.close()
-            return
+        if count == task.records:
+            break
+    clock.end()
+    consumer.close()
 
 
-PRODUCERS: dict[str, Callable[..., Any]] = {
-    "oncelog aio": produce_oncelog,
-    "oncelog aio, not idempotent": produce_oncelog_not_idempotent,
-    "oncelog blocking": produce_blocking,
-    "aiokafka": produce_aiokafka,
-    "kafka-python": produce_kafka_python,
-}
-CONSUMERS: dict[str, Callable[..., Any]] = {
-    "oncelog aio": consume_oncelog,
-    "oncelog blocking": consume_blocking,
-    "aiokafka": consume_aiokafka,
-    "kafka-python": consume_kafka_python,
-}
+def consume_confluent(task: Task, clock: Clock) -> None:
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer(
+        {
+            "bootstrap.servers": task.servers,
+            "group.id": "bench",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
+    )
+    clock.begin()
+    consumer.assign([TopicPartition(task.topic, 0, 0)])
+    count = 0
+    while count < task.records:
+        for message in consumer.consume(500, 1.0):
+            message.value()
+            count += 1
+    clock.end()
+    consumer.close()
 
 
-def _timed(work: Callable[..., Any], pipe: Connection, *arguments: Any) -> None:
-    begin, cpu = time.perf_counter(), time.process_time()
-    if asyncio.iscoroutinefunction(work):
-        asyncio.run(work(*arguments))
-    else:
-        work(*arguments)
-    pipe.send((time.perf_counter() - begin, time.process_time() - cpu))
+# --- transactions: one record in ten ends one
 
 
-def _measure(work: Callable[..., Any], *arguments: Any) -> tuple[float, float]:
+async def transact_oncelog(task: Task, clock: Clock) -> None:
+    from oncelog.client.aio import Producer
+
+    value = b"x" * task.size
+    async with Producer(bootstrap_servers=task.servers, transactional_id=task.topic) as producer:
+        await producer.partitions_for(task.topic)
+        clock.begin()
+        for _ in range(task.records // IN_TRANSACTION):
+            async with producer.transaction():
+                for _ in range(IN_TRANSACTION):
+                    await producer.send(task.topic, value)
+        clock.end()
+
+
+async def transact_aiokafka(task: Task, clock: Clock) -> None:
+    from aiokafka import AIOKafkaProducer
+
+    value = b"x" * task.size
+    producer = AIOKafkaProducer(bootstrap_servers=task.servers, transactional_id=task.topic)
+    await producer.start()
+    await producer.partitions_for(task.topic)
+    clock.begin()
+    for _ in range(task.records // IN_TRANSACTION):
+        async with producer.transaction():
+            for _ in range(IN_TRANSACTION):
+                await producer.send(task.topic, value)
+    clock.end()
+    await producer.stop()
+
+
+def transact_confluent(task: Task, clock: Clock) -> None:
+    from confluent_kafka import Producer
+
+    value = b"x" * task.size
+    producer = Producer({"bootstrap.servers": task.servers, "transactional.id": task.topic, "linger.ms": 0})
+    producer.init_transactions(30)
+    clock.begin()
+    for _ in range(task.records // IN_TRANSACTION):
+        producer.begin_transaction()
+        for _ in range(IN_TRANSACTION):
+            producer.produce(task.topic, value)
+        producer.commit_transaction(30)
+    clock.end()
+
+
+def transact_kafka_python(task: Task, clock: Clock) -> None:
+    from kafka import KafkaProducer
+
+    value = b"x" * task.size
+    producer = KafkaProducer(bootstrap_servers=task.servers, transactional_id=task.topic)
+    producer.init_transactions()
+    clock.begin()
+    for _ in range(task.records // IN_TRANSACTION):
+        producer.begin_transaction()
+        for _ in range(IN_TRANSACTION):
+            producer.send(task.topic, value)
+        producer.commit_transaction()
+    clock.end()
+    producer.close()
+
+
+class Case(NamedTuple):
+    kind: str
+    client: str
+    work: Work
+    partitions: int = 1
+    share: int = 1
+    """Only one of so many records is sent: for what is slow."""
+
+
+CASES = [
+    Case("produce", "oncelog", _oncelog_producer()),
+    Case("produce", "oncelog, not idempotent", _oncelog_producer(enable_idempotence=False)),
+    Case("produce", "oncelog, 6 partitions, sticky", _oncelog_producer(), 6),
+    Case("produce", "oncelog, 6 partitions, round robin", _oncelog_producer(partitioner_class="roundrobin"), 6),
+    Case("produce", "oncelog blocking", produce_blocking),
+    Case("produce", "oncelog send_many", produce_many),
+    Case("produce", "oncelog send_arrow", produce_arrow),
+    Case("produce", "aiokafka", produce_aiokafka),
+    Case("produce", "kafka-python", produce_kafka_python, share=5),
+    Case("produce", "confluent-kafka", produce_confluent),
+    Case("consume", "oncelog", consume_oncelog),
+    Case("consume", "oncelog blocking", consume_blocking),
+    Case("consume", "oncelog columns", consume_columns),
+    Case("consume", "oncelog Arrow", consume_arrow),
+    Case("consume", "aiokafka", consume_aiokafka),
+    Case("consume", "kafka-python", consume_kafka_python, share=5),
+    Case("consume", "confluent-kafka", consume_confluent),
+    Case("transactions", "oncelog", transact_oncelog, share=50),
+    Case("transactions", "aiokafka", transact_aiokafka, share=50),
+    Case("transactions", "kafka-python", transact_kafka_python, share=50),
+    Case("transactions", "confluent-kafka", transact_confluent, share=50),
+]
+
+
+def _timed(case: int, task: Task, pipe: Connection) -> None:
+    clock = Clock()
+    result = CASES[case].work(task, clock)
+    if inspect.isawaitable(result):
+        asyncio.run(_awaited(result))
+    pipe.send((clock.seconds, clock.cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
+
+
+async def _awaited(result: Any) -> None:
+    await result
+
+
+def measure(case: Case, task: Task) -> tuple[float, float, int]:
+    """Seconds, CPU seconds and KiB of memory."""
     ours, theirs = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("spawn").Process(target=_timed, args=(work, theirs, *arguments))
+    process = multiprocessing.get_context("spawn").Process(target=_timed, args=(CASES.index(case), task, theirs))
     process.start()
     theirs.close()
-    elapsed: tuple[float, float] = ours.recv()
+    try:
+        measured: tuple[float, float, int] = ours.recv()
+    except EOFError:
+        raise SystemExit(f"{case.kind} with {case.client} failed") from None
     process.join()
-    return elapsed
-
-
-def _serve(pipe: Connection) -> None:
-    from oncelog import Broker
-
-    with Broker() as broker:
-        pipe.send(broker.bootstrap_servers)
-        pipe.recv()
+    return measured
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--servers", default="ours,kafka")
+    parser.add_argument("--sizes", default="100,1000")
     parser.add_argument("--records", type=int, default=300_000)
-    parser.add_argument("--size", type=int, default=100)
-    parser.add_argument("--bootstrap-server")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--only", default="", help="kinds and clients that contain this")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    servers, server = options.bootstrap_server, None
-    ours, theirs = multiprocessing.Pipe()
-    if servers is None:
-        server = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs,))
-        server.start()
-        servers = ours.recv()
-    results = []
-    topic = ""
-    topic = ""
-    for kind, clients in (("produce", PRODUCERS), ("consume", CONSUMERS)):
-        for name, work in clients.items():
-            if kind == "produce":
-                topic = f"bench-{time.time_ns()}"
-            seconds, cpu = _measure(work, servers, topic, options.records, options.size)
-            results.append({"work": kind, "client": name, "records_per_s": options.records / seconds, "cpu_s": cpu})
-            if not options.json:
-                rate, each = options.records / seconds, cpu / options.records * 1e6
-                print(f"{kind:8} {name:28} {rate:12,.0f} records/s {each:8.2f} us CPU each", flush=True)
+    known: dict[str, Callable[[], Server]] = {"ours": Oncelog, "kafka": Kafka}
+    found: dict[tuple[str, int, str, str], list[tuple[float, float, float]]] = {}
+    with ExitStack() as stack:
+        servers = [stack.enter_context(running(known[name]())) for name in options.servers.split(",")]
+        for _ in range(options.rounds):
+            for size in map(int, options.sizes.split(",")):
+                for server in servers:
+                    run(server, size, options.records, options.only, found)
+    rows = [
+        {
+            "server": server,
+            "size": size,
+            "work": kind,
+            "client": client,
+            "per_s": round(statistics.median(item[0] for item in figures)),
+            "cpu_us": round(statistics.median(item[1] for item in figures), 3),
+            "memory_mib": round(statistics.median(item[2] for item in figures)),
+        }
+        for (server, size, kind, client), figures in found.items()
+    ]
     if options.json:
-        print(json.dumps(results))
-    if server is not None:
-        ours.send(None)
-        server.join()
+        print(json.dumps(rows))
+        return
+    for row in rows:
+        where, what = f"{row['server']:14} {row['size']:5} B", f"{row['work']:12} {row['client']:36}"
+        print(f"{where}  {what} {row['per_s']:10,}/s {row['cpu_us']:8.2f} us CPU {row['memory_mib']:5} MiB")
+
+
+def run(
+    server: Server,
+    size: int,
+    records: int,
+    only: str,
+    found: dict[tuple[str, int, str, str], list[tuple[float, float, float]]],
+) -> None:
+    """Every client in turn on one server."""
+    filled = f"bench-{uuid.uuid4().hex[:8]}"
+    with Admin(bootstrap_servers=server.bootstrap_servers) as admin:
+        admin.create_topics([NewTopic(filled, 1, 1)])
+    fill = next(case for case in CASES if case.work is produce_many)
+    measure(fill, Task(server.bootstrap_servers, filled, records, size))
+    for case in CASES:
+        if only not in f"{case.kind} {case.client}":
+            continue
+        count = records // case.share
+        topic = filled
+        if case.kind != "consume":
+            topic = f"bench-{uuid.uuid4().hex[:8]}"
+            with Admin(bootstrap_servers=server.bootstrap_servers) as admin:
+                admin.create_topics([NewTopic(topic, case.partitions, 1)])
+        seconds, cpu, memory = measure(case, Task(server.bootstrap_servers, topic, count, size))
+        each = count // IN_TRANSACTION if case.kind == "transactions" else count
+        key = (server.name, size, case.kind, case.client)
+        found.setdefault(key, []).append((each / seconds, cpu / each * 1e6, memory / 1024))
+        print(
+            f"{server.name}, {size} B: {case.kind} {case.client}: {each / seconds:,.0f}/s", file=sys.stderr, flush=True
+        )
 
 
 if __name__ == "__main__":

@@ -199,14 +199,14 @@ class Producer:
                     item = queue.popleft()
                     delivery = item[0]
                     try:
-                        if not producer.put(*item):
-                            await producer.put_slowly(*item)
+                        if not producer._put(*item):
+                            await producer._put_slowly(*item)
                     except (OncelogError, TypeError, ValueError, OverflowError) as error:
                         if not delivery.done():
                             delivery.set_exception(error)
                     if len(queue) * 2 < HANDED_OVER and not self._room.is_set():
                         self._room.set()
-                    if producer.time_to_yield():
+                    if producer._time_to_yield():
                         await asyncio.sleep(0)
                 self._pumping = False
                 if not queue:
@@ -409,7 +409,7 @@ class Consumer:
     def _next_held(self) -> ConsumerRecord | None:
         """The next record fetched before; those of partitions taken away or sought in meanwhile are passed over."""
         for record in self._chunk:
-            if self._consumer.hand_out(TopicPartition(record.topic, record.partition), record.offset):
+            if self._consumer._hand_out(TopicPartition(record.topic, record.partition), record.offset):
                 return record
         return None
 
@@ -441,7 +441,7 @@ class Consumer:
             [item for item in self._chunk if TopicPartition(item.topic, item.partition) not in partitions]
         )
         for name in partitions:
-            offset = self._consumer.held_offset(name)
+            offset = self._consumer._held_offset(name)
             if offset is not None:
                 self._consumer.seek(name, offset)
 

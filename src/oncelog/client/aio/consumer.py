@@ -266,7 +266,7 @@ class Consumer:
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
         """Records at hand by partition, at most ``max_records``; waits up to ``timeout_ms`` for the first.
 
-        :param hold_back: the records count as handed out only one by one, with :meth:`hand_out`.
+        :param hold_back: the records count as handed out only one by one, with :meth:`_hand_out`.
         """
         if max_records is not None and max_records < 1:
             raise IllegalStateError(f"max_records={max_records} must be at least 1")
@@ -315,7 +315,7 @@ class Consumer:
         self._held.clear()
         return await self._when_there(seconds, lambda now_ms: self._fetcher.take_batches(only, now_ms))
 
-    def hand_out(self, name: TopicPartition, offset: int) -> bool:
+    def _hand_out(self, name: TopicPartition, offset: int) -> bool:
         """A record that was held back is used; False where a seek or a rebalance has overtaken it.
 
         May be called from another thread.
@@ -330,7 +330,7 @@ class Consumer:
         held.next_offset = offset + 1
         return True
 
-    def held_offset(self, name: TopicPartition) -> int | None:
+    def _held_offset(self, name: TopicPartition) -> int | None:
         """The first offset of a partition that is still held back."""
         held = self._held.get(name)
         current = held is not None and held.state.version == held.version
@@ -419,7 +419,7 @@ class Consumer:
         while True:
             state = self._subscription.state(arguments.partition(partition))
             if state.reset is None:
-                held = self.held_offset(arguments.partition(partition))
+                held = self._held_offset(arguments.partition(partition))
                 return state.position if held is None else held
             self._raise_failure()
             self._poll_soon()
@@ -569,7 +569,7 @@ class Consumer:
         for name in names:
             state = self._subscription.assigned.get(name)
             if state is not None and state.reset is None and state.position >= 0:
-                held = self.held_offset(name)
+                held = self._held_offset(name)
                 positions[name] = OffsetAndMetadata(state.position if held is None else held)
         return positions
 

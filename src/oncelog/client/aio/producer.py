@@ -32,6 +32,7 @@ from oncelog.client.aio.many import (
 from oncelog.client.aio.settings import split_settings
 from oncelog.client.core.accumulator import Accumulator, ProducerBatch, largest_size
 from oncelog.client.core.config import ProducerConfig
+from oncelog.client.core.coordinator_requests import Result
 from oncelog.client.core.errors import (
     Error,
     FatalProducerError,
@@ -51,7 +52,7 @@ from oncelog.client.core.structs import (
     RecordMetadata,
     TopicPartition,
 )
-from oncelog.client.core.transaction_manager import Result, TransactionManager
+from oncelog.client.core.transaction_manager import TransactionManager
 from oncelog.client.core.transaction_states import State
 from oncelog.records.batch import HEADER_SIZE_BYTES, BatchBuilder
 
@@ -264,13 +265,13 @@ class Producer:
         if loop is None:
             raise IllegalStateError("the producer has not started; call start() first")
         future: asyncio.Future[RecordMetadata] = asyncio.Future(loop=loop)
-        if not self.put(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ()):
-            await self.put_slowly(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ())
-        elif self._filled and self.time_to_yield():
+        if not self._put(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ()):
+            await self._put_slowly(future, topic, value_bytes, key_bytes, partition, timestamp_ms, headers or ())
+        elif self._filled and self._time_to_yield():
             await asyncio.sleep(0)
         return future
 
-    def put(
+    def _put(
         self,
         handle: object,
         topic: str,
@@ -316,7 +317,7 @@ class Producer:
         headers: RecordHeaders,
         size: int,
     ) -> bool:
-        """As :meth:`put`, where the record does not just go to the batch that the topic's records without keys fill."""
+        """As :meth:`_put`, if the record does not just go to the batch that the topic's records without keys fill."""
         picture = self._metadata.topics.get(topic)
         if picture is None or self._closed or not picture.partition_count:
             return False
@@ -349,7 +350,7 @@ class Producer:
                 self._poll_soon()
         return True
 
-    def time_to_yield(self) -> bool:
+    def _time_to_yield(self) -> bool:
         """Whether so much has filled up since the last time that the event loop should work: its requests go out in
         one go."""
         if self._filled * self.config.max_batch_size < TURN_BYTES:
@@ -357,7 +358,7 @@ class Producer:
         self._filled = 0
         return True
 
-    async def put_slowly(
+    async def _put_slowly(
         self,
         handle: object,
         topic: str,
@@ -367,10 +368,10 @@ class Producer:
         timestamp_ms: int | None,
         headers: RecordHeaders,
     ) -> None:
-        """As :meth:`put`, waiting for what it lacks."""
+        """As :meth:`_put`, waiting for what it lacks."""
         deadline = time.monotonic() + self.config.max_block_ms / 1000
         await self._known_topic(topic)
-        while not self.put(handle, topic, value, key, partition, timestamp_ms, headers):
+        while not self._put(handle, topic, value, key, partition, timestamp_ms, headers):
             if topic in self._metadata.topics:
                 await self._wait_for_space(deadline)
             else:
@@ -506,7 +507,7 @@ class Producer:
         if self._transactions is not None and self._transactions.transactional:
             self._transactions.add_partition(queued.partition)
         self._filled += 1
-        if self.time_to_yield():
+        if self._time_to_yield():
             self._sender.poll(self._network.now_ms())
             await asyncio.sleep(0)
         return queued

@@ -12,11 +12,12 @@ from collections.abc import Collection, Mapping
 from oncelog.client.core.accumulator import Accumulator, ProducerBatch
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ProducerConfig
+from oncelog.client.core.coordinator_requests import FIRST_ADD_BACKOFF_MS
 from oncelog.client.core.error_rules import Action, Step, action_for
 from oncelog.client.core.errors import KafkaTimeoutError, RecordTooLargeError, error_for, error_of
 from oncelog.client.core.metadata import NO_NODE, ClusterMetadata, TopicPicture
 from oncelog.client.core.structs import TopicPartition
-from oncelog.client.core.transaction_manager import FIRST_ADD_BACKOFF_MS, TransactionManager
+from oncelog.client.core.transaction_manager import TransactionManager
 from oncelog.client.core.transaction_requests import TV1_HIGHEST_PRODUCE
 from oncelog.client.core.wire import NO_LIMIT, PRODUCE, Answer, Failure, Wire
 from oncelog.errors import Error, KafkaError

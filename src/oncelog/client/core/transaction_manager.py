@@ -1,21 +1,27 @@
 """The producer's side of idempotence and transactions: identity, epochs, and the requests to the coordinator.
 
-Called by the producer (the user's calls), the sender (which asks what may be sent and reports answers). One request to
-the coordinator is under way at a time. With ``transaction.version`` 2 (KIP-890) partitions and offsets join the
-transaction by being written, and every end brings the next epoch; with older brokers they are added first, and only a
-failed transaction brings a new epoch. Source: Kafka's ``TransactionManager`` (KIP-98, KIP-360, KIP-447, KIP-890).
+Called by the producer (the user's calls) and the sender (which asks what may be sent and reports answers). Every change
+of state goes through ``_become``, which holds it against the table ``MAY_FOLLOW``; requests are queued and repeated by
+:class:`~oncelog.client.core.coordinator_requests.CoordinatorRequests`. With ``transaction.version`` 2 (KIP-890)
+partitions and offsets join the transaction by being written, and every end brings the next epoch; with older brokers
+they are added first, and only a failed transaction brings a new epoch. Source: Kafka's ``TransactionManager`` (KIP-98,
+KIP-360, KIP-447, KIP-890).
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from oncelog.client.core.accumulator import Accumulator, ProducerBatch
-from oncelog.client.core.backoff import backoff_ms
-from oncelog.client.core.coordinator import CoordinatorFinder, CoordinatorType
-from oncelog.client.core.error_rules import Action, Step, action_for
+from oncelog.client.core.coordinator import CoordinatorType
+from oncelog.client.core.coordinator_requests import (
+    AFTER_END,
+    PRIORITY,
+    CoordinatorRequest,
+    CoordinatorRequests,
+    Result,
+)
+from oncelog.client.core.error_rules import Action, Step
 from oncelog.client.core.errors import (
     AbortableTransactionError,
     FatalProducerError,
@@ -27,41 +33,10 @@ from oncelog.client.core.sequences import SequenceBook
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from oncelog.client.core.transaction_requests import Outcome, TxnRequests
 from oncelog.client.core.transaction_states import HINTS, MAY_FOLLOW, RULINGS, Call, Ruling, State
-from oncelog.client.core.wire import Answer, Api, Build, Failure, Wire
+from oncelog.client.core.wire import Wire
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, InvariantError, KafkaError
 from oncelog.types import MAX_EPOCH, NO_PRODUCER, ProducerStamp
-
-Result = Deferred[KafkaError | None]
-
-FIRST_ADD_BACKOFF_MS = 20
-"""The last transaction is usually completed within this time, so its first successor asks again that soon."""
-
-
-@dataclass(order=True)
-class _Request:
-    """A request to a coordinator, waiting or under way; ordered by priority, then age."""
-
-    priority: int
-    number: int
-    step: Step = field(compare=False)
-    api: Api = field(compare=False)
-    build: Build = field(compare=False)
-    read: Callable[[Answer, int], Outcome] = field(compare=False)
-    done: Callable[[Outcome, int], None] = field(compare=False)
-    result: Result = field(compare=False)
-    group: str | None = field(compare=False, default=None)
-    attempts: int = field(compare=False, default=0)
-
-
-_PRIORITY = {
-    Step.INIT_PRODUCER_ID: 1,
-    Step.ADD_PARTITIONS: 2,
-    Step.ADD_OFFSETS: 2,
-    Step.TXN_OFFSET_COMMIT: 2,
-    Step.END_TXN: 3,
-}
-_AFTER_END = 4
 
 
 class TransactionManager:
@@ -84,8 +59,6 @@ class TransactionManager:
         self._wire = wire
         self._accumulator = accumulator
         self.transactional_id = transactional_id
-        self._retry_backoff_ms = retry_backoff_ms
-        self._retry_backoff_max_ms = retry_backoff_max_ms
         self._on_change = on_change
         self.state = State.UNINITIALIZED
         self.may_send = not self.transactional
@@ -93,10 +66,6 @@ class TransactionManager:
         self.last_error: KafkaError | None = None
         self.book = SequenceBook()
         self._requests = TxnRequests(transactional_id, transaction_timeout_ms)
-        self._queue: list[_Request] = []
-        self._numbers = 0
-        self._busy: _Request | None = None
-        self._waiting = False
         self._pending: tuple[Call, Result] | None = None
         self._transaction_v2 = False
         self._new: dict[TopicPartition, None] = {}
@@ -106,10 +75,15 @@ class TransactionManager:
         self._bump_required = False
         self._restart: dict[TopicPartition, None] = {}
         self._restart_after: dict[TopicPartition, None] = {}
-        self._coordinator: CoordinatorFinder | None = None
-        if transactional_id is not None:
-            self._coordinator = self._finder(transactional_id, CoordinatorType.TRANSACTION)
-        self._groups: dict[str, CoordinatorFinder] = {}
+        self._queue = CoordinatorRequests(
+            wire,
+            transactional_id,
+            retry_backoff_ms=retry_backoff_ms,
+            retry_backoff_max_ms=retry_backoff_max_ms,
+            on_answer=self._answered,
+            on_ready=self.poll,
+            on_refused=self._lookup_refused,
+        )
 
     @property
     def transactional(self) -> bool:
@@ -132,7 +106,7 @@ class TransactionManager:
         if ruling is Ruling.JOIN and self._pending is not None:
             return self._pending[1]
         self._transaction_v2 = self.transactional and self._wire.transaction_version() >= 2
-        return self._begin_call(Call.INIT, self._request_init(NO_PRODUCER, _PRIORITY[Step.INIT_PRODUCER_ID]))
+        return self._begin_call(Call.INIT, self._request_init(NO_PRODUCER, PRIORITY[Step.INIT_PRODUCER_ID]))
 
     def begin(self) -> None:
         """Open a transaction, which nobody else hears of yet."""
@@ -168,9 +142,9 @@ class TransactionManager:
             self._started = True
             self._request_offsets(dict(offsets), group, result)
         else:
-            self._enqueue(
+            self._queue.add(
                 Step.ADD_OFFSETS,
-                *self._requests.add_offsets(self.stamp, group.group_id),
+                self._requests.add_offsets(self.stamp, group.group_id),
                 lambda outcome, now_ms: self._offsets_added(dict(offsets), group, result),
                 result,
             )
@@ -204,14 +178,14 @@ class TransactionManager:
                 Error.OPERATION_NOT_ATTEMPTED, "the record was not sent: its transaction was aborted before"
             )
             self._accumulator.abort_undrained(failed or dropped)
-            self._drop_queue(failed or dropped)
+            self._queue.fail_all(failed or dropped)
         upgraded = not self._transaction_v2 and self._wire.transaction_version() >= 2
         end = self._request_end(call is Call.COMMIT)
         if upgraded or self._bump_required:
             end.done = lambda outcome, now_ms: self._ended_then_bump(outcome, now_ms)
         return self._begin_call(call, end)
 
-    def _begin_call(self, call: Call, request: _Request) -> Result:
+    def _begin_call(self, call: Call, request: CoordinatorRequest) -> Result:
         result: Result = Deferred()
         self._pending = (call, result)
 
@@ -330,31 +304,16 @@ class TransactionManager:
             self._bump_locally()
         if self._new and self.state in (State.IN_TRANSACTION, State.COMMITTING):
             self._request_add_partitions()
-        if self._busy is not None or self._waiting or not self._queue:
+        request = self._queue.next()
+        if request is None:
             return
-        request = self._queue[0]
         if request.step is Step.END_TXN:
             if self._accumulator.incomplete:
                 return
             if not self._started:
-                heapq.heappop(self._queue)
-                request.done(Outcome(Error.NONE, "", None), now_ms)
+                self._queue.take().done(Outcome(Error.NONE, "", None), now_ms)
                 return
-        finder = self._finder_for(request)
-        node = self._wire.any_node() if finder is None else finder.node
-        if node is None:
-            if finder is not None:
-                finder.look_up()
-            return
-        heapq.heappop(self._queue)
-        self._busy = request
-        request.attempts += 1
-
-        def answered(answer: Answer, version: int, then_ms: int) -> None:
-            self._answered(request, answer, version, then_ms)
-
-        highest = self._requests.highest(request.step, self._transaction_v2)
-        self._wire.send(node, request.api, request.build, answered, highest=highest, channel=1 if finder else 0)
+        self._queue.send(request, self._requests.highest(request.step, self._transaction_v2))
 
     def _poll_soon(self) -> None:
         self._on_change()
@@ -403,28 +362,10 @@ class TransactionManager:
 
     # --- requests
 
-    def _enqueue(
-        self,
-        step: Step,
-        api: Api,
-        build: Build,
-        read: Callable[[Answer, int], Outcome],
-        done: Callable[[Outcome, int], None],
-        result: Result,
-        *,
-        group: str | None = None,
-        priority: int | None = None,
-    ) -> _Request:
-        self._numbers += 1
-        rank = _PRIORITY[step] if priority is None else priority
-        request = _Request(rank, self._numbers, step, api, build, read, done, result, group)
-        heapq.heappush(self._queue, request)
-        return request
-
-    def _request_init(self, current: ProducerStamp, priority: int) -> _Request:
+    def _request_init(self, current: ProducerStamp, priority: int) -> CoordinatorRequest:
         self._become(State.INITIALIZING)
-        return self._enqueue(
-            Step.INIT_PRODUCER_ID, *self._requests.init(current), self._initialized, Deferred(), priority=priority
+        return self._queue.add(
+            Step.INIT_PRODUCER_ID, self._requests.init(current), self._initialized, Deferred(), priority=priority
         )
 
     def _initialized(self, outcome: Outcome, now_ms: int) -> None:
@@ -450,8 +391,8 @@ class TransactionManager:
                 self._added[partition] = None
             self._started = True
 
-        self._enqueue(
-            Step.ADD_PARTITIONS, *self._requests.add_partitions(lambda: self.stamp, partitions), added, Deferred()
+        self._queue.add(
+            Step.ADD_PARTITIONS, self._requests.add_partitions(lambda: self.stamp, partitions), added, Deferred()
         )
 
     def _offsets_added(
@@ -470,16 +411,16 @@ class TransactionManager:
             else:
                 result.resolve(None)
 
-        self._enqueue(
+        self._queue.add(
             Step.TXN_OFFSET_COMMIT,
-            *self._requests.offsets(self.stamp, offsets, group),
+            self._requests.offsets(self.stamp, offsets, group),
             committed,
             result,
             group=group.group_id,
         )
 
-    def _request_end(self, commit: bool) -> _Request:
-        return self._enqueue(Step.END_TXN, *self._requests.end(lambda: self.stamp, commit), self._ended, Deferred())
+    def _request_end(self, commit: bool) -> CoordinatorRequest:
+        return self._queue.add(Step.END_TXN, self._requests.end(lambda: self.stamp, commit), self._ended, Deferred())
 
     def _ended(self, outcome: Outcome, now_ms: int) -> None:
         self._transaction_over(outcome.stamp)
@@ -490,7 +431,7 @@ class TransactionManager:
         """Older protocol after a failure, or the first end after an upgrade: ask for the next epoch (KIP-360)."""
         self._transaction_over(outcome.stamp)
         call = self._pending
-        request = self._request_init(self.stamp, _AFTER_END)
+        request = self._request_init(self.stamp, AFTER_END)
         if call is not None:
             request.result.then(lambda error: self._finish_call(error) if error is not None else None)
 
@@ -506,71 +447,43 @@ class TransactionManager:
 
     # --- answers
 
-    def _answered(self, request: _Request, answer: Answer, version: int, now_ms: int) -> None:
-        self._busy = None
+    def _answered(self, request: CoordinatorRequest, action: Action, outcome: Outcome, now_ms: int) -> None:
         if self.state is State.FATAL_ERROR:
             return
-        if isinstance(answer, Failure):
-            outcome = Outcome(answer.error, answer.text, None)
-        else:
-            outcome = request.read(answer, version)
-        action = action_for(request.step, outcome.error)
-        if isinstance(answer, Failure) and answer.error.retriable:
-            action = Action.FIND_COORDINATOR
         self._carry_out(request, action, outcome, now_ms)
         self.poll(now_ms)
         self._on_change()
 
-    def _carry_out(self, request: _Request, action: Action, outcome: Outcome, now_ms: int) -> None:
+    def _carry_out(self, request: CoordinatorRequest, action: Action, outcome: Outcome, now_ms: int) -> None:
         match action:
             case Action.DONE:
                 request.done(outcome, now_ms)
             case Action.RETRY | Action.FIND_COORDINATOR:
                 if action is Action.FIND_COORDINATOR:
-                    finder = self._finder_for(request)
-                    if finder is not None:
-                        finder.forget()
+                    self._queue.forget_coordinator(request)
                 self._repeat(request, outcome.error, now_ms)
             case Action.ABORTABLE if self.state is not State.ABORTING:
                 error = AbortableTransactionError(outcome.error, _text(self._explain(request, outcome)))
                 self._to_abortable(error)
-                self._fail(request, error)
+                request.fail(error)
             case Action.FENCED | Action.FATAL | Action.ABORTABLE:
                 fatal = _fatal(action, self._explain(request, outcome), self.transactional_id)
                 self._to_fatal(fatal)
-                self._fail(request, fatal)
+                request.fail(fatal)
             case Action.FAIL | Action.SEQUENCE:
                 if request.step is Step.INIT_PRODUCER_ID:
                     self._become(State.UNINITIALIZED)
-                self._fail(request, self._explain(request, outcome))
+                request.fail(self._explain(request, outcome))
 
-    def _repeat(self, request: _Request, error: Error, now_ms: int) -> None:
+    def _repeat(self, request: CoordinatorRequest, error: Error, now_ms: int) -> None:
         if self.state is State.ABORTABLE_ERROR:
-            self._fail(request, self._stored_error())
-            return
-        heapq.heappush(self._queue, request)
-        self._waiting = True
-        wait = backoff_ms(request.attempts, self._retry_backoff_ms, self._retry_backoff_max_ms)
-        if error is Error.CONCURRENT_TRANSACTIONS:
-            wait = min(wait, FIRST_ADD_BACKOFF_MS)
-        self._wire.timers.schedule(now_ms + wait, self._again)
+            request.fail(self._stored_error())
+        else:
+            self._queue.repeat(request, error, now_ms)
 
-    def _again(self, now_ms: int) -> None:
-        self._waiting = False
-        self.poll(now_ms)
-
-    def _explain(self, request: _Request, outcome: Outcome) -> KafkaError:
+    def _explain(self, request: CoordinatorRequest, outcome: Outcome) -> KafkaError:
         named = f" of transactional.id {self.transactional_id!r}" if self.transactional_id is not None else ""
         return error_for(outcome.error, f"{request.api.name}{named} was refused{outcome.where}")
-
-    def _fail(self, request: _Request, error: KafkaError) -> None:
-        if not request.result.done:
-            request.result.resolve(error)
-
-    def _drop_queue(self, error: KafkaError) -> None:
-        queue, self._queue = self._queue, []
-        for request in sorted(queue):
-            self._fail(request, error)
 
     # --- states
 
@@ -592,7 +505,7 @@ class TransactionManager:
             self.last_error = known or AbortableTransactionError(error.error, _text(error))
         self._become(State.ABORTABLE_ERROR)
         self._new.clear()
-        self._drop_queue(self.last_error or error)
+        self._queue.fail_all(self.last_error or error)
         self._finish_call(self.last_error)
         self._accumulator.abort_undrained(self.last_error or error)
 
@@ -601,36 +514,15 @@ class TransactionManager:
             return
         self.last_error = error
         self._become(State.FATAL_ERROR)
-        self._drop_queue(error)
+        self._queue.fail_all(error)
         self._finish_call(error)
         self._accumulator.abort_all(error)
-
-    # --- coordinators
-
-    def _finder(self, key: str, kind: CoordinatorType) -> CoordinatorFinder:
-        return CoordinatorFinder(
-            self._wire,
-            key,
-            kind,
-            retry_backoff_ms=self._retry_backoff_ms,
-            retry_backoff_max_ms=self._retry_backoff_max_ms,
-            on_found=self.poll,
-            on_error=lambda error, now_ms: self._lookup_refused(kind, error),
-        )
 
     def _lookup_refused(self, kind: CoordinatorType, error: KafkaError) -> None:
         if kind is CoordinatorType.GROUP:
             self._to_abortable(error)
         else:
             self._to_fatal(_fatal(Action.FATAL, error, self.transactional_id))
-
-    def _finder_for(self, request: _Request) -> CoordinatorFinder | None:
-        if request.group is None:
-            return self._coordinator
-        finder = self._groups.get(request.group)
-        if finder is None:
-            finder = self._groups[request.group] = self._finder(request.group, CoordinatorType.GROUP)
-        return finder
 
 
 def _text(error: KafkaError) -> str:

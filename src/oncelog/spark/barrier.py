@@ -94,13 +94,13 @@ class Report:
 class Encoder:
     """Rows to :data:`ENCODED`, in plain tasks that contact nobody; picklable.
 
-    :param count: told rows and bytes of each chunk; more than once where Spark runs a task more than once.
+    :param count: told runs, rows and bytes: of each chunk, and at the end that the task has run once more.
     """
 
     encoding: Encoding
     writers: int
     batch_id: int | None
-    count: Callable[[int, int], None]
+    count: Callable[[int, int, int], None]
 
     def __call__(self, rows: Rows) -> Rows:
         task = _task().partitionId()
@@ -109,7 +109,7 @@ class Encoder:
         before = 0
         for chunk in encoder.encode_chunks(rows):
             writers = [(bases[batch.topic] + batch.partition) % self.writers for batch in chunk]
-            self.count(encoder.rows - before, sum(len(batch.data) for batch in chunk))
+            self.count(0, encoder.rows - before, sum(len(batch.data) for batch in chunk))
             before = encoder.rows
             yield pa.RecordBatch.from_arrays(
                 [
@@ -122,6 +122,7 @@ class Encoder:
                 ],
                 names=[column.split()[0] for column in ENCODED.split(", ")],
             )
+        self.count(1, 0, 0)
 
     def _bases(self) -> dict[str, int]:
         """Number of each topic's partition 0 among all partitions, the same in every task."""

@@ -49,6 +49,8 @@ stage a second before it begins (its tasks look once a second whether all are th
 MOST_TIMEOUT_MS = 900_000
 """Apache Kafka's ``transaction.max.timeout.ms`` unless set."""
 LEAST_TIMEOUT_MS = 60_000
+ATTEMPTS = 4
+"""How often a batch is begun anew when executors are lost; as often as Spark tries a stage."""
 SLOTS_PATIENCE_S = 30.0
 """How long fewer slots than writers are borne: executors come and are replaced."""
 _ARROW_BYTES = 8 << 20
@@ -76,40 +78,62 @@ class _TooFewSlots(Exception):
         self.slots = slots
 
 
+class _Repeated(Exception):
+    """Spark has made a part of the batch anew, which is right only for rows that are made the same each time."""
+
+
 def write_rows(rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer) -> Written:
-    """Write the rows as one transaction, unless their marker is there. Raises OncelogError when they may not be in."""
+    """Write the rows as one transaction, unless their marker is there. Raises OncelogError when they may not be in.
+
+    Where Spark has lost and repeated a part, the whole batch is made anew: with rows that change when they are made
+    again (a repartition by something random), what one task has taken and what another takes later would overlap.
+    """
     chosen = rows.select([f"`{name}`" for name in rows.columns if name.lower() in COLUMNS])
-    while True:
-        batch = _Batch(chosen, options, planned, observe)
+    context = rows.sparkSession.sparkContext
+    for _ in range(ATTEMPTS):
         try:
-            return batch.written()
+            with _Volume.counting(context) as volume:
+                return _Batch(chosen, options, planned, observe, volume).written()
         except _TooFewSlots as lost:
             if options.writers:
                 raise _too_few(options.writers, lost.slots) from None
-            logger.warning(
-                "Only %d slots are left for %d writers: the batch is written again by fewer", lost.slots, batch.writers
-            )
+            logger.warning("Only %d slots are left for the writers of a batch: it is written again", lost.slots)
+        except _Repeated:
+            logger.warning("Executors were lost with a part of a batch: the whole batch is made and written again")
+    raise SinkRefused(
+        f"Executors were lost in each of {ATTEMPTS} attempts to write a batch: see Spark's logs why they end; nothing "
+        "is written"
+    )
 
 
 class _Batch:
     """One attempt to write a batch with a certain number of writers."""
 
-    def __init__(self, rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer) -> None:
+    def __init__(
+        self, rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer, volume: _Volume
+    ) -> None:
         self._spark: SparkSession = rows.sparkSession
         self._options = options
         self._transactional_id = planned.transactional_id
         self._remember = planned.remember
         self._write = BatchWrite(planned.plan, options.marker_partition)
         self._observe = observe
+        self._volume = volume
         encoding = encoding_for(rows.schema, options)
-        self.writers = choose_writers(
-            self._spark.sparkContext, options.writers, sum(encoding.partition_counts.values())
-        )
-        with _Volume.counting(self._spark.sparkContext) as volume:
-            encoder = Encoder(encoding, max(self.writers, 1), self._write.batch_id, volume.add)
-            shuffled = rows.mapInArrow(encoder, ENCODED).repartitionById(max(self.writers, 1), "writer")
-            self._encoded = self._shuffle(shuffled, volume)
-            _, self._estimated_rows, self._size_bytes = volume.taken()
+        context = self._spark.sparkContext
+        self.writers = choose_writers(context, options.writers, sum(encoding.partition_counts.values()))
+        executors = _executors_of(context)
+        encoder = Encoder(encoding, max(self.writers, 1), self._write.batch_id, volume.add)
+        shuffled = rows.mapInArrow(encoder, ENCODED).repartitionById(max(self.writers, 1), "writer")
+        self._encoded = self._shuffle(shuffled, volume)
+        self._runs, self._estimated_rows, self._size_bytes = volume.taken()
+        if not executors <= _executors_of(context):
+            raise _Repeated
+
+    def _check_made_once(self) -> None:
+        """Raises _Repeated if a task that encodes has run again since the shuffle was complete."""
+        if self._volume.taken()[0] != self._runs:
+            raise _Repeated
 
     def _shuffle(self, shuffled: Any, volume: _Volume) -> DataFrame:
         """The encoded batches, encoded; in a session of its own, whose Arrow batches hold few of them.
@@ -139,6 +163,7 @@ class _Batch:
     def _by_driver(self) -> Written:
         began = time.monotonic()
         table = self._encoded.toArrow().sort_by("task")
+        self._check_made_once()
         rows = sum(table.column("records").to_pylist())
         write = replace(
             self._write,
@@ -174,6 +199,11 @@ class _Batch:
             return result
         with cluster_for(self._options).transaction(self._transactional_id, first.timeout_ms) as engine:
             engine.join(first.producer)
+            try:
+                self._check_made_once()
+            except _Repeated:
+                engine.end(commit=False)
+                raise
             close_batch(write, engine, self._observe, self._remember)
         _warn_of_timeout(max(report.seconds for report in reports), first.timeout_ms)
         return result
@@ -245,6 +275,12 @@ def slots_of(context: SparkContext) -> int:
     return int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
 
 
+def _executors_of(context: SparkContext) -> set[tuple[str, int]]:
+    """Addresses of the executors that are there; one that ends and is started again has another."""
+    scala: Any = context._jsc.sc()
+    return {(str(info.host()), int(info.port())) for info in scala.statusTracker().getExecutorInfos()}
+
+
 def _dynamic_allocation(context: SparkContext) -> bool:
     enabled = context.getConf().get("spark.dynamicAllocation.enabled", "false") or "false"
     return enabled.lower() == "true" and not (context.master or "").startswith("local")
@@ -308,13 +344,13 @@ class _Volume:
         yield volume
         cls._idle.append(volume)
 
-    def add(self, rows: int, size_bytes: int) -> None:
-        """In a task: one more chunk."""
-        for counter, more in zip(self._counters, (1, rows, size_bytes), strict=True):
+    def add(self, runs: int, rows: int, size_bytes: int) -> None:
+        """In a task."""
+        for counter, more in zip(self._counters, (runs, rows, size_bytes), strict=True):
             counter.add(more)
 
     def taken(self) -> tuple[int, int, int]:
-        """On the driver: chunks, rows and bytes since :meth:`counting`."""
+        """On the driver: runs of tasks to their end, rows and bytes since :meth:`counting`."""
         now = [int(counter.value) for counter in self._counters]
-        chunks, rows, size_bytes = (after - before for after, before in zip(now, self._before, strict=True))
-        return chunks, rows, size_bytes
+        runs, rows, size_bytes = (after - before for after, before in zip(now, self._before, strict=True))
+        return runs, rows, size_bytes

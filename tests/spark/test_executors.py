@@ -203,14 +203,15 @@ def test_bad_row_fails_before_a_transaction_begins(
     assert committed(broker.bootstrap_servers, unique_name, isolation="read_uncommitted") == []
 
 
-def test_record_too_large_for_the_broker_is_refused_once(
+def test_record_too_large_for_the_broker_is_refused_once_and_what_others_wrote_is_aborted(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
     create_topic(broker.bootstrap_servers, unique_name, 2, max_message_bytes="2000")
-    rows = spark.range(1).selectExpr("repeat('x', 5000) as value")
+    rows = spark.range(2).selectExpr("repeat('x', if(id = 0, 5000, 5)) as value", "cast(id as int) as partition")
     with pytest.raises(SinkRefused, match="MESSAGE_TOO_LARGE"):
         write_to(rows, broker, unique_name, writers="2", kafka__compression__type="none")
     wait_until_settled(broker.bootstrap_servers, unique_name)
+    assert committed(broker.bootstrap_servers, unique_name) == []
 
 
 def test_format_oncelog_refuses_writers_and_names_the_other_way(

@@ -27,7 +27,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
-from oncelog.errors import ConfigError, InvariantError
+from oncelog.errors import ConfigError, InvariantError, OncelogError
 from oncelog.spark.barrier import ENCODED, REPORT, Encoder, Report, Writer, batches_of
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.marker import Skip
@@ -35,7 +35,7 @@ from oncelog.spark.options import SinkOptions
 from oncelog.spark.planning import Planned, now_ms
 from oncelog.spark.rows import COLUMNS
 from oncelog.spark.sink import encoding_for
-from oncelog.spark.sink_protocol import BatchWrite, Observer, Outcome, SinkRefused, close_batch, commit_batch
+from oncelog.spark.sink_protocol import BatchWrite, Observer, Outcome, SinkRefused, abort, close_batch, commit_batch
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -184,7 +184,11 @@ class _Batch:
         plan = self._encoded.mapInArrow(writer, REPORT, barrier=True).repartition(1)
         with _enough_slots(self._spark.sparkContext, self.writers):
             reports = [Report.decode(row.report) for row in plan.collect()]
-        first = check_reports(reports, self.writers)
+        try:
+            first = check_reports(reports, self.writers)
+        except OncelogError as error:
+            self._abort(reports, error)
+            raise
         if first.warning:
             logger.warning(first.warning)
         sent = sum(report.size_bytes for report in reports)
@@ -207,6 +211,14 @@ class _Batch:
             close_batch(write, engine, self._observe, self._remember)
         _warn_of_timeout(max(report.seconds for report in reports), first.timeout_ms)
         return result
+
+    def _abort(self, reports: list[Report], cause: OncelogError) -> None:
+        """Readers need not wait for the timeout of what the other writers have appended."""
+        begun = next((report for report in reports if report.batches), None)
+        if begun is not None:
+            with cluster_for(self._options).transaction(self._transactional_id, begun.timeout_ms) as engine:
+                engine.join(begun.producer)
+                abort(engine, cause)
 
 
 def check_reports(reports: list[Report], writers: int) -> Report:

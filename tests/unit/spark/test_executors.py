@@ -1,0 +1,115 @@
+"""The executors' path without Spark: which reports may be committed, what another attempt can heal, how many write."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from oncelog.errors import ConfigError, Error, InvariantError, KafkaError, OncelogError
+from oncelog.spark import executors
+from oncelog.spark.barrier import Report, explained, final
+from oncelog.spark.executors import check_reports, choose_writers, timeouts_ms
+from oncelog.spark.options import parse_sink_options
+from oncelog.spark.sink_protocol import Outcome, SinkRefused
+
+ONE = Report(0, 7, 3, Outcome.WRITTEN.name, timeout_ms=60_000, rows=10)
+TWO = replace(ONE, rank=1, rows=5)
+
+
+def test_report_is_the_same_after_its_way_through_spark() -> None:
+    assert Report.decode(ONE.encode()) == ONE
+
+
+def test_reports_of_one_producer_may_be_committed_in_any_order() -> None:
+    assert check_reports([TWO, ONE], 2) == ONE
+
+
+@pytest.mark.parametrize(
+    "reports",
+    [
+        [ONE],
+        [ONE, ONE],
+        [ONE, replace(TWO, rank=2)],
+        [ONE, replace(TWO, producer_epoch=4)],
+        [ONE, replace(TWO, producer_id=8)],
+        [ONE, replace(TWO, outcome=Outcome.SKIPPED.name)],
+    ],
+)
+def test_reports_that_are_not_all_of_one_transaction_are_never_committed(reports: list[Report]) -> None:
+    with pytest.raises(InvariantError):
+        check_reports(reports, 2)
+
+
+def test_refusal_of_any_rank_refuses_the_batch() -> None:
+    with pytest.raises(SinkRefused, match="too large"):
+        check_reports([ONE, replace(TWO, refusal="too large")], 2)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH, Error.MESSAGE_TOO_LARGE, Error.TOPIC_AUTHORIZATION_FAILED],
+)
+def test_what_no_attempt_can_heal_is_not_attempted_again(error: Error) -> None:
+    """An attempt begins with a fence, so one that was fenced would fence its successor in turn."""
+    assert final(KafkaError(error))
+
+
+@pytest.mark.parametrize("error", [Error.NOT_LEADER_OR_FOLLOWER, Error.TRANSACTION_ABORTABLE, Error.INVALID_TXN_STATE])
+def test_what_a_new_transaction_heals_is_attempted_again(error: Error) -> None:
+    assert not final(KafkaError(error))
+
+
+def test_who_is_fenced_is_told_of_the_timeout_too() -> None:
+    text = explained(KafkaError(Error.INVALID_PRODUCER_EPOCH, "t-0 did not take a batch"), 60_000)
+    assert "another run of this query" in text
+    assert "kafka.transaction.timeout.ms" in text
+    assert explained(OncelogError("plain"), 1) == "plain"
+
+
+def test_timeout_of_the_user_is_the_only_one_tried() -> None:
+    at = {"kafka.bootstrap.servers": "b:1", "topic": "t"}
+    assert timeouts_ms(parse_sink_options(at, streaming=False)) == (900_000, 60_000)
+    given = at | {"kafka.transaction.timeout.ms": "5000"}
+    assert timeouts_ms(parse_sink_options(given, streaming=False)) == (5000,)
+
+
+class Context:
+    """What is asked of a SparkContext."""
+
+    master = "spark://m:7077"
+
+    def __init__(self, **settings: str) -> None:
+        self._settings = {name.replace("_", "."): value for name, value in settings.items()}
+
+    def getConf(self) -> dict[str, str]:
+        return self._settings
+
+
+@pytest.fixture
+def four_slots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executors, "slots_of", lambda context: 4)
+    monkeypatch.setattr(executors, "SLOTS_PATIENCE_S", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "partitions", "writers"), [(None, 9, 4), (None, 3, 3), (2, 9, 2), (4, 3, 3), (0, 9, 0)]
+)
+def test_writers_fit_slots_and_partitions(four_slots: None, wanted: int | None, partitions: int, writers: int) -> None:
+    context: Any = Context()
+    assert choose_writers(context, wanted, partitions) == writers
+
+
+def test_more_writers_than_slots_are_refused(four_slots: None) -> None:
+    context: Any = Context()
+    with pytest.raises(ConfigError, match="writers is 5, but the cluster has 4 slots"):
+        choose_writers(context, 5, 9)
+
+
+def test_dynamic_allocation_leaves_it_to_the_driver_or_is_refused(four_slots: None) -> None:
+    context: Any = Context(spark_dynamicAllocation_enabled="true")
+    assert choose_writers(context, None, 9) == 0
+    assert choose_writers(context, 0, 9) == 0
+    with pytest.raises(ConfigError, match=r"spark.dynamicAllocation.enabled is true"):
+        choose_writers(context, 2, 9)

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from oncelog.client.aio.admin import Admin as AsyncAdmin
 from oncelog.client.aio.consumer import Consumer as AsyncConsumer
@@ -55,6 +55,37 @@ from oncelog.client.core.structs import (
 from oncelog.client.core.subscription import ConsumerRebalanceListener
 from oncelog.client.delivery import Delivery
 
+if TYPE_CHECKING:
+    import ssl
+    from typing import Unpack
+
+    from oncelog.client.aio.producer import Partitioner
+    from oncelog.client.core.config import AdminConfig, ConsumerConfig, ProducerConfig
+    from oncelog.client.core.fetcher import Deserializer
+    from oncelog.client.core.keywords import AdminKeywords, ConsumerKeywords, ProducerKeywords
+
+    class ProducerArguments(ProducerKeywords, total=False):
+        """What is handed on to the asyncio producer."""
+
+        config: ProducerConfig | None
+        partitioner: Partitioner | None
+        ssl_context: ssl.SSLContext | None
+
+    class ConsumerArguments(ConsumerKeywords, total=False):
+        """What is handed on to the asyncio consumer."""
+
+        config: ConsumerConfig | None
+        key_deserializer: Deserializer | None
+        value_deserializer: Deserializer | None
+        ssl_context: ssl.SSLContext | None
+
+    class AdminArguments(AdminKeywords, total=False):
+        """What is handed on to the asyncio admin client."""
+
+        config: AdminConfig | None
+        ssl_context: ssl.SSLContext | None
+
+
 Offsets = Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]]
 _Queued = tuple[Delivery, str, bytes | None, bytes | None, int | None, int | None, RecordHeaders]
 
@@ -69,7 +100,11 @@ class Producer:
     """
 
     def __init__(
-        self, *, key_serializer: Serializer | None = None, value_serializer: Serializer | None = None, **settings: Any
+        self,
+        *,
+        key_serializer: Serializer | None = None,
+        value_serializer: Serializer | None = None,
+        **settings: Unpack[ProducerArguments],
     ) -> None:
         self._producer = AsyncProducer(**settings)
         self._key_serializer = key_serializer
@@ -323,7 +358,7 @@ class _ThreadedListener(ConsumerRebalanceListener):
 class Consumer:
     """The blocking consumer; settings as for ``oncelog.client.aio.Consumer``. Iterating it reads for ever."""
 
-    def __init__(self, *topics: str, **settings: Any) -> None:
+    def __init__(self, *topics: str, **settings: Unpack[ConsumerArguments]) -> None:
         self._consumer = AsyncConsumer(*topics, **settings)
         self._background: Background | None = None
         self._closed = False
@@ -386,6 +421,12 @@ class Consumer:
             lambda: self._consumer.getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records)
         )
         return found
+
+    @overload
+    def getone(self, *, timeout_ms: None = None) -> ConsumerRecord: ...
+
+    @overload
+    def getone(self, *, timeout_ms: int) -> ConsumerRecord | None: ...
 
     def getone(self, *, timeout_ms: int | None = None) -> ConsumerRecord | None:
         """The next record; waits for it, with ``timeout_ms`` at most so long (then None)."""
@@ -567,7 +608,7 @@ class Consumer:
 class Admin:
     """The blocking admin client; settings as for ``oncelog.client.aio.Admin``."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, **settings: Unpack[AdminArguments]) -> None:
         self._admin = AsyncAdmin(**settings)
         self._background: Background | None = None
         self._closed = False

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ssl
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 from oncelog.client.aio.cluster import Cluster
 from oncelog.client.aio.offsets import GroupOffsets
@@ -16,12 +16,21 @@ from oncelog.client.core.config import AdminConfig
 from oncelog.client.core.coordinator import CoordinatorFinder, CoordinatorType
 from oncelog.client.core.errors import IllegalStateError
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from oncelog.client.core.keywords import AdminKeywords
+
 
 class AdminConnection:
     """A connected admin client without its methods."""
 
     def __init__(
-        self, *, config: AdminConfig | None = None, ssl_context: ssl.SSLContext | None = None, **settings: Any
+        self,
+        *,
+        config: AdminConfig | None = None,
+        ssl_context: ssl.SSLContext | None = None,
+        **settings: Unpack[AdminKeywords],
     ) -> None:
         self.config = AdminConfig.from_keywords(**split_settings(settings)) if config is None else config
         self._asked = Cluster(self.config, timeout_ms=self.config.default_api_timeout_ms, ssl_context=ssl_context)

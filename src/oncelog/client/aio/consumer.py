@@ -49,7 +49,11 @@ from oncelog.errors import Error
 from oncelog.records.errors import CorruptBatch
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     import pyarrow as pa
+
+    from oncelog.client.core.keywords import ConsumerKeywords
 
 T = TypeVar("T")
 
@@ -84,7 +88,7 @@ class Consumer:
         key_deserializer: Deserializer | None = None,
         value_deserializer: Deserializer | None = None,
         ssl_context: ssl.SSLContext | None = None,
-        **settings: Any,
+        **settings: Unpack[ConsumerKeywords],
     ) -> None:
         settings.pop("consumer_timeout_ms", None)
         self.config = ConsumerConfig.from_keywords(**split_settings(settings)) if config is None else config

@@ -59,6 +59,11 @@ from oncelog.records.batch import HEADER_SIZE_BYTES, BatchBuilder
 if TYPE_CHECKING:
     import pyarrow as pa
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from oncelog.client.core.keywords import ProducerKeywords
+
 log = logging.getLogger(__name__)
 _new_metadata = partial(tuple.__new__, RecordMetadata)
 
@@ -128,7 +133,7 @@ class Producer:
         value_serializer: Serializer | None = None,
         partitioner: Partitioner | None = None,
         ssl_context: ssl.SSLContext | None = None,
-        **settings: Any,
+        **settings: Unpack[ProducerKeywords],
     ) -> None:
         self.config = ProducerConfig.from_keywords(**split_settings(settings)) if config is None else config
         self._key_serializer = key_serializer

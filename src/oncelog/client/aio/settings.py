@@ -5,6 +5,7 @@ Called by the constructors of producer, consumer and admin client.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from oncelog.client.core.security import SASL_MECHANISMS
@@ -15,9 +16,9 @@ _WITHOUT_EFFECT = frozenset({"api_version", "loop"})
 _NOT_OFFERED = frozenset({"sasl_kerberos_service_name", "sasl_kerberos_domain_name"})
 
 
-def split_settings(settings: dict[str, Any]) -> dict[str, Any]:
+def split_settings(settings: Mapping[str, object]) -> dict[str, Any]:
     """The settings proper; ``bootstrap_servers`` may be one text and may leave the port 9092 out."""
-    kept = {name: value for name, value in settings.items() if name not in _WITHOUT_EFFECT}
+    kept: dict[str, Any] = {name: value for name, value in settings.items() if name not in _WITHOUT_EFFECT}
     for name in sorted(_NOT_OFFERED & kept.keys()):
         if kept.pop(name) not in (None, "kafka"):
             raise ConfigError(f"{name} is not supported; sasl_mechanism may be {', '.join(SASL_MECHANISMS)}")

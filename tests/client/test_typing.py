@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-RIGHT = '''
+RIGHT = """
 from oncelog.aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from oncelog.aiokafka.errors import CoordinatorNotAvailableError, KafkaError, UnknownTopicOrPartitionError
 from oncelog.client.aio import Admin, Consumer, Producer
@@ -49,7 +49,7 @@ async def moved() -> None:
     producer = AIOKafkaProducer(bootstrap_servers="a:9092", enable_idempotence=True)
     await consumer.start()
     await producer.start()
-'''
+"""
 
 WRONG = {
     'Producer(bootstrap_server="a:9092")': "bootstrap_server",

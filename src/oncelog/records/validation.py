@@ -42,8 +42,8 @@ _BASE_OFFSET = Struct(">q")
 _LENGTH = Struct(">8xi")
 _MIN_BATCH_LENGTH = 14
 _LAST_CODEC = int(max(Compression))
-_UNPACKED_FOR_EACH_BYTE = 32
-_LEAST_UNPACKED_BYTES = 32 * 1024 * 1024
+_UNPACKED_FOR_EACH_BYTE = 16
+_LEAST_UNPACKED_BYTES = 16 * 1024 * 1024
 _MOST_RENUMBERED = 65_536
 """Records whose wrong offsets are mended; no client numbers more of them wrongly but on purpose."""
 

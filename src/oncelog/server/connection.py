@@ -50,6 +50,9 @@ COPIED_BYTES = 16 * 1024
 TURN_BUDGET = 256 * 1024
 """What one connection may use up before others have their turn: bytes that it sent, and a price for each request."""
 REQUEST_PRICE = 1024
+LARGE_ANSWER_BYTES = 4096
+ANSWER_PRICE = 4
+"""For each byte of a large answer: those that list much are made of small fields, and a short request asks for them."""
 PRODUCE = 0
 MSG_MORE = getattr(socket, "MSG_MORE", 0)
 CAN_GATHER = hasattr(socket.socket, "sendmsg")
@@ -363,7 +366,10 @@ class Connection(asyncio.BufferedProtocol):
         for part in parts:
             self._out.append(part)
             if not isinstance(part, FileSlice):
-                self._out_bytes += len(part)
+                size = len(part)
+                self._out_bytes += size
+                if size > LARGE_ANSWER_BYTES:
+                    self._turn_used += ANSWER_PRICE * size
 
     def write(self) -> None:
         """Send what there is; while the socket is full, the loop calls again."""

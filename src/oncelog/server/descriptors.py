@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 RESERVED = 96
 """For the metadata store, the event loop, logs, checkpoints that are written, a second descriptor of slow peers."""
-MOST_FOR_FILES = 100_000
+MOST_FOR_FILES = 8192
 FEW = 4096
 """A limit below is worth a word in the log."""
 

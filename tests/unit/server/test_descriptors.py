@@ -11,7 +11,7 @@ def test_files_and_connections_together_stay_within_the_limit() -> None:
     for limit in (256, 1024, 65_536, 1_048_576):
         shares = share_out(limit)
         assert shares.files + shares.connections + RESERVED == limit
-        assert shares.files >= 80 or limit < 1024
+        assert 80 <= shares.files <= 8192
 
 
 def test_the_soft_limit_is_raised_to_the_hard_one() -> None:

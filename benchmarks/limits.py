@@ -1,0 +1,173 @@
+"""What one broker holds: memory, start, stop and single requests beside the number of partitions, connections and
+transactional ids. ``docs/reference/limits.md`` shows a run.
+
+    python -m benchmarks.limits [partitions|connections|transactional-ids] [COUNT ...]
+
+Figures of the broker's process: CPU time (user and system) where it says CPU, which other load on the machine changes
+little, else the time that passed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from oncelog.testing.crash_rounds.node import ServeProcess
+from tests.conformance.wire import Connection, Position, batch
+
+COUNTS = {"partitions": (1000, 5000), "connections": (1000, 10_000), "transactional-ids": (10_000, 100_000)}
+REQUESTS = 3000
+SETTLE_S = 15.0
+"""What was made is synced meanwhile (flush policy ``interval``), so that it is not counted with single requests."""
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_s(pid: int) -> float:
+    """User and system time of a process, in seconds."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def memory_mb(pid: int) -> float:
+    (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS")]
+    return int(line.split()[1]) / 1024
+
+
+def connect(node: ServeProcess) -> Connection:
+    return Connection(node.bootstrap_servers, timeout_s=300)
+
+
+def create(client: Connection, name: str, partitions: int) -> None:
+    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+    (answer,) = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=300_000), 7).topics
+    if answer.error_code:
+        raise RuntimeError(f"{name} could not be made: {answer.error_message}")
+
+
+def per_request_us(node: ServeProcess, work: Callable[[int], object]) -> float:
+    """The broker's CPU time for one of many like requests, in microseconds."""
+    for number in range(200):
+        work(number)
+    before = cpu_s(node.pid)
+    for number in range(REQUESTS):
+        work(number)
+    return (cpu_s(node.pid) - before) / REQUESTS * 1e6
+
+
+def show(label: str, value: float, unit: str) -> None:
+    print(f"  {label:<34}{value:>10.1f} {unit}", flush=True)
+
+
+def single_requests(node: ServeProcess, client: Connection) -> None:
+    time.sleep(SETTLE_S)
+    one = batch(b"v" * 100)
+    show("produce, CPU a request", per_request_us(node, lambda _: client.produce("one", one)), "us")
+    position = {("one", 0): Position(0, 1 << 16)}
+    show("fetch, CPU a request", per_request_us(node, lambda _: client.fetch_all(position)), "us")
+
+
+def restarts(node: ServeProcess) -> None:
+    node.kill()
+    begin = time.perf_counter()
+    node.launch()
+    node.await_ready(300)
+    show("start after kill -9", time.perf_counter() - begin, "s")
+    show("start after kill -9, CPU", cpu_s(node.pid), "s")
+    begin = time.perf_counter()
+    node.stop()
+    show("stop", time.perf_counter() - begin, "s")
+    begin = time.perf_counter()
+    node.launch()
+    node.await_ready(300)
+    show("start after a stop", time.perf_counter() - begin, "s")
+
+
+@contextmanager
+def serving() -> Iterator[tuple[ServeProcess, Connection]]:
+    folder = Path(tempfile.mkdtemp(prefix="oncelog-limits-"))
+    node = ServeProcess(folder, {})
+    try:
+        node.start()
+        client = connect(node)
+        create(client, "one", 1)
+        yield node, client
+    finally:
+        node.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def partitions(count: int) -> None:
+    with serving() as (node, client):
+        before = cpu_s(node.pid)
+        for number in range(0, count, 1000):
+            create(client, f"t{number}", min(1000, count - number))
+        show("creation, CPU a partition", (cpu_s(node.pid) - before) / count * 1e6, "us")
+        for number in range(0, count, 1000):
+            client.produce_all({(f"t{number}", index): batch(b"v") for index in range(min(1000, count - number))})
+        show("memory", memory_mb(node.pid), "MB")
+        single_requests(node, client)
+        restarts(node)
+
+
+def connections(count: int) -> None:
+    with serving() as (node, client):
+        crowd = []
+        for _ in range(count):
+            crowd.append(connect(node))
+            crowd[-1].ask(ApiVersionsRequest(), 0)
+        show("memory", memory_mb(node.pid), "MB")
+        single_requests(node, client)
+        begin = time.perf_counter()
+        node.stop()
+        show("stop", time.perf_counter() - begin, "s")
+        for connection in crowd:
+            connection.close()
+
+
+def transactional_ids(count: int) -> None:
+    with serving() as (node, client):
+        client.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["id-0"]), 4)
+        before = cpu_s(node.pid)
+        for number in range(count):
+            request = InitProducerIdRequest(transactional_id=f"id-{number}", transaction_timeout_ms=60_000)
+            if error := client.ask(request, 4).error_code:
+                raise RuntimeError(f"no producer id for id-{number}: error {error}")
+        show("InitProducerId, CPU a request", (cpu_s(node.pid) - before) / count * 1e6, "us")
+        show("memory", memory_mb(node.pid), "MB")
+        single_requests(node, client)
+        restarts(node)
+
+
+MEASURES: dict[str, Callable[[int], None]] = {
+    "partitions": partitions,
+    "connections": connections,
+    "transactional-ids": transactional_ids,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.limits", description=__doc__.splitlines()[0])
+    parser.add_argument("what", nargs="?", choices=sorted(MEASURES))
+    parser.add_argument("count", nargs="*", type=int)
+    options = parser.parse_args(arguments)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    for what in [options.what] if options.what else MEASURES:
+        for count in options.count or COUNTS[what]:
+            print(f"{count:,} {what}", flush=True)
+            MEASURES[what](count)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""While one process sends the worst that one client can, another's records are delivered, kept and read.
+
+Times are for ``python -m benchmarks.neighbour``, which also compares with Apache Kafka; this is its short form.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from benchmarks import neighbour
+from oncelog.testing.crash_rounds.node import ServeProcess
+from tests.conformance.wire import Connection
+
+MEMORY_MB = 512
+
+
+@pytest.mark.parametrize("attacks", [neighbour.ATTACKS], ids=["all"])
+def test_nothing_is_lost_and_memory_is_bounded_under_fire(
+    tmp_path_factory: pytest.TempPathFactory, attacks: tuple[neighbour.Attack, ...]
+) -> None:
+    node = ServeProcess(tmp_path_factory.mktemp("neighbour"), {})
+    node.start()
+    address = node.bootstrap_servers
+    try:
+        with Connection(address, timeout_s=60) as client:
+            client.create_topic("work")
+            client.create_topic("victim", cleanup_policy="compact")
+            client.create_topic("wide", partitions=1000)
+        survived: list[str] = []
+
+        def fire() -> None:
+            for attack in attacks:
+                neighbour.once(attack, address)
+                survived.append(attack.__name__)
+
+        enemy = threading.Thread(target=fire)
+        enemy.start()
+        delivered = len(neighbour.latencies(address, 1.0))
+        while enemy.is_alive():
+            delivered += len(neighbour.latencies(address, 0.5))
+        enemy.join()
+        node.check_alive()
+        assert survived == [attack.__name__ for attack in attacks]
+        assert neighbour.consumed(address, at_least=delivered) == delivered
+        assert neighbour.largest_mb(node.pid) < MEMORY_MB
+    finally:
+        node.close()

@@ -1,4 +1,4 @@
-"""The asyncio clients. Users of aiokafka change the import: the names ``AIOKafka...`` are here too."""
+"""The asyncio clients. Users of aiokafka find its names in :mod:`oncelog.aiokafka`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from oncelog.client.aio.admin import Admin
-    from oncelog.client.aio.admin import Admin as AIOKafkaAdminClient
     from oncelog.client.aio.consumer import Consumer
-    from oncelog.client.aio.consumer import Consumer as AIOKafkaConsumer
     from oncelog.client.aio.producer import Producer
-    from oncelog.client.aio.producer import Producer as AIOKafkaProducer
     from oncelog.client.core.structs import (
         ConsumerGroupMetadata,
         ConsumerRecord,
@@ -22,9 +19,6 @@ if TYPE_CHECKING:
     from oncelog.client.core.subscription import ConsumerRebalanceListener
 
 _HOMES = {
-    "AIOKafkaAdminClient": ("oncelog.client.aio.admin", "Admin"),
-    "AIOKafkaConsumer": ("oncelog.client.aio.consumer", "Consumer"),
-    "AIOKafkaProducer": ("oncelog.client.aio.producer", "Producer"),
     "Admin": ("oncelog.client.aio.admin", "Admin"),
     "Consumer": ("oncelog.client.aio.consumer", "Consumer"),
     "ConsumerGroupMetadata": ("oncelog.client.core.structs", "ConsumerGroupMetadata"),
@@ -38,9 +32,6 @@ _HOMES = {
 }
 
 __all__ = [
-    "AIOKafkaAdminClient",
-    "AIOKafkaConsumer",
-    "AIOKafkaProducer",
     "Admin",
     "Consumer",
     "ConsumerGroupMetadata",

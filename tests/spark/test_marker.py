@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -17,8 +18,11 @@ from confluent_kafka.admin import AdminClient
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from oncelog.client.blocking import Admin
+from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.spark.session import for_each_batch
-from tests.spark.kafka_records import committed, create_topic, produce, values, wait_until_settled
+from oncelog.types import TopicPartition
+from tests.spark.kafka_records import committed, create_topic, eventually, produce, values, wait_until_settled
 
 
 class RunningBroker(Protocol):
@@ -39,6 +43,7 @@ class Job:
         self.sink = create_topic(self.address, f"{name}-out")
         self.checkpoint = folder / "checkpoint"
         self.by_batch = False
+        self.reading: dict[str, str] = {}
         self._sent = 0
 
     def send(self, count: int = 10) -> None:
@@ -59,7 +64,8 @@ class Job:
 
     def _rows(self) -> DataFrame:
         reader = self._spark.readStream.format("oncelog").option("kafka.bootstrap.servers", self.address)
-        return reader.option("subscribe", self.source).option("startingOffsets", "earliest").load().select("value")
+        wanted = {"subscribe": self.source, "startingOffsets": "earliest"} | self.reading
+        return reader.options(**wanted).load().select("value")
 
     def refused(self, says: str, **given: str) -> str:
         """A run that ends with a refusal; its sentence."""
@@ -91,6 +97,16 @@ class Job:
         file = self.checkpoint / "commits" / str(batch_id)
         file.unlink()
         self.without_checksum(file)
+
+    def markers(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """The group's offsets."""
+        with Admin(bootstrap_servers=self.address) as admin:
+            return admin.list_consumer_group_offsets(self.group())
+
+    def restore_markers(self, markers: dict[TopicPartition, OffsetAndMetadata]) -> None:
+        """As in a log that went back to where it was then."""
+        with Admin(bootstrap_servers=self.address) as admin:
+            admin.alter_consumer_group_offsets(self.group(), markers)
 
     def without_checksum(self, file: Path) -> None:
         file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
@@ -201,6 +217,96 @@ def test_marker_that_cannot_have_expired_and_is_gone_is_refused(job: Job) -> Non
     job.refused("cannot have expired yet: the log lost it")
     job.run(onMissingMarker="write")
     assert job.numbers() == list(range(20))
+
+
+def test_log_that_lost_batches_is_refused_with_their_numbers_and_takes_them_again(job: Job) -> None:
+    """A power failure under the flush policy interval, or a restored cluster: the marker is older than batch N-1."""
+    job.send()
+    job.run()
+    before = job.markers()
+    for _ in range(2):
+        job.send()
+        job.run()
+    job.restore_markers(before)
+    job.send()
+    told = job.refused("batches 1 to 2 are not in this log, whose last is batch 0")
+    assert "remove the files above 0 from offsets and commits" in told
+    for folder, number in ((folder, number) for folder in ("offsets", "commits") for number in (1, 2, 3)):
+        file = job.checkpoint / folder / str(number)
+        file.unlink(missing_ok=True)
+        job.without_checksum(file)
+    job.run()
+    assert job.numbers()[-30:] == list(range(10, 40))
+
+
+def test_cluster_with_another_id_and_no_marker_is_refused(job: Job) -> None:
+    job.send()
+    job.run()
+    job.age(0)
+    job.forget_marker()
+    memory = next((job.checkpoint / "oncelog").glob("*.json"))
+    cluster_id = json.loads(memory.read_text())["clusterId"]
+    memory.write_text(memory.read_text().replace(cluster_id, "the-old-one"))
+    job.send()
+    told = job.refused("wrote last to the cluster with id the-old-one")
+    assert cluster_id in told
+    job.refused("wrote last to the cluster with id the-old-one")
+    job.run(onMissingMarker="write")
+    job.send()
+    job.run()
+    assert job.numbers() == list(range(30))
+
+
+def test_sinks_of_one_query_have_names_and_a_second_write_without_one_is_refused(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    job = Job(spark, broker, unique_name, tmp_path)
+    options = {"kafka.bootstrap.servers": job.address, "topic": job.sink}
+    plain, late = for_each_batch(options), for_each_batch(options, name="late")
+    job.send()
+
+    def both(rows: DataFrame, batch_id: int) -> None:
+        plain(rows, batch_id)
+        late(rows, batch_id)
+
+    def twice(rows: DataFrame, batch_id: int) -> None:
+        plain(rows, batch_id)
+        for_each_batch(options)(rows, batch_id)
+
+    def start(write: Callable[[DataFrame, int], None], checkpoint: str) -> None:
+        writer = job._rows().writeStream.foreachBatch(write).option("checkpointLocation", str(tmp_path / checkpoint))
+        writer.trigger(availableNow=True).start().awaitTermination(120)
+        wait_until_settled(job.address, job.sink)
+
+    start(both, "both")
+    assert sorted(job.numbers()) == sorted([*range(10), *range(10)])
+    with pytest.raises(PySparkException, match=r"called twice for batch 0: .* each with a name of its own"):
+        start(twice, "twice")
+
+
+@pytest.mark.parametrize("bears", ["true", "false"])
+def test_source_topic_made_anew_is_read_from_its_beginning_or_stops_the_query(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, bears: str
+) -> None:
+    job = Job(spark, broker, unique_name, tmp_path)
+    job.reading = {"failOnDataLoss": "false" if bears == "true" else "true"}
+    job.send(100)
+    job.run()
+    admin = AdminClient({"bootstrap.servers": job.address})
+    admin.delete_topics([job.source])[job.source].result(30)
+    wait_until_gone(admin, job.source)
+    create_topic(job.address, job.source)
+    job.send(30)
+    if bears == "true":
+        job.run()
+        assert job.numbers() == list(range(130))
+    else:
+        job.refused(f"topic {job.source} was deleted and made anew")
+        assert job.numbers() == list(range(100))
+
+
+def wait_until_gone(admin: AdminClient, topic: str) -> None:
+    eventually(lambda: topic in admin.list_topics(timeout=10).topics, False)
 
 
 def test_wrong_checkpoint_is_refused_before_anything_is_written(

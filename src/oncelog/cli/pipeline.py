@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
+from oncelog.cli.pipeline_doctor import doctor
 from oncelog.errors import ConfigError, OncelogError
 
 if TYPE_CHECKING:
@@ -25,9 +26,13 @@ def command() -> None:
     """Run data pipelines on Spark, exactly once from topic to topic.
 
     \b
-    Example:
+    Examples:
       oncelog pipeline run late_flights.toml --bootstrap-server 127.0.0.1:9092
+      oncelog pipeline doctor oncelog-checkpoints/late --bootstrap-server 127.0.0.1:9092
     """
+
+
+command.add_command(doctor)
 
 
 @command.command("run")

@@ -47,6 +47,10 @@ class Cluster(Protocol):
         """
         ...
 
+    def topic_ids(self, topics: Sequence[str]) -> Mapping[str, str]:
+        """The ids of topics, in Kafka's spelling; without those that do not exist or whose cluster gives no ids."""
+        ...
+
     def facts(self, group: str) -> ClusterFacts:
         """What the plan of a batch needs to know of the cluster."""
         ...

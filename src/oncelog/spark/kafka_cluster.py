@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from base64 import urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -35,6 +36,7 @@ from oncelog.protocol.generated.offset_commit_request import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from oncelog.protocol.wire import ZERO_UUID
 from oncelog.records.arrow import StoredBatch
 from oncelog.records.batch import iter_headers
 from oncelog.spark.checkpoint import ClusterFacts
@@ -145,6 +147,23 @@ class KafkaCluster:
             for partition in topic.partitions:
                 self._leaders[TopicPartition(topic.name, partition.partition_index)] = partition.leader_id
         return counts
+
+    def topic_ids(self, topics: Sequence[str]) -> Mapping[str, str]:
+        names = [MetadataRequestTopic(name=topic) for topic in topics]
+
+        async def attempt() -> Mapping[str, str]:
+            answer, _ = await self.network.call(
+                self.network.any_node(),
+                METADATA,
+                lambda version: MetadataRequest(topics=names, allow_auto_topic_creation=version < 4),
+            )
+            return {
+                topic.name: urlsafe_b64encode(topic.topic_id).rstrip(b"=").decode()
+                for topic in answer.topics
+                if error_of(topic.error_code) is Error.NONE and topic.topic_id != ZERO_UUID
+            }
+
+        return self.run(self.repeat(attempt))
 
     def facts(self, group: str) -> ClusterFacts:
         """The cluster's id, and how long the coordinator of ``group`` keeps offsets, where that may be asked."""

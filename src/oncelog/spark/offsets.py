@@ -1,14 +1,16 @@
 """Offsets of a read: their form in Spark's checkpoint, rate limits, and splitting into tasks.
 
-Called by the readers (:mod:`oncelog.spark.reading`). Pure. The JSON form is that of Spark's own Kafka connector:
-``{"topic": {"0": 23}}``, an offset being the next one to read.
+Called by the readers (:mod:`oncelog.spark.reading`). Pure. The JSON form is that of Spark's own Kafka connector,
+``{"topic": {"0": 23}}``, an offset being the next one to read, and beside the partitions what that one lacks: the id
+of the topic, and in a query's first batch where it started.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.spark.options import EARLIEST, LATEST, ByTimestampStrategy, Position
@@ -33,20 +35,62 @@ class OffsetRange(NamedTuple):
         return self.end - self.start
 
 
-def to_json(offsets: Offsets) -> dict[str, dict[str, int]]:
-    """The form in the checkpoint, sorted."""
-    by_topic: dict[str, dict[str, int]] = {}
-    for (topic, partition), offset in sorted(offsets.items()):
-        by_topic.setdefault(topic, {})[str(partition)] = offset
-    return by_topic
+Json: TypeAlias = dict[str, dict[str, Any]]
+_ID = "id"
+_FROM = "from"
 
 
-def from_json(offsets: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
-    return {
-        TopicPartition(topic, int(partition)): offset
-        for topic, partitions in offsets.items()
-        for partition, offset in partitions.items()
-    }
+class Place(NamedTuple):
+    """How far a query is, as its checkpoint holds it.
+
+    :param ids: of the topics, where the cluster gives them any: a topic that is deleted and made anew has another.
+    :param start: in the first batch of a query where it began: Spark keeps only the ends of batches, and "latest" means
+        something else when the batch is repeated.
+    """
+
+    offsets: Offsets
+    ids: Mapping[str, str] = MappingProxyType({})
+    start: Offsets = MappingProxyType({})
+
+    def as_json(self) -> Json:
+        """The form in the checkpoint, sorted."""
+        by_topic: Json = {}
+        for (topic, partition), offset in sorted(self.offsets.items()):
+            by_topic.setdefault(topic, {})[str(partition)] = offset
+        for topic, id_ in self.ids.items():
+            if topic in by_topic:
+                by_topic[topic][_ID] = id_
+        for (topic, partition), offset in sorted(self.start.items()):
+            by_topic.setdefault(topic, {}).setdefault(_FROM, {})[str(partition)] = offset
+        return by_topic
+
+    @classmethod
+    def of(cls, json: Mapping[str, Mapping[str, Any]]) -> Place:
+        def numbers(fields: Mapping[str, Mapping[str, Any]]) -> dict[TopicPartition, int]:
+            return {
+                TopicPartition(topic, int(partition)): offset
+                for topic, partitions in fields.items()
+                for partition, offset in partitions.items()
+                if partition.isdecimal()
+            }
+
+        return cls(
+            numbers(json),
+            {topic: str(fields[_ID]) for topic, fields in json.items() if _ID in fields},
+            numbers({topic: fields[_FROM] for topic, fields in json.items() if _FROM in fields}),
+        )
+
+
+def remade_topics(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Topics that were deleted and made anew between two looks at their ids, sorted."""
+    return sorted(topic for topic, id_ in before.items() if now.get(topic, id_) != id_)
+
+
+def describe_remade(topics: Iterable[str], before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """One sentence a topic."""
+    return [
+        f"topic {topic} was deleted and made anew (its id was {before[topic]} and is {now[topic]})" for topic in topics
+    ]
 
 
 def positions_to_ask(position: Position, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -184,17 +228,19 @@ __all__ = [
     "EARLIEST",
     "LATEST",
     "DataLoss",
+    "Json",
     "OffsetRange",
     "Offsets",
+    "Place",
     "check_order",
     "describe_beyond",
     "describe_loss",
-    "from_json",
+    "describe_remade",
     "limit_offsets",
     "loss_error",
     "pending",
     "positions_to_ask",
+    "remade_topics",
     "resolve_position",
     "split_ranges",
-    "to_json",
 ]

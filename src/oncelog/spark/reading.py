@@ -28,8 +28,11 @@ _ROWS_OF_ARROW_BATCH = 32_768
 _BYTES_OF_ARROW_BATCH = 16 << 20
 
 
-def subscribed_partitions(cluster: Cluster, options: SourceOptions) -> list[TopicPartition]:
-    """The partitions that the options name, sorted. Raises ConfigError for a topic or partition that does not exist."""
+def subscribed_partitions(cluster: Cluster, options: SourceOptions, *, may_miss: bool = False) -> list[TopicPartition]:
+    """The partitions that the options name, sorted. Raises ConfigError for a topic or partition that does not exist.
+
+    :param may_miss: leave out what does not exist, instead.
+    """
     subscription = options.subscription
     if subscription.pattern:
         counts = cluster.partition_counts(None)
@@ -38,12 +41,16 @@ def subscribed_partitions(cluster: Cluster, options: SourceOptions) -> list[Topi
     topics = list(subscription.topics) or sorted({partition.topic for partition in subscription.assigned})
     counts = cluster.partition_counts(topics)
     for topic in topics:
-        if topic not in counts:
+        if topic not in counts and not may_miss:
             raise ConfigError(
                 f"Topic {topic!r} does not exist at {options.bootstrap_servers}: create it, or name another one"
             )
     if not subscription.assigned:
-        return _all_of({topic: counts[topic] for topic in topics})
+        return _all_of({topic: counts[topic] for topic in topics if topic in counts})
+    if may_miss:
+        return [
+            partition for partition in subscription.assigned if partition.partition < counts.get(partition.topic, 0)
+        ]
     for partition in subscription.assigned:
         if not 0 <= partition.partition < counts[partition.topic]:
             raise ConfigError(

@@ -178,7 +178,7 @@ def open_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer, 
     observe(Step.FENCED, write.batch_id)
     decision: Decision = Write("a write without an id")
     if write.plan is not None:
-        marker = _newest_marker(engine.committed_offsets(write.marker_partition))
+        marker = newest_marker(engine.committed_offsets(write.marker_partition))
         # The clock is read after the marker: however long a process was stopped, none has expired unnoticed
         decision = decide(write.plan, marker, now_ms(), write.rows)
     if isinstance(decision, Refuse):
@@ -187,10 +187,20 @@ def open_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer, 
     return decision
 
 
-def _newest_marker(offsets: Mapping[TopicPartition, CommittedOffset]) -> Marker | None:
-    """The group's marker; where the option ``markerTopic`` has changed, an older one stays behind."""
+def newest_marker(offsets: Mapping[TopicPartition, CommittedOffset]) -> Marker | None:
+    """The group's marker; where the option ``markerTopic`` has changed, an older one stays behind.
+
+    Raises SinkRefused where the group has offsets and none of them is a marker: somebody else's took its place.
+    """
     decoded = (Marker.decode(offset.metadata) for _, offset in sorted(offsets.items()))
-    return max((marker for marker in decoded if marker), key=lambda marker: marker.batch_id, default=None)
+    newest = max((marker for marker in decoded if marker), key=lambda marker: marker.batch_id, default=None)
+    if newest is None and offsets:
+        where = ", ".join(f"{offset.offset} for {partition}" for partition, offset in sorted(offsets.items()))
+        raise SinkRefused(
+            f"The group of the marker holds offsets that are none ({where}), so another client has committed to it: "
+            "delete the group, then set onMissingMarker to write or skip, as the destination tells"
+        )
+    return newest
 
 
 def close_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer, remember: Remember) -> None:

@@ -1,14 +1,14 @@
 """The streaming reader: offsets, admission control, AvailableNow, lag.
 
 PySpark keeps one reader for the life of a query in a worker beside the driver, and calls ``read`` in tasks on a copy.
-Offsets in the checkpoint have the form of Spark's own Kafka connector.
+Offsets in the checkpoint have the form of Spark's own Kafka connector, with the topics' ids (:class:`Place`).
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -24,13 +24,15 @@ from oncelog.errors import KafkaError
 from oncelog.spark.cluster import Cluster
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.offsets import (
+    Json,
     OffsetRange,
+    Place,
     describe_loss,
-    from_json,
+    describe_remade,
     limit_offsets,
     loss_error,
     pending,
-    to_json,
+    remade_topics,
 )
 from oncelog.spark.options import EARLIEST, LATEST, SourceOptions
 from oncelog.spark.reading import (
@@ -43,8 +45,6 @@ from oncelog.spark.reading import (
 from oncelog.types import IsolationLevel, TopicPartition
 
 logger = logging.getLogger(__name__)
-
-Json = dict[str, dict[str, int]]
 
 LATEST_KEPT_S = 0.05
 """How long the end of the log, once asked, counts as current: an idle query asks some 90 times a second."""
@@ -66,9 +66,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._now_s = now_s
         self._partitions: list[TopicPartition] = []
         self._partitions_asked_s = -PARTITIONS_KEPT_S
-        self._latest: dict[TopicPartition, int] = {}
+        self._runs = False
+        self._latest = Place({})
         self._latest_asked_s = -LATEST_KEPT_S
-        self._target: dict[TopicPartition, int] | None = None
+        self._target: Place | None = None
+        self._initial: Json = {}
+        self._told: set[str] = set()
         self._last_trigger_s: float | None = None
         self._told_group: Json | None = None
 
@@ -78,7 +81,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where a query without a checkpoint starts."""
         options, cluster = self._options, self._connect(self._options)
         partitions = self._current_partitions()
-        return to_json(offsets_at(cluster, options, options.starting, partitions, options.by_timestamp))
+        offsets = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
+        self._initial = Place(offsets, self._topic_ids(offsets)).as_json()
+        return self._initial
 
     def getDefaultReadLimit(self) -> ReadLimit:
         if self._options.max_offsets_per_trigger is not None:
@@ -90,18 +95,26 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: Json, limit: ReadLimit) -> Json:
         """Where the next batch ends; ``start`` itself where there is to be none yet."""
         self._tell_group(start)
-        begin = from_json(start)
+        place = Place.of(start)
         latest = self._target if self._target is not None else self._current_latest()
-        begin |= self._beginnings({partition for partition in latest if partition not in begin})
-        self._check_loss(begin, latest)
-        end = {partition: max(offset, begin[partition]) for partition, offset in latest.items()}
-        if isinstance(limit, ReadAllAvailable):
-            return to_json(end)
-        if self._too_few(pending(begin, end)):
+        begin = self._going_on(place, latest)
+        self._report(describe_loss(begin, begin, latest.offsets))
+        end = {partition: max(offset, begin[partition]) for partition, offset in latest.offsets.items()}
+        if not isinstance(limit, ReadAllAvailable):
+            if self._too_few(pending(begin, end)):
+                return start
+            if isinstance(limit, ReadMaxRows):
+                end = limit_offsets(begin, end, limit.max_rows)
+        if (end, latest.ids) == (place.offsets, place.ids):
             return start
-        if isinstance(limit, ReadMaxRows):
-            end = limit_offsets(begin, end, limit.max_rows)
-        return to_json(end)
+        return Place(end, latest.ids, place.offsets if start == self._initial else {}).as_json()
+
+    def _going_on(self, place: Place, end: Place) -> dict[TopicPartition, int]:
+        """Where a batch begins: where the last one ended, but at the first record of what is new or made anew."""
+        remade = remade_topics(place.ids, end.ids)
+        self._report(describe_remade(remade, place.ids, end.ids))
+        begin = {partition: offset for partition, offset in place.offsets.items() if partition.topic not in remade}
+        return begin | self._beginnings({partition for partition in end.offsets if partition not in begin})
 
     def _too_few(self, available: int) -> bool:
         """Whether to wait for more, as ``minOffsetsPerTrigger`` asks; never when the query ends at a target.
@@ -120,24 +133,42 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:
         self._partitions_asked_s = self._latest_asked_s = -PARTITIONS_KEPT_S
-        self._target = dict(self._current_latest())
+        self._target = self._current_latest()
 
     def reportLatestOffset(self) -> Json | None:
         """The end of the log, for the progress report: with its endOffset, the lag (:func:`lag`)."""
-        return to_json(self._latest) if self._latest else None
+        return Place(self._latest.offsets).as_json() if self._latest.offsets else None
 
     def _current_partitions(self) -> list[TopicPartition]:
         if self._now_s() - self._partitions_asked_s >= PARTITIONS_KEPT_S:
-            self._partitions = subscribed_partitions(self._connect(self._options), self._options)
+            # Once it runs, a query that bears losses bears a topic that is not there for a while
+            bears = self._runs and not self._options.fail_on_data_loss
+            self._partitions = subscribed_partitions(self._connect(self._options), self._options, may_miss=bears)
             self._partitions_asked_s = self._now_s()
+            self._runs = True
+            self._latest = Place({}, self._latest.ids)
         return self._partitions
 
-    def _current_latest(self) -> dict[TopicPartition, int]:
+    def _current_latest(self) -> Place:
+        """The ends of the logs, with the ids of the topics that they are of."""
         if self._now_s() - self._latest_asked_s >= LATEST_KEPT_S:
             questions = dict.fromkeys(self._current_partitions(), LATEST)
-            self._latest = dict(self._connect(self._options).list_offsets(questions, self._options.isolation))
+            known = self._latest
+            while True:
+                offsets = dict(self._connect(self._options).list_offsets(questions, self._options.isolation))
+                if offsets == known.offsets:
+                    break
+                # An id never comes back: one that is the same before and after is that of the topic that answered
+                before, known = known, Place(offsets, self._topic_ids(offsets))
+                if known.ids == before.ids:
+                    break
+            self._latest = known
             self._latest_asked_s = self._now_s()
         return self._latest
+
+    def _topic_ids(self, partitions: Iterable[TopicPartition]) -> dict[str, str]:
+        topics = sorted({partition.topic for partition in partitions})
+        return dict(self._connect(self._options).topic_ids(topics)) if topics else {}
 
     def _beginnings(self, partitions: set[TopicPartition]) -> dict[TopicPartition, int]:
         """First offsets of partitions that the checkpoint does not know yet."""
@@ -146,29 +177,40 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         questions = dict.fromkeys(sorted(partitions), EARLIEST)
         return dict(self._connect(self._options).list_offsets(questions, IsolationLevel.READ_UNCOMMITTED))
 
-    def _check_loss(self, begin: Mapping[TopicPartition, int], latest: Mapping[TopicPartition, int]) -> None:
-        """Partitions that vanished or ended before where the query is; deleted beginnings are seen when planning."""
-        self._report(describe_loss(begin, begin, latest))
-
     def _report(self, lost: Sequence[str]) -> None:
-        if not lost:
-            return
-        if self._options.fail_on_data_loss:
+        """Raise what is lost, or tell it, once."""
+        if lost and self._options.fail_on_data_loss:
             raise loss_error(lost)
-        logger.warning("%s; going on, as failOnDataLoss is false", "; ".join(lost))
+        new = [text for text in lost if text not in self._told]
+        self._told.update(new)
+        if new:
+            logger.warning("%s; going on, as failOnDataLoss is false", "; ".join(new))
 
     # --- tasks ----------------------------------------------------------------------------------------------------
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
-        begin, until = from_json(start), from_json(end)
-        begin |= self._beginnings({partition for partition in until if partition not in begin})
-        wanted = [partition for partition in sorted(until) if until[partition] > begin[partition]]
+        place, until = Place.of(start), Place.of(end)
+        if until.start:  # where the query began then; what Spark asks for anew may be elsewhere by now
+            place = Place(until.start, until.ids)
+        begin = self._going_on(place, until)
+        ids = self._topic_ids(until.offsets)
+        gone = remade_topics(until.ids, ids)
+        self._report(describe_remade(gone, until.ids, ids))
+        wanted = [
+            partition
+            for partition in sorted(until.offsets)
+            if until.offsets[partition] > begin[partition] and partition.topic not in gone
+        ]
         if not wanted:
             return []
         earliest, latest = earliest_and_latest(self._connect(self._options), self._options, wanted)
         self._report(describe_loss({partition: begin[partition] for partition in wanted}, earliest, latest))
         ranges = [
-            OffsetRange(partition, max(begin[partition], earliest[partition]), min(until[partition], latest[partition]))
+            OffsetRange(
+                partition,
+                max(begin[partition], earliest[partition]),
+                min(until.offsets[partition], latest[partition]),
+            )
             for partition in wanted
         ]
         return plan_tasks(self._options, ranges)
@@ -193,6 +235,6 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return
         self._told_group = reached
         try:
-            self._connect(self._options).commit_offsets(group, from_json(reached))
+            self._connect(self._options).commit_offsets(group, Place.of(reached).offsets)
         except KafkaError as error:
             logger.warning("commitOffsetsToGroup: group %r was not told the position: %s", group, error)

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from oncelog.errors import ConfigError
 from oncelog.spark.offsets import (
     OffsetRange,
+    Place,
     check_order,
     describe_beyond,
     describe_loss,
-    from_json,
     limit_offsets,
     positions_to_ask,
+    remade_topics,
     resolve_position,
     split_ranges,
-    to_json,
 )
 from oncelog.spark.options import EARLIEST, LATEST, ByTimestampStrategy, Position
 from oncelog.types import TopicPartition
@@ -27,8 +27,20 @@ A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b",
 
 def test_offsets_take_the_form_of_spark_s_own_connector() -> None:
     offsets = {B0: 7, A1: 2, A0: 1}
-    assert to_json(offsets) == {"a": {"0": 1, "1": 2}, "b": {"0": 7}}
-    assert from_json(to_json(offsets)) == offsets
+    assert Place(offsets).as_json() == {"a": {"0": 1, "1": 2}, "b": {"0": 7}}
+    assert Place.of({"a": {"0": 1, "1": 2}, "b": {"0": 7}}) == Place(offsets)
+
+
+def test_checkpoint_holds_the_topics_ids_and_where_the_first_batch_began() -> None:
+    place = Place({A0: 9, B0: 7}, {"a": "id-a", "b": "id-b", "gone": "x"}, {A0: 5})
+    json = {"a": {"0": 9, "id": "id-a", "from": {"0": 5}}, "b": {"0": 7, "id": "id-b"}}
+    assert place.as_json() == json
+    assert Place.of(json) == Place({A0: 9, B0: 7}, {"a": "id-a", "b": "id-b"}, {A0: 5})
+
+
+def test_topic_is_made_anew_when_its_id_changes_and_unknown_ids_tell_nothing() -> None:
+    assert remade_topics({"a": "1", "b": "2", "c": "3"}, {"a": "9", "b": "2", "d": "4"}) == ["a"]
+    assert remade_topics({}, {"a": "1"}) == []
 
 
 def test_limit_is_shared_out_by_what_each_partition_holds() -> None:

@@ -10,8 +10,9 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
 
 from oncelog.errors import ConfigError, Error, KafkaError
+from oncelog.spark.checkpoint import ClusterFacts
 from oncelog.spark.cluster import PartitionFetcher
-from oncelog.spark.offsets import DataLoss
+from oncelog.spark.offsets import DataLoss, Json, Place
 from oncelog.spark.options import EARLIEST, LATEST, parse_source_options
 from oncelog.spark.sink_protocol import TransactionEngine
 from oncelog.spark.stream import LATEST_KEPT_S, PARTITIONS_KEPT_S, StreamReader
@@ -26,12 +27,28 @@ class FakeCluster:
         self.end = {TopicPartition(t, n): end for t, counts in ends.items() for n, end in enumerate(counts)}
         self.questions = 0
         self.committed: dict[str, Mapping[TopicPartition, int]] = {}
+        self.ids: dict[str, str] = {}
 
     def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
         counts: dict[str, int] = {}
         for topic, _ in self.end:
             counts[topic] = counts.get(topic, 0) + 1
         return {topic: count for topic, count in counts.items() if topics is None or topic in topics}
+
+    def topic_ids(self, topics: Sequence[str]) -> Mapping[str, str]:
+        known = {partition.topic for partition in self.end}
+        return {topic: id_ for topic, id_ in self.ids.items() if topic in topics and topic in known}
+
+    def facts(self, group: str) -> ClusterFacts:
+        raise AssertionError("reading plans no write")
+
+    def make_anew(self, topic: str, id_: str, *ends: int) -> None:
+        """Delete a topic and make it again with so many records in each partition."""
+        for partition in [partition for partition in self.end if partition.topic == topic]:
+            del self.end[partition], self.first[partition]
+        self.end |= {TopicPartition(topic, number): end for number, end in enumerate(ends)}
+        self.first |= {TopicPartition(topic, number): 0 for number in range(len(ends))}
+        self.ids[topic] = id_
 
     def list_offsets(
         self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
@@ -209,3 +226,95 @@ def test_report_holds_the_end_of_the_log() -> None:
     assert stream.reportLatestOffset() is None
     stream.latestOffset({"a": {"0": 4}}, ReadMaxRows(1))
     assert stream.reportLatestOffset() == {"a": {"0": 10}}
+
+
+# --- topics made anew -------------------------------------------------------------------------------------------------
+
+
+def made_anew(**options: str) -> tuple[FakeCluster, StreamReader, Clock, Json]:
+    """A query at offset 100 of two partitions whose topic now holds 30 records in one."""
+    cluster = FakeCluster(a=[100, 100])
+    cluster.ids = {"a": "old"}
+    stream, clock = reader(cluster, startingOffsets="earliest", **options)
+    start = stream.latestOffset(stream.initialOffset(), ReadAllAvailable())
+    assert Place.of(start).ids == {"a": "old"}
+    cluster.make_anew("a", "new", 30)
+    return cluster, stream, clock, start
+
+
+def test_topic_made_anew_is_read_from_its_beginning_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    _, stream, clock, start = made_anew(failOnDataLoss="false")
+    clock.pass_caches()
+    end = stream.latestOffset(start, ReadAllAvailable())
+    assert end == {"a": {"0": 30, "id": "new"}}
+    assert ranges(stream.partitions(start, end)) == [(0, 0, 30)]
+    assert [record.getMessage() for record in caplog.records] == [
+        "topic a was deleted and made anew (its id was old and is new); going on, as failOnDataLoss is false"
+    ]
+
+
+def test_topic_made_anew_stops_a_query_that_may_lose_nothing() -> None:
+    _, stream, clock, start = made_anew()
+    clock.pass_caches()
+    with pytest.raises(DataLoss, match=r"topic a was deleted and made anew \(its id was old and is new\)"):
+        stream.latestOffset(start, ReadAllAvailable())
+
+
+def test_topic_made_anew_with_more_records_than_before_is_noticed_too() -> None:
+    cluster, stream, clock, start = made_anew(failOnDataLoss="false")
+    cluster.make_anew("a", "new", 500, 500)
+    clock.s += LATEST_KEPT_S * 2  # the list of partitions still counts as current
+    end = stream.latestOffset(start, ReadAllAvailable())
+    assert ranges(stream.partitions(start, end)) == [(0, 0, 500), (1, 0, 500)]
+
+
+def test_batch_of_a_topic_that_was_made_anew_since_it_was_planned_reads_nothing_of_the_new_one() -> None:
+    cluster, stream, _, _ = made_anew(failOnDataLoss="false")
+    planned = {"a": {"0": 40, "1": 40, "id": "old"}}, {"a": {"0": 90, "1": 90, "id": "old"}}
+    cluster.make_anew("a", "new", 500, 500)
+    assert stream.partitions(*planned) == []
+    strict, _ = reader(cluster)
+    with pytest.raises(DataLoss, match="made anew"):
+        strict.partitions(*planned)
+
+
+def test_topic_that_is_gone_for_a_while_is_waited_for_where_losses_are_borne() -> None:
+    cluster, stream, clock, start = made_anew(failOnDataLoss="false")
+    cluster.make_anew("a", "new")
+    clock.pass_caches()
+    end = stream.latestOffset(start, ReadAllAvailable())
+    assert end == {}
+    clock.pass_caches()
+    assert stream.latestOffset(end, ReadAllAvailable()) == {}
+    cluster.make_anew("a", "new", 7)
+    clock.pass_caches()
+    after = stream.latestOffset(end, ReadAllAvailable())
+    assert ranges(stream.partitions(end, after)) == [(0, 0, 7)]
+
+
+def test_offsets_of_sparks_own_connector_take_the_ids_on() -> None:
+    cluster = FakeCluster(a=[10])
+    cluster.ids = {"a": "x"}
+    stream, _ = reader(cluster)
+    assert stream.latestOffset({"a": {"0": 10}}, ReadAllAvailable()) == {"a": {"0": 10, "id": "x"}}
+
+
+# --- the first batch --------------------------------------------------------------------------------------------------
+
+
+def test_first_batch_is_repeated_from_where_it_began_and_not_from_a_new_end() -> None:
+    """Spark keeps only the ends of batches, and asks for the beginning of the first one again."""
+    cluster = FakeCluster(a=[10])
+    stream, clock = reader(cluster, maxOffsetsPerTrigger="5")
+    start = stream.initialOffset()
+    assert start == {"a": {"0": 10}}
+    assert stream.latestOffset(start, stream.getDefaultReadLimit()) == start
+    cluster.end[TopicPartition("a", 0)] = 20
+    clock.pass_caches()
+    end = stream.latestOffset(start, stream.getDefaultReadLimit())
+    assert end == {"a": {"0": 15, "from": {"0": 10}}}
+    cluster.end[TopicPartition("a", 0)] = 50
+    restarted, _ = reader(cluster, maxOffsetsPerTrigger="5")
+    assert restarted.initialOffset() == {"a": {"0": 50}}
+    assert ranges(restarted.partitions(restarted.initialOffset(), end)) == [(0, 10, 15)]
+    assert restarted.latestOffset(end, restarted.getDefaultReadLimit()) == {"a": {"0": 20}}

@@ -1,0 +1,94 @@
+"""``oncelog pipeline doctor``: checkpoint, marker and log side by side, and what the next start will do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from oncelog.cli.options import Cluster, cluster_options
+from oncelog.cli.output import show_json
+from oncelog.errors import Error, KafkaError, OncelogError
+
+if TYPE_CHECKING:
+    from oncelog.client.blocking import Admin
+    from oncelog.spark.doctor import LogState
+
+END = -1
+
+
+@click.command("doctor")
+@click.argument("checkpoint")
+@click.option("--group", default="", help="Group of the marker; without it those that the checkpoint remembers.")
+@click.option(
+    "--on-missing-marker",
+    type=click.Choice(["fail", "write", "skip"]),
+    default="fail",
+    show_default=True,
+    help="What the query's option onMissingMarker says.",
+)
+@cluster_options
+def doctor(checkpoint: str, group: str, on_missing_marker: str, cluster: Cluster) -> None:
+    """Say what the next start of a query will do with CHECKPOINT, the folder or URL of its checkpoint, and why.
+
+    It changes nothing. The status is 1 where the query would be refused.
+
+    \b
+    Examples:
+      oncelog pipeline doctor oncelog-checkpoints/late --bootstrap-server 127.0.0.1:9092
+      oncelog pipeline doctor s3a://bucket/checkpoints/late --bootstrap-server kafka:9092 --json
+    """
+    from importlib.util import find_spec
+
+    if find_spec("pyarrow") is None:
+        raise OncelogError("checkpoints are read through pyarrow: install it with pip install 'oncelog[spark]'")
+    from oncelog.spark.checkpoint import Checkpoint
+    from oncelog.spark.doctor import diagnose, groups_of
+    from oncelog.spark.marker import OnMissingMarker
+    from oncelog.spark.planning import now_ms
+
+    found = Checkpoint(checkpoint)
+    found.query_id()
+    with cluster.admin() as admin:
+        option = OnMissingMarker(on_missing_marker)
+        told = [
+            diagnose(found, name, _log_state(cluster, admin, name), now_ms(), option)
+            for name in groups_of(found, group)
+        ]
+    if cluster.as_json:
+        show_json([one.as_json() for one in told])
+    else:
+        for number, one in enumerate(told):
+            if number:
+                click.echo()
+            for what, text in one.lines():
+                click.echo(f"{what:<12}{text}")
+    if any(one.verdict == "refuse" for one in told):
+        raise click.exceptions.Exit(1)
+
+
+def _log_state(cluster: Cluster, admin: Admin, group: str) -> LogState:
+    from oncelog.spark.doctor import LogState
+    from oncelog.spark.kafka_cluster import KafkaCluster
+    from oncelog.spark.sink_protocol import CommittedOffset
+
+    offsets = admin.list_consumer_group_offsets(group)
+    topics = sorted({partition.topic for partition in offsets})
+    partitions = [partition for topic in topics for partition in admin.partitions(topic)]
+    ends = admin.list_offsets(dict.fromkeys(partitions, END), read_committed=True) if partitions else {}
+    return LogState(
+        facts=KafkaCluster(cluster.admin_settings()).facts(group),
+        offsets={where: CommittedOffset(one.offset, one.metadata) for where, one in offsets.items()},
+        transaction=_transaction(admin, group),
+        ends={where: one.offset for where, one in ends.items()},
+    )
+
+
+def _transaction(admin: Admin, transactional_id: str) -> str:
+    try:
+        state = admin.describe_transactions([transactional_id])[0].state
+    except KafkaError as error:
+        if error.error is not Error.TRANSACTIONAL_ID_NOT_FOUND:
+            raise
+        return "none known"
+    return f"{state} (the next start aborts it)" if state == "Ongoing" else state

@@ -1,0 +1,66 @@
+"""``oncelog pipeline doctor`` against a broker: what it tells of a checkpoint, in text and in JSON, and its status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from oncelog.client.blocking import Admin
+from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.spark.checkpoint import Checkpoint
+from oncelog.spark.marker import Marker, Memory
+from oncelog.types import TopicPartition
+from tests.cli.conftest import call
+from tests.spark.kafka_records import create_topic
+
+
+class RunningBroker(Protocol):
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Checkpoint:
+    """Batch 0 is planned and did not end."""
+    (tmp_path / "metadata").write_text('{"id":"q"}')
+    (tmp_path / "offsets").mkdir()
+    (tmp_path / "offsets" / "0").write_text('v1\n{"batchTimestampMs":1700000000000}\n{"in":{"0":10}}')
+    return Checkpoint(str(tmp_path))
+
+
+def leave(broker: RunningBroker, group: str, topic: str, marker: Marker) -> None:
+    offset = OffsetAndMetadata(marker.batch_id, marker.encode())
+    with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+        admin.alter_consumer_group_offsets(group, {TopicPartition(topic, 0): offset})
+
+
+def test_doctor_says_what_the_next_start_will_do(
+    broker: RunningBroker, unique_name: str, checkpoint: Checkpoint
+) -> None:
+    address = broker.bootstrap_servers
+    group = f"oncelog-q-{create_topic(address, unique_name, 1)}"
+    ask = ["pipeline", "doctor", checkpoint.location, "--bootstrap-server", address]
+    assert "remembers no group, as this sink has not written from it yet" in call(*ask).sentence()
+    checkpoint.remember(Memory("another", group, 0))
+    refused = call(*ask)
+    assert refused.code == 1
+    assert "repeats batch 0: refuse, Batch 0 of query q has no marker" in refused.out
+    batch = checkpoint.planned(0)
+    assert batch is not None
+    leave(broker, group, unique_name, Marker("q", 0, 5, batch.fingerprint, batch.planned_at_ms, batch.offsets))
+    (told,) = call(*ask, "--json").done().json
+    assert (told["group"], told["marker"]["rows"], told["ends"]) == (group, 5, {f"{unique_name}-0": 0})
+    assert told["next"] == {
+        "batchId": 0,
+        "repeats": True,
+        "verdict": "skip",
+        "reason": "batch 0 is in: the marker holds this very plan",
+    }
+    assert told["transaction"] == "none known"
+
+
+def test_folder_that_is_no_checkpoint_is_told_in_one_sentence(tmp_path: Path) -> None:
+    told = call("pipeline", "doctor", tmp_path, "--bootstrap-server", "127.0.0.1:1").sentence()
+    assert "holds no file metadata" in told

@@ -6,13 +6,14 @@ partition reaches the group coordinator in the order of the log.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from oncelog.coordinator.runtime import Appended, CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred, gather
-from oncelog.errors import Error
+from oncelog.errors import Error, StorageError
 from oncelog.log.partition_log import PartitionLog, VerificationGuard
 from oncelog.log.producer_state import NONE_OPEN
 from oncelog.metadata.features import TRANSACTION_VERSION
@@ -23,6 +24,7 @@ from oncelog.records.record import Record
 from oncelog.types import (
     CONSUMER_OFFSETS_TOPIC,
     NO_PRODUCER,
+    NO_PRODUCER_ID,
     NO_SEQUENCE,
     TRANSACTION_STATE_TOPIC,
     ProducerStamp,
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.coordinator.transaction.host import TxnMarker
     from oncelog.coordinator.transaction.orphans import Held
+
+
+logger = logging.getLogger(__name__)
 
 
 class Coordinators:
@@ -209,7 +214,11 @@ class Coordinators:
         return self._broker.metadata.finalized_features.level(TRANSACTION_VERSION)
 
     def allocate_producer_id(self) -> int:
-        return self._broker.metadata.allocate_producer_id()
+        try:
+            return self._broker.metadata.allocate_producer_id()
+        except StorageError as error:
+            logger.error("no producer id can be given out: %s", error)
+            return NO_PRODUCER_ID
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
         """One control record on each partition; resolves with each partition's outcome once all are known."""

@@ -1,0 +1,23 @@
+"""A disk that is full: whoever needs it is told to come again, nobody else notices."""
+
+from __future__ import annotations
+
+import pytest
+
+from oncelog.errors import Error, StorageError
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
+
+
+def test_no_block_of_producer_ids_is_an_answer_to_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    admin = Admin()
+
+    def full() -> range:
+        raise StorageError("cannot write the metadata file: database or disk is full")
+
+    with monkeypatch.context() as scarce:
+        scarce.setattr(admin.broker.metadata, "allocate_producer_id_block", full)
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000)
+        assert admin.ask(request, 4).error_code == Error.COORDINATOR_LOAD_IN_PROGRESS
+    assert admin.ask(request, 4).error_code == Error.NONE
+    admin.broker.stop(NOW_MS)

@@ -51,6 +51,7 @@ def say(value: object) -> None:
 def main() -> None:
     task = json.loads(sys.argv[1])
     executors.DRIVER_BYTES = 0  # so that auto lets the executors write what a test can afford
+    executors.SLOTS_PATIENCE_S = 120  # executors come back slowly on a busy machine
     spark = session("crash", master=task["master"], settings=QUICK_START | CLUSTER | task.get("settings", {}))
     spark.sparkContext.setLogLevel("WARN")
     jvm = spark._jvm

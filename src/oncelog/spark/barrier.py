@@ -55,6 +55,7 @@ class Report:
     """What one rank did, or why it did not.
 
     :param outcome: a name of :class:`Outcome`, or empty where ``refusal`` says why nothing may be written.
+    :param again: another attempt of the stage may heal what ``refusal`` says.
     :param leave_marker: skipped without a marker, so that the driver commits one.
     :param timeout_ms: of the transaction; ``seconds``: since it began.
     """
@@ -67,6 +68,7 @@ class Report:
     timeout_ms: int = 0
     warning: str = ""
     refusal: str = ""
+    again: bool = False
     rows: int = 0
     batches: int = 0
     size_bytes: int = 0
@@ -153,9 +155,12 @@ class Writer:
 
     def _written(self, stage: BarrierTaskContext, rows: Rows) -> Report:
         rank = stage.partitionId()
-        cluster = cluster_for(self.options)
-        opening = self._open(cluster).encode() if rank == 0 else ""
+        # An error while others wait in allGather would end their executors: Spark throws in a thread nobody watches
+        opening = self._open().encode() if rank == 0 else ""
         begun = replace(Report.decode(stage.allGather(opening)[0]), rank=rank)
+        if begun.again:
+            raise OncelogError(f"the transaction could not be begun: {begun.refusal}")
+        cluster = cluster_for(self.options)
         if begun.refusal or begun.outcome != Outcome.WRITTEN.name:
             return begun
         began = time.monotonic()
@@ -181,8 +186,14 @@ class Writer:
             seconds=time.monotonic() - began,
         )
 
-    def _open(self, cluster: Cluster) -> Report:
-        """Begin the transaction, with the first timeout that the broker allows."""
+    def _open(self) -> Report:
+        """Begin the transaction, with the first timeout that the broker allows; what fails is reported."""
+        try:
+            return self._begun(cluster_for(self.options))
+        except OncelogError as error:
+            return Report(0, refusal=str(error), again=not final(error))
+
+    def _begun(self, cluster: Cluster) -> Report:
         for timeout_ms in self.timeouts_ms:
             with cluster.transaction(self.transactional_id, timeout_ms) as engine:
                 try:
@@ -190,11 +201,7 @@ class Writer:
                 except KafkaError as error:
                     if error.error is Error.INVALID_TRANSACTION_TIMEOUT and timeout_ms != self.timeouts_ms[-1]:
                         continue
-                    if not final(error):
-                        raise
-                    return Report(0, refusal=explained(error, timeout_ms))
-                except OncelogError as error:
-                    return Report(0, refusal=str(error))
+                    return Report(0, refusal=explained(error, timeout_ms), again=not final(error))
                 producer = engine.producer()
                 skips = isinstance(decision, Skip)
                 return Report(

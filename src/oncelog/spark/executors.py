@@ -51,7 +51,7 @@ MOST_TIMEOUT_MS = 900_000
 LEAST_TIMEOUT_MS = 60_000
 ATTEMPTS = 4
 """How often a batch is begun anew when executors are lost; as often as Spark tries a stage."""
-SLOTS_PATIENCE_S = 30.0
+SLOTS_PATIENCE_S = 60.0
 """How long fewer slots than writers are borne: executors come and are replaced."""
 _ARROW_BYTES = 8 << 20
 

@@ -93,14 +93,14 @@ def _serve_until_interrupted() -> None:
     import threading
     from pathlib import Path
 
-    from oncelog.server.opening import Address
+    from oncelog.server.listeners import parse_listeners
     from oncelog.server.serve import serve
 
-    def announce(address: Address) -> None:
+    def announce(listeners: object) -> None:
         print("listens", flush=True)
         threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
 
-    serve(Address("127.0.0.1", 0), None, {}, announce)
+    serve(parse_listeners("127.0.0.1:0", {}, ""), None, {}, announce)
     print("stopped", Path.cwd().is_dir())
 
 

@@ -448,6 +448,16 @@ class BrokerConfig:
         "transaction.two.phase.commit.enable", False, "Allow transactions that outlive their timeout (KIP-939)."
     )
 
+    authorizer_class_name: str = setting(
+        "authorizer.class.name", "", "Who says what a principal may do; Apache Kafka's StandardAuthorizer or nobody."
+    )
+    super_users: str = setting(
+        "super.users", "", "Principals that may do everything, as User:name, separated by semicolons."
+    )
+    allow_everyone_if_no_acl_found: bool = setting(
+        "allow.everyone.if.no.acl.found", False, "Allow everybody everything on a resource without any ACL."
+    )
+
     topic_defaults: TopicConfig = field(default=TopicConfig())
     """What ``log.*`` and the other broker properties say for topics without an override of their own."""
     static: Mapping[str, str] = field(default_factory=dict, hash=False)

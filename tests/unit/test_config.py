@@ -21,7 +21,7 @@ from oncelog.kafka_properties import (
     topic_properties,
 )
 
-OURS = {"oncelog.flush.policy"}
+OURS = {"super.users", "allow.everyone.if.no.acl.found", "oncelog.flush.policy"}
 SUIT_ONE_NODE = {
     "node.id",
     "log.flush.interval.ms",

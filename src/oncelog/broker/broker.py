@@ -7,7 +7,7 @@ of events decides everything; time comes as an argument. Source: Kafka's ``Kafka
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.api_versions import unsupported_version
@@ -21,6 +21,7 @@ from oncelog.broker.partition import Partition
 from oncelog.broker.produce_runs import ProduceRuns
 from oncelog.broker.purgatory import FetchPurgatory
 from oncelog.broker.security.authorizer import authorizer_of
+from oncelog.broker.security.request_rules import refused_request
 from oncelog.broker.security.security_log import SecurityLog
 from oncelog.broker.slices import Slices
 from oncelog.config import BrokerConfig
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from oncelog.coordinator.group.coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.coordinator.transaction.host import TxnMarker
+    from oncelog.metadata.acls import Acl
 
 logger = logging.getLogger(__name__)
 
@@ -201,6 +203,11 @@ class Broker:
             now_ms,
         )
         try:
+            if self.authorizer is not None:
+                refused = refused_request(self, context, request)
+                if refused is not None:
+                    self._reply(context, refused)
+                    return
             result = handler_for(header.api_key)(self, context, request)
         except Exception as error:  # noqa: BLE001 - one client's request ends its own connection, nothing else
             self._defect(context, error)
@@ -314,6 +321,12 @@ class Broker:
                 self.fetches.wake(topic_partition)
         self.forget_routes()
         self._coordinators.topic_deleted(name, now_ms)
+
+    def change_acls(self, added: Iterable[Acl] = (), removed: Iterable[Acl] = ()) -> None:
+        """Add and remove ACLs, for good and at once."""
+        self.metadata.change_acls(added, removed)
+        if self.authorizer is not None:
+            self.authorizer.update(self.metadata.acls())
 
     def reconfigure(self, config: BrokerConfig) -> None:
         """Take settings that were changed while the broker runs (AlterConfigs of the broker)."""

@@ -14,6 +14,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from oncelog.broker import loggers
+from oncelog.broker.security.access import GROUP, TOPIC, allows, allows_cluster
+from oncelog.broker.security.refusals import MESSAGES
 from oncelog.config import LISTENER_PREFIX, is_broker_setting, nearest
 from oncelog.errors import ConfigError, Error, StorageError
 from oncelog.kafka_properties import (
@@ -31,6 +33,7 @@ from oncelog.metadata.topic_rules import name_refusal, overrides_refusal
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
+    from oncelog.broker.context import RequestContext
 
 
 logger = logging.getLogger(__name__)
@@ -77,6 +80,19 @@ _MATCHES = frozenset(
     }
 )
 """What a client metrics subscription may look at (KIP-714)."""
+
+
+def refusal_of_caller(broker: Broker, context: RequestContext, kind: int, name: str, operation: int) -> Refusal | None:
+    """Why the caller may not see (DESCRIBE_CONFIGS) or change (ALTER_CONFIGS) the settings of a resource."""
+    if kind == ResourceType.TOPIC:
+        allowed, error = allows(broker, context, operation, TOPIC, name), Error.TOPIC_AUTHORIZATION_FAILED
+    elif kind == ResourceType.GROUP:
+        allowed, error = allows(broker, context, operation, GROUP, name), Error.GROUP_AUTHORIZATION_FAILED
+    elif kind in set(ResourceType) - {ResourceType.UNKNOWN}:
+        allowed, error = allows_cluster(broker, context, operation), Error.CLUSTER_AUTHORIZATION_FAILED
+    else:
+        return None
+    return None if allowed else Refusal(error, MESSAGES[error])
 
 
 def refusal_of_resource(broker: Broker, kind: int, name: str, *, loggers_too: bool = False) -> Refusal | None:

@@ -9,7 +9,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig, default_of, is_broker_setting, parse, properties
+from oncelog.config import (
+    LISTENER_PREFIX,
+    TOPIC_SYNONYMS,
+    BrokerConfig,
+    TopicConfig,
+    default_of,
+    is_broker_setting,
+    parse,
+    properties,
+)
 from oncelog.kafka_properties import (
     Property,
     Update,
@@ -185,7 +194,7 @@ def default_broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
 
 def _is_hidden(name: str) -> bool:
     """Secrets; and what is no setting of a broker, for it may be one."""
-    known = broker_properties().get(name)
+    known = broker_properties().get(LISTENER_PREFIX.sub("", name))
     return known.sensitive if known is not None else not is_broker_setting(name)
 
 

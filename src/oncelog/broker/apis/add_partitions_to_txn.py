@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import TOPIC, allows
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -24,7 +26,7 @@ from oncelog.protocol.generated.add_partitions_to_txn_response import (
     AddPartitionsToTxnResult,
     AddPartitionsToTxnTopicResult,
 )
-from oncelog.types import ProducerStamp, TopicPartition
+from oncelog.types import INTERNAL_TOPICS, ProducerStamp, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
@@ -76,12 +78,12 @@ def _partitions(topics: Sequence[AddPartitionsToTxnTopic]) -> tuple[TopicPartiti
 
 
 def _add(broker: Broker, context: RequestContext, asked: _Asked) -> Deferred[dict[TopicPartition, Error]]:
-    unknown = frozenset(partition for partition in asked.partitions if not _exists(broker, partition))
-    if unknown:
+    errors = {partition: _refusal(broker, context, partition) for partition in asked.partitions}
+    if any(error is not Error.NONE for error in errors.values()):
         return Deferred.of(
             {
-                partition: Error.UNKNOWN_TOPIC_OR_PARTITION if partition in unknown else Error.OPERATION_NOT_ATTEMPTED
-                for partition in asked.partitions
+                partition: error if error is not Error.NONE else Error.OPERATION_NOT_ATTEMPTED
+                for partition, error in errors.items()
             }
         )
     if asked.verify_only:
@@ -100,9 +102,16 @@ def _add(broker: Broker, context: RequestContext, asked: _Asked) -> Deferred[dic
     ).map(for_each)
 
 
-def _exists(broker: Broker, partition: TopicPartition) -> bool:
-    topic = broker.metadata.topic(partition.topic)
-    return topic is not None and 0 <= partition.partition < topic.partitions
+def _refusal(broker: Broker, context: RequestContext, partition: TopicPartition) -> Error:
+    """Clients may add no internal topic to a transaction; partition leaders ask for clients that may."""
+    name = partition.topic
+    if context.api_version < FIRST_FROM_BROKERS and (
+        name in INTERNAL_TOPICS or not allows(broker, context, Operation.WRITE, TOPIC, name)
+    ):
+        return Error.TOPIC_AUTHORIZATION_FAILED
+    topic = broker.metadata.topic(name)
+    exists = topic is not None and 0 <= partition.partition < topic.partitions
+    return Error.NONE if exists else Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _results(errors: Mapping[TopicPartition, Error]) -> list[AddPartitionsToTxnTopicResult]:

@@ -8,8 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oncelog.broker.config_changes import Refusal, change, for_each_resource, refusal_of_keys, refusal_of_resource
+from oncelog.broker.config_changes import (
+    Refusal,
+    change,
+    for_each_resource,
+    refusal_of_caller,
+    refusal_of_keys,
+    refusal_of_resource,
+)
 from oncelog.broker.context import RequestContext
+from oncelog.metadata.acls import Operation
 from oncelog.metadata.store import ResourceType
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.alter_configs_request import AlterConfigsRequest, AlterConfigsResource
@@ -24,7 +32,7 @@ VERSIONS = (0, 2)
 
 def handle(broker: Broker, context: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
     refusals = for_each_resource(
-        request.resources, lambda resource: _alter(broker, resource, validate_only=request.validate_only)
+        request.resources, lambda resource: _alter(broker, context, resource, validate_only=request.validate_only)
     )
     return AlterConfigsResponse(
         responses=[
@@ -34,12 +42,15 @@ def handle(broker: Broker, context: RequestContext, request: AlterConfigsRequest
     )
 
 
-def _alter(broker: Broker, resource: AlterConfigsResource, *, validate_only: bool) -> Refusal | None:
+def _alter(
+    broker: Broker, context: RequestContext, resource: AlterConfigsResource, *, validate_only: bool
+) -> Refusal | None:
     kind, name = resource.resource_type, resource.resource_name
     values = {config.name: config.value for config in resource.configs if config.value is not None}
     nulls = [config.name for config in resource.configs if config.value is None]
     return (
         refusal_of_keys([config.name for config in resource.configs], nulls)
+        or refusal_of_caller(broker, context, kind, name, Operation.ALTER_CONFIGS)
         or refusal_of_resource(broker, kind, name)
         or change(broker, ResourceType(kind), name, values, validate_only=validate_only)
     )

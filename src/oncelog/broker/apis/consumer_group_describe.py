@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oncelog.broker.apis.describe_groups import ALL_GROUP_OPERATIONS
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import GROUP, TOPIC, allows, authorized_operations
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.metadata.features import GROUP_VERSION
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 API = ApiKey.CONSUMER_GROUP_DESCRIBE
 VERSIONS = (0, 1)
+HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
 
 
 def handle(
@@ -35,7 +37,29 @@ def handle(
         if request.include_authorized_operations:
             for group in groups:
                 if group.error_code == Error.NONE:
-                    group.authorized_operations = ALL_GROUP_OPERATIONS
-        return ConsumerGroupDescribeResponse(groups=groups)
+                    group.authorized_operations = authorized_operations(broker, context, GROUP, group.group_id)
+        return ConsumerGroupDescribeResponse(groups=[_seen(broker, context, group) for group in groups] + hidden)
 
-    return broker.groups.consumer_group_describe(request.group_ids, context.now_ms).map(answer)
+    may_see = [name for name in request.group_ids if allows(broker, context, Operation.DESCRIBE, GROUP, name)]
+    allowed = frozenset(may_see)
+    hidden = [
+        DescribedGroup(group_id=name, error_code=Error.GROUP_AUTHORIZATION_FAILED)
+        for name in request.group_ids
+        if name not in allowed
+    ]
+
+    return broker.groups.consumer_group_describe(may_see, context.now_ms).map(answer)
+
+
+def _seen(broker: Broker, context: RequestContext, group: DescribedGroup) -> DescribedGroup:
+    """A group as the caller may see it: not at all where it has topics that the caller may not describe."""
+    names = {
+        topic.topic_name
+        for member in group.members
+        for topic in (*member.assignment.topic_partitions, *member.target_assignment.topic_partitions)
+    }
+    if all(allows(broker, context, Operation.DESCRIBE, TOPIC, name) for name in sorted(names)):
+        return group
+    return DescribedGroup(
+        group_id=group.group_id, error_code=Error.TOPIC_AUTHORIZATION_FAILED, error_message=HIDDEN_TOPICS
+    )

@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import TOPIC, allows
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.metadata.features import GROUP_VERSION
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
@@ -29,5 +31,9 @@ def handle(
 ) -> Deferred[ConsumerGroupHeartbeatResponse]:
     if broker.metadata.finalized_features.level(GROUP_VERSION) == 0:
         return Deferred.of(ConsumerGroupHeartbeatResponse(error_code=Error.UNSUPPORTED_VERSION))
+    if broker.authorizer is not None and not all(
+        allows(broker, context, Operation.DESCRIBE, TOPIC, name) for name in request.subscribed_topic_names or ()
+    ):
+        return Deferred.of(ConsumerGroupHeartbeatResponse(error_code=Error.TOPIC_AUTHORIZATION_FAILED))
     caller = Caller(context.api_version, context.client_id, context.client_host)
     return broker.groups.consumer_group_heartbeat(request, caller, context.now_ms)

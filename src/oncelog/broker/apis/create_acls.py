@@ -1,4 +1,7 @@
-"""CreateAcls (key 30), versions 1-3: there is no authorizer, and each rule is told so."""
+"""CreateAcls (key 30), versions 1-3: add ACLs; those that are allowed are added though others are refused.
+
+They are on stable storage and in force before the answer leaves. Sources: Kafka's ``AclApis``, ``AclControlManager``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.describe_acls import NO_AUTHORIZER
 from oncelog.broker.context import RequestContext
-from oncelog.errors import Error
+from oncelog.errors import Error, StorageError
+from oncelog.metadata.acls import Acl, acl_refusal
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.create_acls_request import CreateAclsRequest
 from oncelog.protocol.generated.create_acls_response import AclCreationResult, CreateAclsResponse
@@ -19,9 +23,29 @@ VERSIONS = (1, 3)
 
 
 def handle(broker: Broker, context: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
+    if broker.authorizer is None:
+        refused = [AclCreationResult(Error.SECURITY_DISABLED, NO_AUTHORIZER) for _ in request.creations]
+        return CreateAclsResponse(results=refused)
+    asked = [
+        Acl(
+            creation.resource_type,
+            creation.resource_name,
+            creation.resource_pattern_type,
+            creation.principal,
+            creation.host,
+            creation.operation,
+            creation.permission_type,
+        )
+        for creation in request.creations
+    ]
+    refusals = [acl_refusal(acl) for acl in asked]
+    accepted = AclCreationResult(Error.NONE, None)
+    try:
+        broker.change_acls(added=[acl for acl, refusal in zip(asked, refusals, strict=True) if refusal is None])
+    except StorageError as error:
+        accepted = AclCreationResult(Error.KAFKA_STORAGE_ERROR, str(error))
     return CreateAclsResponse(
         results=[
-            AclCreationResult(error_code=Error.SECURITY_DISABLED, error_message=NO_AUTHORIZER)
-            for _ in request.creations
+            accepted if refusal is None else AclCreationResult(Error.INVALID_REQUEST, refusal) for refusal in refusals
         ]
     )

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.create_topics import MAX_PARTITIONS_OF_A_REQUEST, TOO_MANY_PARTITIONS, refusal_of_replicas
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import TOPIC, allows
 from oncelog.errors import Error, StorageError
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from oncelog.protocol.generated.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
@@ -32,7 +34,7 @@ def handle(broker: Broker, context: RequestContext, request: CreatePartitionsReq
     for topic in request.topics:
         if counts[topic.name] > 1:
             continue
-        error, message = _refusal(broker, topic) or (Error.NONE, None)
+        error, message = _refusal(broker, context, topic) or (Error.NONE, None)
         if error is Error.NONE and not request.validate_only:
             try:
                 broker.add_partitions(topic.name, topic.count, context.now_ms)
@@ -42,7 +44,9 @@ def handle(broker: Broker, context: RequestContext, request: CreatePartitionsReq
     return CreatePartitionsResponse(results=results)
 
 
-def _refusal(broker: Broker, topic: CreatePartitionsTopic) -> tuple[Error, str | None] | None:
+def _refusal(broker: Broker, context: RequestContext, topic: CreatePartitionsTopic) -> tuple[Error, str | None] | None:
+    if not allows(broker, context, Operation.ALTER, TOPIC, topic.name):
+        return Error.TOPIC_AUTHORIZATION_FAILED, None
     info = broker.metadata.topic(topic.name)
     if info is None:
         return Error.UNKNOWN_TOPIC_OR_PARTITION, None

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.describe_configs import layers_of
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import TOPIC, allows, allows_cluster
 from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError, StorageError
+from oncelog.metadata.acls import Operation
 from oncelog.metadata.descriptions import topic_entries
 from oncelog.metadata.identity import ZERO_ID
 from oncelog.metadata.topic_rules import CLUSTER_METADATA_TOPIC, colliding_topic, name_refusal, overrides_refusal
@@ -46,6 +48,12 @@ def handle(broker: Broker, context: RequestContext, request: CreateTopicsRequest
 def _create_all(broker: Broker, context: RequestContext, request: CreateTopicsRequest) -> Work[CreateTopicsResponse]:
     counts = Counter(topic.name for topic in request.topics)
     wanted = [topic for topic in request.topics if counts[topic.name] == 1 and topic.name != CLUSTER_METADATA_TOPIC]
+    for_all = allows_cluster(broker, context, Operation.CREATE, log=False)
+    refused = [
+        topic for topic in wanted if not for_all and not allows(broker, context, Operation.CREATE, TOPIC, topic.name)
+    ]
+    not_allowed = {topic.name for topic in refused}
+    wanted = [topic for topic in wanted if topic.name not in not_allowed]
     too_many = _too_many(wanted)
     if too_many is not None:
         results = [_refused(topic.name, Error.POLICY_VIOLATION, too_many) for topic in wanted]
@@ -60,6 +68,7 @@ def _create_all(broker: Broker, context: RequestContext, request: CreateTopicsRe
         elif name == CLUSTER_METADATA_TOPIC:
             prohibited = f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited."
             results.append(_refused(name, Error.INVALID_REQUEST, prohibited))
+    results += [_refused(topic.name, Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.") for topic in refused]
     return CreateTopicsResponse(topics=results)
 
 
@@ -91,6 +100,15 @@ def _create(
             return _refused(topic.name, error.error, str(error))
         except StorageError as error:
             return _refused(topic.name, Error.KAFKA_STORAGE_ERROR, str(error))
+    if not allows(broker, context, Operation.DESCRIBE_CONFIGS, TOPIC, topic.name, log=False):
+        return CreatableTopicResult(
+            name=topic.name,
+            topic_id=topic_id,
+            error_code=Error.NONE,
+            error_message=None,
+            topic_config_error_code=Error.TOPIC_AUTHORIZATION_FAILED,
+            configs=[],
+        )
     return CreatableTopicResult(
         name=topic.name,
         topic_id=topic_id,

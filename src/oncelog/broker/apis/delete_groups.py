@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import GROUP, allows
 from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
-from oncelog.protocol.generated.delete_groups_response import DeleteGroupsResponse
+from oncelog.protocol.generated.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
@@ -18,6 +21,13 @@ VERSIONS = (0, 2)
 
 
 def handle(broker: Broker, context: RequestContext, request: DeleteGroupsRequest) -> Deferred[DeleteGroupsResponse]:
-    return broker.groups.delete_groups(request.groups_names, context.now_ms).map(
-        lambda results: DeleteGroupsResponse(results=results)
+    mine = [name for name in request.groups_names if allows(broker, context, Operation.DELETE, GROUP, name)]
+    allowed = frozenset(mine)
+    refused = [
+        DeletableGroupResult(group_id=name, error_code=Error.GROUP_AUTHORIZATION_FAILED)
+        for name in request.groups_names
+        if name not in allowed
+    ]
+    return broker.groups.delete_groups(mine, context.now_ms).map(
+        lambda results: DeleteGroupsResponse(results=results + refused)
     )

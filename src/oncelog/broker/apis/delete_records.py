@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import TOPIC, allows
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.metadata.store import TopicInfo
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
@@ -28,11 +30,19 @@ VERSIONS = (0, 2)
 
 
 def handle(broker: Broker, context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    hidden = {
+        topic.name for topic in request.topics if not allows(broker, context, Operation.DELETE, TOPIC, topic.name)
+    }
     return DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(
                 name=topic.name,
-                partitions=[_delete(broker, broker.metadata.topic(topic.name), asked) for asked in topic.partitions],
+                partitions=[
+                    _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
+                    if topic.name in hidden
+                    else _delete(broker, broker.metadata.topic(topic.name), asked)
+                    for asked in topic.partitions
+                ],
             )
             for topic in request.topics
         ]

@@ -10,9 +10,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import TOPIC, allows, allows_cluster
+from oncelog.broker.security.refusals import MESSAGES
 from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError, StorageError
+from oncelog.metadata.acls import Operation
 from oncelog.metadata.identity import ZERO_ID
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
@@ -25,6 +28,7 @@ API = ApiKey.DELETE_TOPICS
 VERSIONS = (1, 6)
 
 UNKNOWN_NAME = "This server does not host this topic-partition."
+UNAUTHORIZED = MESSAGES[Error.TOPIC_AUTHORIZATION_FAILED]
 UNKNOWN_ID = "This server does not host this topic ID."
 
 
@@ -51,13 +55,18 @@ def handle(
         else:
             neither = "Neither topic name nor id were specified."
             results.append(_result(None, ZERO_ID, Error.INVALID_REQUEST, neither))
-    deleted = broker.slices.begin(_delete_all(broker, context.now_ms, names, ids))
+    deleted = broker.slices.begin(_delete_all(broker, context, names, ids))
     return deleted.map(lambda more: DeleteTopicsResponse(responses=results + more))
 
 
 def _delete_all(
-    broker: Broker, now_ms: int, names: Counter[str], ids: Counter[bytes]
+    broker: Broker, context: RequestContext, names: Counter[str], ids: Counter[bytes]
 ) -> Work[list[DeletableTopicResult]]:
+    may_delete_all = allows_cluster(broker, context, Operation.DELETE, log=False)
+
+    def may(operation: Operation, name: str) -> bool:
+        return may_delete_all or allows(broker, context, operation, TOPIC, name)
+
     results: list[DeletableTopicResult] = []
     found: dict[bytes, str] = {}
     for topic_id, count in ids.items():
@@ -66,14 +75,21 @@ def _delete_all(
             results.append(_result(None, topic_id, Error.INVALID_REQUEST, "Duplicate topic id."))
         elif info is None:
             results.append(_result(None, topic_id, Error.UNKNOWN_TOPIC_ID, UNKNOWN_ID))
+        elif not may(Operation.DELETE, info.name):
+            shown = info.name if may(Operation.DESCRIBE, info.name) else None
+            results.append(_result(shown, topic_id, Error.TOPIC_AUTHORIZATION_FAILED, UNAUTHORIZED))
         else:
             found[topic_id] = info.name
     for name, count in names.items():
         info = broker.metadata.topic(name)
         if count > 1:
             results.append(_result(name, ZERO_ID, Error.INVALID_REQUEST, "Duplicate topic name."))
+        elif not may(Operation.DESCRIBE, name):
+            results.append(_result(name, ZERO_ID, Error.TOPIC_AUTHORIZATION_FAILED, UNAUTHORIZED))
         elif info is None:
             results.append(_result(name, ZERO_ID, Error.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_NAME))
+        elif not may(Operation.DELETE, name):
+            results.append(_result(name, ZERO_ID, Error.TOPIC_AUTHORIZATION_FAILED, UNAUTHORIZED))
         elif ids[info.topic_id]:
             found.pop(info.topic_id, None)
             twice = "The provided topic name maps to an ID that was already supplied."
@@ -83,7 +99,7 @@ def _delete_all(
     for topic_id, name in found.items():
         yield
         try:
-            broker.delete_topic(name, now_ms)
+            broker.delete_topic(name, context.now_ms)
         except KafkaError as error:  # another request was faster
             results.append(_result(name, topic_id, error.error, UNKNOWN_NAME))
         except StorageError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oncelog.broker.apis.metadata import CLUSTER_OPERATIONS
+from oncelog.broker.apis.metadata import cluster_operations
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
@@ -46,5 +46,5 @@ def handle(broker: Broker, context: RequestContext, request: DescribeClusterRequ
         brokers=[DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack)],
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+        response.cluster_authorized_operations = cluster_operations(broker, context)
     return response

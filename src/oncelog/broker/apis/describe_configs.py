@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker import loggers
 from oncelog.broker.apis.describe_log_dirs import log_dir
+from oncelog.broker.config_changes import refusal_of_caller
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.metadata.descriptions import (
     BrokerLayers,
     ConfigSource,
@@ -48,19 +50,22 @@ UNKNOWN_RESOURCE_TYPE = (
 
 
 def handle(broker: Broker, context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-    return DescribeConfigsResponse(results=[_describe(broker, request, resource) for resource in request.resources])
+    return DescribeConfigsResponse(
+        results=[_describe(broker, context, request, resource) for resource in request.resources]
+    )
 
 
 def layers_of(broker: Broker) -> BrokerLayers:
     """The sources of this broker's settings as of now."""
     store, node = broker.metadata, broker.node
-    address = f"PLAINTEXT://{node.host}:{node.port}"
+    address = broker.config.static.get("listeners") or f"PLAINTEXT://{node.host}:{node.port}"
+    advertised = broker.config.static.get("advertised.listeners") or address
     return BrokerLayers(
         broker.config,
         store.dynamic_config(ResourceType.BROKER, str(node.node_id)),
         for_every_broker(broker.config, store.dynamic_config(ResourceType.BROKER, "")),
         {
-            "advertised.listeners": address,
+            "advertised.listeners": advertised,
             "broker.id": str(node.node_id),
             "listeners": address,
             "log.dirs": log_dir(broker),
@@ -70,7 +75,7 @@ def layers_of(broker: Broker) -> BrokerLayers:
 
 
 def _describe(
-    broker: Broker, request: DescribeConfigsRequest, resource: DescribeConfigsResource
+    broker: Broker, context: RequestContext, request: DescribeConfigsRequest, resource: DescribeConfigsResource
 ) -> DescribeConfigsResult:
     result = DescribeConfigsResult(
         error_code=Error.NONE,
@@ -78,6 +83,12 @@ def _describe(
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
     )
+    refusal = refusal_of_caller(
+        broker, context, resource.resource_type, resource.resource_name, Operation.DESCRIBE_CONFIGS
+    )
+    if refusal is not None:
+        result.error_code, result.error_message = refusal
+        return result
     found = _entries(broker, resource)
     if isinstance(found, tuple):
         result.error_code, result.error_message = found

@@ -10,10 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import GROUP, allows, authorized_operations
 from oncelog.broker.slices import Work, in_parts
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_groups_response import DescribedGroup, DescribeGroupsResponse
@@ -23,16 +25,21 @@ if TYPE_CHECKING:
 
 API = ApiKey.DESCRIBE_GROUPS
 VERSIONS = (0, 6)
-ALL_GROUP_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
-"""READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS, as a bit field of Kafka's ``AclOperation`` codes."""
 
 
 def handle(broker: Broker, context: RequestContext, request: DescribeGroupsRequest) -> Deferred[DescribeGroupsResponse]:
     caller = Caller(context.api_version, context.client_id, context.client_host)
+    may_see = [name for name in request.groups if allows(broker, context, Operation.DESCRIBE, GROUP, name)]
+    allowed = frozenset(may_see)
+    hidden = [
+        DescribedGroup(group_id=name, error_code=Error.GROUP_AUTHORIZATION_FAILED)
+        for name in request.groups
+        if name not in allowed
+    ]
 
     def describe() -> Work[list[Deferred[list[DescribedGroup]]]]:
         described = []
-        for names in in_parts(request.groups, 50):
+        for names in in_parts(may_see, 50):
             described.append(broker.groups.describe_groups(names, caller, context.now_ms))
             yield
         return described
@@ -41,8 +48,8 @@ def handle(broker: Broker, context: RequestContext, request: DescribeGroupsReque
         if request.include_authorized_operations:
             for group in groups:
                 if group.error_code == Error.NONE:
-                    group.authorized_operations = ALL_GROUP_OPERATIONS
-        return DescribeGroupsResponse(groups=groups)
+                    group.authorized_operations = authorized_operations(broker, context, GROUP, group.group_id)
+        return DescribeGroupsResponse(groups=groups + hidden)
 
     described = broker.slices.begin(describe(), context.channel).flat_map(gather)
     return described.map(lambda parts: answer([group for part in parts for group in part]))

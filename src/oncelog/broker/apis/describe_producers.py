@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import TOPIC, allows
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest
 from oncelog.protocol.generated.describe_producers_response import (
@@ -24,11 +26,17 @@ VERSIONS = (0, 0)
 
 
 def handle(broker: Broker, context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    hidden = {topic.name for topic in request.topics if not allows(broker, context, Operation.READ, TOPIC, topic.name)}
     return DescribeProducersResponse(
         topics=[
             TopicResponse(
                 name=topic.name,
-                partitions=[_describe(broker, TopicPartition(topic.name, index)) for index in topic.partition_indexes],
+                partitions=[
+                    PartitionResponse(partition_index=index, error_code=Error.TOPIC_AUTHORIZATION_FAILED)
+                    if topic.name in hidden
+                    else _describe(broker, TopicPartition(topic.name, index))
+                    for index in topic.partition_indexes
+                ],
             )
             for topic in request.topics
         ]

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oncelog.broker.apis.metadata import TOPIC_OPERATIONS, PartitionState
+from oncelog.broker.apis.metadata import PartitionState
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import TOPIC, allows, authorized_operations
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.metadata.store import TopicInfo
 from oncelog.metadata.topic_rules import name_refusal
 from oncelog.protocol.api_keys import ApiKey
@@ -42,41 +44,51 @@ def handle(
             return _invalid(request)
         names = [name for name in names if name >= cursor.topic_name]
     limit = max(1, min(request.response_partition_limit, _max_page(broker)))
+    may_see = {
+        name for name in names if allows(broker, context, Operation.DESCRIBE, TOPIC, name, log=bool(request.topics))
+    }
+    hidden = [
+        DescribeTopicPartitionsResponseTopic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name)
+        for name in (names if request.topics else ())
+        if name not in may_see
+    ]
     topics: list[DescribeTopicPartitionsResponseTopic] = []
     next_cursor = None
     for name in names:
+        if name not in may_see:
+            continue
         if limit <= 0:
             next_cursor = Cursor(topic_name=name, partition_index=0)
             break
         info = broker.metadata.topic(name)
         if info is None:
-            topics.append(_unknown(name))
+            topics.append(_unknown(name, authorized_operations(broker, context, TOPIC, name)))
             continue
         start = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
         page = range(start, min(info.partitions, start + limit))
-        topics.append(_described(broker, info, page))
+        topics.append(_described(broker, info, page, authorized_operations(broker, context, TOPIC, name)))
         limit -= len(page)
         if page and page.stop < info.partitions:
             next_cursor = Cursor(topic_name=name, partition_index=page.stop)
             break
-    return DescribeTopicPartitionsResponse(topics=topics, next_cursor=next_cursor)
+    return DescribeTopicPartitionsResponse(topics=topics + hidden, next_cursor=next_cursor)
 
 
 def _max_page(broker: Broker) -> int:
     return int(broker.config.text("max.request.partition.size.limit") or 0)
 
 
-def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
+def _unknown(name: str, operations: int) -> DescribeTopicPartitionsResponseTopic:
     error = Error.UNKNOWN_TOPIC_OR_PARTITION if name_refusal(name) is None else Error.INVALID_TOPIC_EXCEPTION
     return DescribeTopicPartitionsResponseTopic(
         error_code=error,
         name=name,
         is_internal=name in INTERNAL_TOPICS,
-        topic_authorized_operations=TOPIC_OPERATIONS,
+        topic_authorized_operations=operations,
     )
 
 
-def _described(broker: Broker, info: TopicInfo, page: range) -> DescribeTopicPartitionsResponseTopic:
+def _described(broker: Broker, info: TopicInfo, page: range, operations: int) -> DescribeTopicPartitionsResponseTopic:
     node_id = broker.node.node_id
     partitions = []
     for index in page:
@@ -100,7 +112,7 @@ def _described(broker: Broker, info: TopicInfo, page: range) -> DescribeTopicPar
         topic_id=info.topic_id,
         is_internal=info.internal,
         partitions=partitions,
-        topic_authorized_operations=TOPIC_OPERATIONS,
+        topic_authorized_operations=operations,
     )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import TOPIC, TRANSACTIONAL_ID, allows
 from oncelog.coordinator.transaction.coordinator import TransactionDescription
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
 from oncelog.protocol.generated.describe_transactions_response import (
@@ -25,8 +27,19 @@ VERSIONS = (0, 0)
 def handle(
     broker: Broker, context: RequestContext, request: DescribeTransactionsRequest
 ) -> DescribeTransactionsResponse:
-    described = [broker.transactions.describe(transactional_id) for transactional_id in request.transactional_ids]
-    return DescribeTransactionsResponse(transaction_states=[_described(one) for one in described])
+    return DescribeTransactionsResponse(
+        transaction_states=[_state(broker, context, name) for name in request.transactional_ids]
+    )
+
+
+def _state(broker: Broker, context: RequestContext, transactional_id: str) -> TransactionState:
+    """With those topics alone that the caller may describe."""
+    if not allows(broker, context, Operation.DESCRIBE, TRANSACTIONAL_ID, transactional_id):
+        error = Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return TransactionState(error_code=error, transactional_id=transactional_id)
+    state = _described(broker.transactions.describe(transactional_id))
+    state.topics = [topic for topic in state.topics if allows(broker, context, Operation.DESCRIBE, TOPIC, topic.topic)]
+    return state
 
 
 def _described(description: TransactionDescription) -> TransactionState:

@@ -23,8 +23,10 @@ from oncelog.broker.fetch_sessions import (
 )
 from oncelog.broker.partition import Partition
 from oncelog.broker.purgatory import ParkedFetch
+from oncelog.broker.security.access import TOPIC, allows
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.fetch_fast import set_slices
 from oncelog.protocol.generated.fetch_request import FetchRequest
@@ -213,6 +215,8 @@ def _read_partition(
     left: int,
     at_least_one_batch: bool,
 ) -> _Answer:
+    if broker.authorizer is not None and key[0] and not allows(broker, context, Operation.READ, TOPIC, key[0]):
+        return _error(key, Error.TOPIC_AUTHORIZATION_FAILED)._replace(at_once=False)
     partition = _partition(broker, key)
     if partition is None:
         unknown_id = key[1] and not key[0]

@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import GROUP, TRANSACTIONAL_ID, allows
+from oncelog.broker.security.refusals import MESSAGES
 from oncelog.broker.slices import Work, in_parts
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.find_coordinator_response import Coordinator, FindCoordinatorResponse
@@ -25,6 +28,11 @@ VERSIONS = (0, 6)
 FIRST_BATCHED = 4
 KEYS_IN_A_PIECE = 500
 TOPIC_OF_TYPE = {0: CONSUMER_OFFSETS_TOPIC, 1: TRANSACTION_STATE_TOPIC}
+RIGHTS = {
+    0: (GROUP, Error.GROUP_AUTHORIZATION_FAILED),
+    1: (TRANSACTIONAL_ID, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+}
+"""What a caller must be allowed to describe, by type, and the error of whoever is not."""
 
 
 def handle(
@@ -58,6 +66,9 @@ def _find(broker: Broker, context: RequestContext, key_type: int, key: str) -> C
         return _refused(
             key, Error.INVALID_REQUEST, f"coordinator type {key_type} is unknown: 0 is group, 1 is transaction"
         )
+    kind, refused = RIGHTS[key_type]
+    if not allows(broker, context, Operation.DESCRIBE, kind, key):
+        return _refused(key, refused, MESSAGES[refused])
     broker.ensure_internal_topic(topic, context.now_ms)
     node = context.session.node or broker.node
     return Coordinator(

@@ -18,6 +18,7 @@ from oncelog.broker.config_changes import (
     change_loggers,
     current_values,
     for_each_resource,
+    refusal_of_caller,
     refusal_of_keys,
     refusal_of_resource,
 )
@@ -25,6 +26,7 @@ from oncelog.broker.context import RequestContext
 from oncelog.config import TopicConfig, properties, render
 from oncelog.errors import Error
 from oncelog.kafka_properties import Kind
+from oncelog.metadata.acls import Operation as AclOperation
 from oncelog.metadata.descriptions import MIN_IN_SYNC
 from oncelog.metadata.store import ResourceType
 from oncelog.protocol.api_keys import ApiKey
@@ -58,7 +60,7 @@ def handle(
     broker: Broker, context: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
     refusals = for_each_resource(
-        request.resources, lambda resource: _alter(broker, resource, validate_only=request.validate_only)
+        request.resources, lambda resource: _alter(broker, context, resource, validate_only=request.validate_only)
     )
     return IncrementalAlterConfigsResponse(
         responses=[
@@ -68,11 +70,15 @@ def handle(
     )
 
 
-def _alter(broker: Broker, resource: AlterConfigsResource, *, validate_only: bool) -> Refusal | None:
+def _alter(
+    broker: Broker, context: RequestContext, resource: AlterConfigsResource, *, validate_only: bool
+) -> Refusal | None:
     kind, name = resource.resource_type, resource.resource_name
     nulls = [c.name for c in resource.configs if c.value is None and c.config_operation != Operation.DELETE]
-    refusal = refusal_of_keys([config.name for config in resource.configs], nulls) or refusal_of_resource(
-        broker, kind, name, loggers_too=True
+    refusal = (
+        refusal_of_keys([config.name for config in resource.configs], nulls)
+        or refusal_of_caller(broker, context, kind, name, AclOperation.ALTER_CONFIGS)
+        or refusal_of_resource(broker, kind, name, loggers_too=True)
     )
     if refusal is not None:
         return refusal

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import GROUP, allows, allows_cluster
 from oncelog.deferred import Deferred
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
 from oncelog.protocol.generated.list_groups_response import ListGroupsResponse
@@ -21,4 +23,16 @@ VERSIONS = (0, 5)
 
 
 def handle(broker: Broker, context: RequestContext, request: ListGroupsRequest) -> Deferred[ListGroupsResponse]:
-    return broker.groups.list_groups(request, context.now_ms)
+    listed = broker.groups.list_groups(request, context.now_ms)
+    if allows_cluster(broker, context, Operation.DESCRIBE, log=False):
+        return listed
+
+    def visible(response: ListGroupsResponse) -> ListGroupsResponse:
+        response.groups = [
+            group
+            for group in response.groups
+            if allows(broker, context, Operation.DESCRIBE, GROUP, group.group_id, log=False)
+        ]
+        return response
+
+    return listed.map(visible)

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
 from oncelog.broker.partition import Partition
+from oncelog.broker.security.access import TOPIC, allows
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
 from oncelog.protocol.generated.list_offsets_response import (
@@ -48,12 +50,17 @@ def handle(broker: Broker, context: RequestContext, request: ListOffsetsRequest)
         for asked in topic.partitions:
             key = TopicPartition(topic.name, asked.partition_index)
             seen[key] = seen.get(key, 0) + 1
+    hidden = {
+        topic.name for topic in request.topics if not allows(broker, context, Operation.DESCRIBE, TOPIC, topic.name)
+    }
     return ListOffsetsResponse(
         topics=[
             ListOffsetsTopicResponse(
                 name=topic.name,
                 partitions=[
-                    _refused(asked, Error.INVALID_REQUEST)
+                    _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
+                    if topic.name in hidden
+                    else _refused(asked, Error.INVALID_REQUEST)
                     if not isolated or seen[TopicPartition(topic.name, asked.partition_index)] > 1
                     else _answer(broker, context, request, topic.name, asked)
                     for asked in topic.partitions

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import TRANSACTIONAL_ID, allows
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
 from oncelog.protocol.generated.list_transactions_response import ListTransactionsResponse, TransactionState
@@ -37,5 +39,6 @@ def handle(broker: Broker, context: RequestContext, request: ListTransactionsReq
                 transaction_state=listing.state.label,
             )
             for listing in found.transactions
+            if allows(broker, context, Operation.DESCRIBE, TRANSACTIONAL_ID, listing.transactional_id, log=False)
         ],
     )

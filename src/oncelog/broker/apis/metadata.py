@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import CLUSTER, TOPIC, allows, allows_cluster, authorized_operations
 from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, StorageError
+from oncelog.metadata.acls import CLUSTER_NAME, Operation
 from oncelog.metadata.identity import ZERO_ID
 from oncelog.metadata.store import TopicInfo
 from oncelog.metadata.topic_rules import colliding_topic, name_refusal
@@ -39,11 +41,6 @@ FIRST_VERSION_WITH_IDS_ASKED = 12
 PARTITIONS_IN_A_PIECE = 500
 TOPICS_IN_A_PIECE = 20
 """Of a long answer; each may have to be made."""
-TOPIC_OPERATIONS = 0b1101_1111_1000
-"""Every operation on a topic: read, write, create, delete, alter, describe, describe and alter configs (KIP-430)."""
-CLUSTER_OPERATIONS = 0b1_1111_1010_0000
-"""Every operation on the cluster: create, alter, describe, cluster action, describe and alter configs, idempotent
-write."""
 
 
 def handle(
@@ -65,8 +62,8 @@ def _respond(
 ) -> MetadataResponse:
     if request.include_topic_authorized_operations:
         for topic in topics:
-            if topic.name is not None:
-                topic.topic_authorized_operations = TOPIC_OPERATIONS
+            if topic.name is not None and topic.error_code != Error.TOPIC_AUTHORIZATION_FAILED:
+                topic.topic_authorized_operations = authorized_operations(broker, context, TOPIC, topic.name)
     node = context.session.node or broker.node
     response = MetadataResponse(
         brokers=[MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)],
@@ -75,8 +72,15 @@ def _respond(
         topics=topics,
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+        response.cluster_authorized_operations = cluster_operations(broker, context)
     return response
+
+
+def cluster_operations(broker: Broker, context: RequestContext) -> int:
+    """What the caller may do with the cluster; nothing is told to those who may not describe it."""
+    if not allows_cluster(broker, context, Operation.DESCRIBE):
+        return 0
+    return authorized_operations(broker, context, CLUSTER, CLUSTER_NAME)
 
 
 def _topics(broker: Broker, context: RequestContext, request: MetadataRequest) -> Work[list[MetadataResponseTopic]]:
@@ -93,36 +97,48 @@ def _topics(broker: Broker, context: RequestContext, request: MetadataRequest) -
 
 def _each_topic(broker: Broker, context: RequestContext, request: MetadataRequest) -> Iterator[MetadataResponseTopic]:
     if request.topics is None or (not request.topics and context.api_version == 0):
-        yield from (_described(broker, info) for info in broker.metadata.topics())
+        for info in broker.metadata.topics():
+            if allows(broker, context, Operation.DESCRIBE, TOPIC, info.name, log=False):
+                yield _described(broker, info)
         return
     ids = dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_ID)
     if ids:
         # Where any topic is asked for by id, names are not looked at.
-        yield from (_by_id(broker, topic_id) for topic_id in ids)
+        yield from (_by_id(broker, context, topic_id) for topic_id in ids)
         return
     may_create = request.allow_auto_topic_creation and broker.config.auto_create_topics_enable
     names = dict.fromkeys(topic.name for topic in request.topics if topic.name is not None)
     for name in names:
-        yield _by_name(broker, name, context.now_ms, may_create=may_create)
+        yield _by_name(broker, context, name, may_create=may_create)
 
 
-def _by_id(broker: Broker, topic_id: bytes) -> MetadataResponseTopic:
+def _by_id(broker: Broker, context: RequestContext, topic_id: bytes) -> MetadataResponseTopic:
     info = broker.metadata.topic_by_id(topic_id)
     if info is None:
         return MetadataResponseTopic(error_code=Error.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
+    if not allows(broker, context, Operation.DESCRIBE, TOPIC, info.name):
+        return MetadataResponseTopic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=None, topic_id=topic_id)
     return _described(broker, info)
 
 
-def _by_name(broker: Broker, name: str, now_ms: int, *, may_create: bool) -> MetadataResponseTopic:
+def _by_name(broker: Broker, context: RequestContext, name: str, *, may_create: bool) -> MetadataResponseTopic:
+    if not allows(broker, context, Operation.DESCRIBE, TOPIC, name):
+        return MetadataResponseTopic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name)
     info = broker.metadata.topic(name)
     if info is not None:
         return _described(broker, info)
     error = Error.UNKNOWN_TOPIC_OR_PARTITION
+    if may_create and not (
+        allows_cluster(broker, context, Operation.CREATE, log=False)
+        or allows(broker, context, Operation.CREATE, TOPIC, name)
+    ):
+        error = Error.TOPIC_AUTHORIZATION_FAILED
+        return MetadataResponseTopic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS)
     if name_refusal(name) is not None:
         error = Error.INVALID_TOPIC_EXCEPTION
     elif may_create and colliding_topic(name, (topic.name for topic in broker.metadata.topics())) is None:
         try:
-            made = broker.auto_create_topic(name, now_ms)
+            made = broker.auto_create_topic(name, context.now_ms)
         except StorageError:
             made = Error.KAFKA_STORAGE_ERROR
         if isinstance(made, TopicInfo):

@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import TOPIC, allows
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestTopic
 from oncelog.protocol.generated.offset_commit_response import (
@@ -38,6 +40,10 @@ def handle(broker: Broker, context: RequestContext, request: OffsetCommitRequest
         info = broker.metadata.topic_by_id(topic.topic_id) if by_id else broker.metadata.topic(topic.name)
         count = info.partitions if info is not None else 0
         unknown = Error.UNKNOWN_TOPIC_ID if by_id and info is None else Error.UNKNOWN_TOPIC_OR_PARTITION
+        if (not by_id or info is not None) and not allows(
+            broker, context, Operation.READ, TOPIC, info.name if info is not None else topic.name
+        ):
+            count, unknown = 0, Error.TOPIC_AUTHORIZATION_FAILED
         bad = [p.partition_index for p in topic.partitions if not 0 <= p.partition_index < count]
         if bad:
             errors = [OffsetCommitResponsePartition(index, unknown) for index in bad]

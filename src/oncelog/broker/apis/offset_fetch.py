@@ -11,8 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import GROUP, TOPIC, allows
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.offset_fetch_request import (
     OffsetFetchRequest,
@@ -43,7 +45,7 @@ def handle(broker: Broker, context: RequestContext, request: OffsetFetchRequest)
     if context.api_version >= FIRST_WITH_SEVERAL_GROUPS:
         by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
         fetch = _fetch_by_id if by_id else _fetch
-        groups = [fetch(broker, group, request.require_stable, context.now_ms) for group in request.groups]
+        groups = [fetch(broker, context, group, request.require_stable) for group in request.groups]
         return gather(groups).map(lambda answers: OffsetFetchResponse(groups=answers))
     topics = (
         None
@@ -51,19 +53,49 @@ def handle(broker: Broker, context: RequestContext, request: OffsetFetchRequest)
         else [OffsetFetchRequestTopics(t.name, ZERO_UUID, t.partition_indexes) for t in request.topics]
     )
     group = OffsetFetchRequestGroup(request.group_id, topics=topics)
-    return _fetch(broker, group, request.require_stable, context.now_ms).map(
+    return _fetch(broker, context, group, request.require_stable).map(
         lambda answer: _single(answer, request, context.api_version)
     )
 
 
 def _fetch(
-    broker: Broker, group: OffsetFetchRequestGroup, require_stable: bool, now_ms: int
+    broker: Broker, context: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
 ) -> Deferred[OffsetFetchResponseGroup]:
-    return broker.groups.fetch_offsets(group, require_stable, now_ms)
+    if not allows(broker, context, Operation.DESCRIBE, GROUP, group.group_id):
+        error = Error.GROUP_AUTHORIZATION_FAILED
+        return Deferred.of(OffsetFetchResponseGroup(group_id=group.group_id, error_code=error))
+    if broker.authorizer is None:
+        return broker.groups.fetch_offsets(group, require_stable, context.now_ms)
+    refused: list[OffsetFetchResponseTopics] = []
+    if group.topics is not None:
+        mine = [topic for topic in group.topics if allows(broker, context, Operation.DESCRIBE, TOPIC, topic.name)]
+        allowed = {topic.name for topic in mine}
+        error = Error.TOPIC_AUTHORIZATION_FAILED
+        refused = [
+            OffsetFetchResponseTopics(
+                topic.name,
+                topic.topic_id,
+                [OffsetFetchResponsePartitions(index, -1, -1, "", error) for index in topic.partition_indexes],
+            )
+            for topic in group.topics
+            if topic.name not in allowed
+        ]
+        group = group.replace(topics=mine)
+
+    def visible(answer: OffsetFetchResponseGroup) -> OffsetFetchResponseGroup:
+        if answer.error_code == Error.NONE:
+            answer.topics = [
+                topic
+                for topic in answer.topics
+                if allows(broker, context, Operation.DESCRIBE, TOPIC, topic.name, log=False)
+            ] + refused
+        return answer
+
+    return broker.groups.fetch_offsets(group, require_stable, context.now_ms).map(visible)
 
 
 def _fetch_by_id(
-    broker: Broker, group: OffsetFetchRequestGroup, require_stable: bool, now_ms: int
+    broker: Broker, context: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
 ) -> Deferred[OffsetFetchResponseGroup]:
     """Offsets are kept by name: ids become names and back; all topics are those that still have an id."""
     unknown: list[OffsetFetchResponseTopics] = []
@@ -88,7 +120,7 @@ def _fetch_by_id(
         answer.topics = [topic for topic in answer.topics if topic.topic_id != ZERO_UUID] + unknown
         return answer
 
-    return _fetch(broker, group, require_stable, now_ms).map(with_ids)
+    return _fetch(broker, context, group, require_stable).map(with_ids)
 
 
 def _single(answer: OffsetFetchResponseGroup, request: OffsetFetchRequest, api_version: int) -> OffsetFetchResponse:

@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import TOPIC, allows, allows_cluster
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
@@ -33,10 +35,22 @@ VERSIONS = (2, 4)
 def handle(
     broker: Broker, context: RequestContext, request: OffsetForLeaderEpochRequest
 ) -> OffsetForLeaderEpochResponse:
+    sees_all = allows_cluster(broker, context, Operation.CLUSTER_ACTION, log=False)
+    hidden = {
+        topic.topic
+        for topic in request.topics
+        if not sees_all and not allows(broker, context, Operation.DESCRIBE, TOPIC, topic.topic)
+    }
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(
-                topic=topic.topic, partitions=[_answer(broker, topic.topic, asked) for asked in topic.partitions]
+                topic=topic.topic,
+                partitions=[
+                    _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
+                    if topic.topic in hidden
+                    else _answer(broker, topic.topic, asked)
+                    for asked in topic.partitions
+                ],
             )
             for topic in request.topics
         ]

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.broker.context import RequestContext
 from oncelog.broker.partition import Partition
+from oncelog.broker.security.access import TOPIC, TRANSACTIONAL_ID, allows
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
 from oncelog.log.partition_log import AppendResult, VerificationGuard
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import (
@@ -64,7 +66,7 @@ def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> 
     notices.
     """
     version = context.api_version
-    whole_error = _refuse_request(request)
+    whole_error = _refuse_request(broker, context, request)
     pairs = [(topic, data) for topic in request.topic_data for data in topic.partition_data]
     if whole_error is not Error.NONE:
         answers = [Deferred.of(_refused(data, whole_error)) for _, data in pairs]
@@ -77,7 +79,7 @@ def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> 
     return gather(answers).map(lambda parts: respond(version, request, parts))
 
 
-def _refuse_request(request: ProduceRequest) -> Error:
+def _refuse_request(broker: Broker, context: RequestContext, request: ProduceRequest) -> Error:
     """What is wrong with the request as a whole."""
     if request.acks not in (-1, 0, 1):
         return Error.INVALID_REQUIRED_ACKS
@@ -87,7 +89,10 @@ def _refuse_request(request: ProduceRequest) -> Error:
             header = _header_of(data.records)
             if header is not None and header.is_transactional:
                 transactional_producers.add((header.producer_id, header.producer_epoch))
-    if transactional_producers and request.transactional_id is None:
+    if transactional_producers and (
+        request.transactional_id is None
+        or not allows(broker, context, Operation.WRITE, TRANSACTIONAL_ID, request.transactional_id)
+    ):
         return Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     if len(transactional_producers) > 1:
         return Error.INVALID_PRODUCER_ID_MAPPING
@@ -130,6 +135,8 @@ def _locate(
         name = info.name if info else None
         if name is None:
             return _refused(data, Error.UNKNOWN_TOPIC_ID)
+    if broker.authorizer is not None and not allows(broker, context, Operation.WRITE, TOPIC, name or ""):
+        return _refused(data, Error.TOPIC_AUTHORIZATION_FAILED)
     if name is None or (partition := broker.partition(TopicPartition(name, data.index))) is None:
         return _refused(data, Error.UNKNOWN_TOPIC_OR_PARTITION)
     if name in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT_ID:

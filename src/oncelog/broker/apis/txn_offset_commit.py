@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import TOPIC, allows
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
+from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.txn_offset_commit_request import TxnOffsetCommitRequest, TxnOffsetCommitRequestTopic
 from oncelog.protocol.generated.txn_offset_commit_response import (
@@ -38,9 +40,12 @@ def handle(
     for topic in request.topics:
         info = broker.metadata.topic(topic.name)
         count = info.partitions if info is not None else 0
+        error = Error.UNKNOWN_TOPIC_OR_PARTITION
+        if not allows(broker, context, Operation.READ, TOPIC, topic.name):
+            count, error = 0, Error.TOPIC_AUTHORIZATION_FAILED
         bad = [p.partition_index for p in topic.partitions if not 0 <= p.partition_index < count]
         if bad:
-            errors = [TxnOffsetCommitResponsePartition(index, Error.UNKNOWN_TOPIC_OR_PARTITION) for index in bad]
+            errors = [TxnOffsetCommitResponsePartition(index, error) for index in bad]
             refused.append(TxnOffsetCommitResponseTopic(topic.name, errors))
         good = [p for p in topic.partitions if 0 <= p.partition_index < count]
         if good:

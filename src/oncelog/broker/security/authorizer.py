@@ -175,14 +175,14 @@ def authorizer_of(config: BrokerConfig, metadata: MetadataStore) -> Authorizer |
 
     :raises ConfigError: it names another class than Apache Kafka's own.
     """
-    name = config.text("authorizer.class.name") or ""
+    name = config.authorizer_class_name
     if not name:
         return None
     if name != STANDARD_AUTHORIZER:
         raise ConfigError(f"authorizer.class.name is {name}; this broker has {STANDARD_AUTHORIZER} alone")
     return Authorizer(
-        super_users_in(config.static.get("super.users", "")),
-        allow_without_acls=config.static.get("allow.everyone.if.no.acl.found", "false").strip().lower() == "true",
+        super_users_in(config.super_users),
+        allow_without_acls=config.allow_everyone_if_no_acl_found,
         acls=metadata.acls(),
     )
 

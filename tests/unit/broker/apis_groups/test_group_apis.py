@@ -67,6 +67,7 @@ class FakeBroker:
 
     def __init__(self) -> None:
         self.slices = Slices()
+        self.authorizer = None
         self.host = MemoryGroupHost({"t": 2})
         self.metadata = SimpleNamespace(
             topic=self.topic, topic_by_id=self.topic_by_id, finalized_features=features.HIGHEST

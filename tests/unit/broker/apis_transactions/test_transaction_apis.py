@@ -40,6 +40,7 @@ class Asker:
         topics = {name: SimpleNamespace(partitions=count) for name, count in self.host.topics.items()}
         self._broker: Any = SimpleNamespace(
             transactions=self.host.coordinator(),
+            authorizer=None,
             metadata=SimpleNamespace(topic=topics.get),
             groups=SimpleNamespace(runtime=SimpleNamespace(partition_for=lambda group: GROUP_PARTITION)),
         )

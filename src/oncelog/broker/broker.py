@@ -327,6 +327,7 @@ class Broker:
         self.metadata.change_acls(added, removed)
         if self.authorizer is not None:
             self.authorizer.update(self.metadata.acls())
+        self.forget_routes()
 
     def reconfigure(self, config: BrokerConfig) -> None:
         """Take settings that were changed while the broker runs (AlterConfigs of the broker)."""

@@ -430,6 +430,19 @@ class BrokerConfig:
         high=MAX_LONG,
     )
     max_connections: int = setting("max.connections", MAX_INT, "Connections served at once.", low=0, high=MAX_INT)
+    max_connections_per_ip: int = setting(
+        "max.connections.per.ip", MAX_INT, "Connections of one address served at once.", low=0, high=MAX_INT
+    )
+    max_connections_per_ip_overrides: str = setting(
+        "max.connections.per.ip.overrides", "", "ADDRESS:COUNT pairs that win over max.connections.per.ip."
+    )
+    max_connection_creation_rate: int = setting(
+        "max.connection.creation.rate",
+        MAX_INT,
+        "Connections taken in a second; those beyond wait.",
+        low=0,
+        high=MAX_INT,
+    )
     connections_max_idle_ms: int = setting(
         "connections.max.idle.ms",
         600_000,

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from oncelog.metadata.acls import AclResourceType as Kind
-from oncelog.metadata.acls import Operation, PatternType, Permission
+from oncelog.acls import AclResourceType as Kind
+from oncelog.acls import Operation, PatternType, Permission
 from tests.conformance.wire import Connection
 from tests.security.requests import ASKS, GROUP, OTHER, TOPIC, TXN_ID, Ask
 from tests.security.sides import Rule, Side, kafka_side, oncelog_side

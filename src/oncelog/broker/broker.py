@@ -7,7 +7,7 @@ of events decides everything; time comes as an argument. Source: Kafka's ``Kafka
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.api_versions import unsupported_version
@@ -24,9 +24,11 @@ from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.request_rules import refused_request
 from oncelog.broker.security.security_log import SecurityLog
 from oncelog.broker.slices import Slices
+from oncelog.broker.throttle import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE, Throttle
 from oncelog.config import BrokerConfig
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError, StorageError
+from oncelog.log.results import FileSlice
 from oncelog.metadata.store import MetadataStore, TopicInfo
 from oncelog.ports import Background, Disk, Random
 from oncelog.protocol.api_keys import ApiKey
@@ -40,10 +42,10 @@ from oncelog.timers import Timers
 from oncelog.types import INTERNAL_TOPICS, ProducerStamp, TopicPartition
 
 if TYPE_CHECKING:
+    from oncelog.acls import Acl
     from oncelog.coordinator.group.coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.coordinator.transaction.host import TxnMarker
-    from oncelog.metadata.acls import Acl
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +67,9 @@ class Broker:
         disk: Disk,
         random: Random,
         background: Background,
+        work_clock: Callable[[], int] = lambda: 0,
     ) -> None:
+        """:param work_clock: nanoseconds that this thread has worked, for quotas of request time."""
         self.config = config
         self.node = node
         self.metadata = metadata
@@ -84,6 +88,9 @@ class Broker:
         self._flush_due = False
         self.security_log = SecurityLog()
         self.authorizer = authorizer_of(config, metadata)
+        self._work_clock = work_clock
+        self.throttle: Throttle | None = None
+        self.quotas_changed()
 
     @property
     def transactions(self) -> TransactionCoordinator:
@@ -202,6 +209,8 @@ class Broker:
             header.client_id or "",
             now_ms,
         )
+        if self.throttle is not None:
+            context.request_bytes, context.work_ns = len(frame), self._work_clock()
         try:
             if self.authorizer is not None:
                 refused = refused_request(self, context, request)
@@ -212,6 +221,8 @@ class Broker:
         except Exception as error:  # noqa: BLE001 - one client's request ends its own connection, nothing else
             self._defect(context, error)
             return
+        if self.throttle is not None:
+            context.work_ns = self._work_clock() - context.work_ns
         if isinstance(result, Deferred):
             result.then(lambda response: self._reply(context, response), lambda error: self._defect(context, error))
         else:
@@ -226,7 +237,7 @@ class Broker:
         for all of them goes to ``slot``. The buffer is free again on return.
         """
         gate = channel.session.gate
-        if gate is not None and not gate.lets_pass(now_ms):
+        if self.throttle is not None or (gate is not None and not gate.lets_pass(now_ms)):
             return start
         try:
             return self._produce_runs.receive(channel, slot, buffer, start, end, now_ms)
@@ -254,14 +265,41 @@ class Broker:
 
     def _reply(self, context: RequestContext, response: Message | None) -> None:
         if response is None:
+            if self.throttle is not None:
+                self._count_use(self.throttle, context, 0)
             context.channel.reply(context.slot, ())
             return
         try:
             parts = self._encoded(context, response)
+            if self.throttle is not None and (wait_ms := self._count_use(self.throttle, context, _size(parts))):
+                response.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
+                parts = self._encoded(context, response)
         except Exception as error:  # noqa: BLE001 - as above: it may be another's turn
             self._defect(context, error)
             return
         context.channel.reply(context.slot, parts)
+
+    def _count_use(self, throttle: Throttle, context: RequestContext, response_bytes: int) -> int:
+        """Count a request against the caller's quotas; for how long it has to wait, which it does from now on."""
+        caller = context.principal, context.client_id
+        now_ms = context.now_ms
+        wait_ms = throttle.use(REQUEST_PERCENTAGE, *caller, context.work_ns / 1e7, now_ms)
+        if context.api_key == ApiKey.PRODUCE:
+            wait_ms = max(wait_ms, throttle.use(PRODUCER_BYTE_RATE, *caller, context.request_bytes, now_ms))
+        elif context.api_key == ApiKey.FETCH:
+            wait_ms = max(wait_ms, throttle.use(CONSUMER_BYTE_RATE, *caller, response_bytes, now_ms))
+        if wait_ms:
+            context.channel.throttle(wait_ms)
+        return wait_ms if "throttle_time_ms" in response_type(context.api_key).__slots__ else 0
+
+    def quotas_changed(self) -> None:
+        """Hold clients to the quotas that the metadata store has."""
+        quotas = self.metadata.client_quotas()
+        window_ms = 1000 * int(self.config.text("quota.window.num") or 11)
+        window_ms *= int(self.config.text("quota.window.size.seconds") or 1)
+        throttle = self.throttle if self.throttle is not None else Throttle(quotas, window_ms)
+        throttle.update(quotas)
+        self.throttle = throttle if throttle.is_needed else None
 
     @staticmethod
     def _encoded(context: RequestContext, response: Message) -> list[Part]:
@@ -432,3 +470,7 @@ class Broker:
             return self.create_topic(name, self.config.num_partitions, {}, now_ms)
         except KafkaError as error:
             return error.error
+
+
+def _size(parts: Iterable[Part]) -> int:
+    return sum(part.size_bytes if isinstance(part, FileSlice) else len(part) for part in parts)

@@ -32,6 +32,10 @@ class Channel(Protocol):
         """
         ...
 
+    def throttle(self, wait_ms: int) -> None:
+        """Take no request of this connection for a while: it has used more than its quota."""
+        ...
+
     def close(self, reason: str) -> None:
         """End this connection, nobody else's; ``reason`` goes to the broker's log."""
         ...
@@ -50,6 +54,8 @@ class RequestContext:
     now_ms: int
     took_plain_batch: bool = False
     """Set by Produce: a batch that is not packed was appended, and the next ones may be like it."""
+    request_bytes: int = 0
+    work_ns: int = 0
 
     @property
     def session(self) -> Session:

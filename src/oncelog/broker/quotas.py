@@ -1,4 +1,4 @@
-"""What client quotas may say. They are kept and listed; nothing is throttled.
+"""What client quotas may say; ``throttle`` holds clients to them, and the shell new connections of an address.
 
 Refusals are Kafka's messages. Source: Kafka's ``ClientQuotaControlManager``.
 """

@@ -20,6 +20,8 @@ from oncelog.errors import Error, KafkaError, OncelogError
 COMMANDS = {
     "serve": "Run the broker.",
     "topics": "List, create, describe, change and delete topics.",
+    "acls": "Who may do what: list, add and remove.",
+    "users": "Users that log in with SCRAM.",
     "produce": "Write records, exactly once if you like.",
     "consume": "Read records.",
     "groups": "Consumer groups, their members, offsets and lag.",

@@ -15,7 +15,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, overload
 
+from oncelog.acls import Acl, AclFilter
 from oncelog.client.aio.admin import Admin as AsyncAdmin
+from oncelog.client.aio.admin_security import UserCredential
 from oncelog.client.aio.consumer import Consumer as AsyncConsumer
 from oncelog.client.aio.offsets import FoundOffset
 from oncelog.client.aio.producer import Producer as AsyncProducer
@@ -653,6 +655,34 @@ class Admin:
     def create_partitions(self, counts: Mapping[str, int]) -> None:
         """Give topics this many partitions in all."""
         self._run(lambda: self._admin.create_partitions(counts))
+
+    def describe_acls(self, wanted: AclFilter) -> list[Acl]:
+        """The ACLs that a filter finds, sorted."""
+        found: list[Acl] = self._run(lambda: self._admin.describe_acls(wanted))
+        return found
+
+    def create_acls(self, acls: Iterable[Acl]) -> None:
+        """Add ACLs; those that are there already stay."""
+        wanted = list(acls)
+        self._run(lambda: self._admin.create_acls(wanted))
+
+    def delete_acls(self, wanted: AclFilter) -> list[Acl]:
+        """Remove the ACLs that a filter finds, and say which they were."""
+        removed: list[Acl] = self._run(lambda: self._admin.delete_acls(wanted))
+        return removed
+
+    def describe_users(self, names: Sequence[str] = ()) -> list[UserCredential]:
+        """The SCRAM credentials of these users, or of all."""
+        found: list[UserCredential] = self._run(lambda: self._admin.describe_users(names))
+        return found
+
+    def set_password(self, user: str, mechanism: int, password: str, iterations: int) -> None:
+        """Make or replace a user's credential for one mechanism (1: SCRAM-SHA-256, 2: SCRAM-SHA-512)."""
+        self._run(lambda: self._admin.set_password(user, mechanism, password, iterations))
+
+    def delete_credential(self, user: str, mechanism: int) -> None:
+        """Remove a user's credential for one mechanism."""
+        self._run(lambda: self._admin.delete_credential(user, mechanism))
 
     def list_topics(self, *, internal: bool = False) -> list[str]:
         """Names of all topics, sorted."""

@@ -14,7 +14,7 @@ from hashlib import pbkdf2_hmac
 from typing import NamedTuple
 
 from oncelog.errors import ConfigError
-from oncelog.metadata.scram import HASH_OF_MECHANISM, LEAST_ITERATIONS, MOST_ITERATIONS, ScramCredential, credential
+from oncelog.scram import HASH_OF_MECHANISM, LEAST_ITERATIONS, MOST_ITERATIONS, ScramCredential, credential
 
 _FORM = re.compile(r"SCRAM-SHA-(256|512)\s*=\s*\[(.*)\]", re.DOTALL)
 _PART = re.compile(r"\s*([a-z]+)\s*=\s*(\"[^\"]*\"|'[^']*'|[^,]*)\s*(?:,|$)")

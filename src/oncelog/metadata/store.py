@@ -25,16 +25,16 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
 
+from oncelog.acls import Acl
 from oncelog.config import TopicConfig, parse
 from oncelog.errors import ConfigError, Error, InvariantError, KafkaError, OncelogError, StorageError
 from oncelog.log.checkpoints import encode_uuid
-from oncelog.metadata.acls import Acl
 from oncelog.metadata.adoption import AdoptedTopic
 from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.features import HIGHEST, FinalizedFeatures
 from oncelog.metadata.identity import new_topic_id
-from oncelog.metadata.scram import ScramCredential
 from oncelog.ports import Random
+from oncelog.scram import ScramCredential
 from oncelog.types import INTERNAL_TOPICS
 
 FILE_NAME = "metadata.sqlite"

@@ -80,6 +80,7 @@ class Connection(asyncio.BufferedProtocol):
         "_rest",
         "_server",
         "_socket",
+        "_throttled_until",
         "_transport",
         "_turn_used",
         "_waiting",
@@ -120,6 +121,7 @@ class Connection(asyncio.BufferedProtocol):
         self._out: deque[Part] = deque()
         self._out_bytes = 0
         self._closing = False
+        self._throttled_until = 0.0
 
     # -- life ---------------------------------------------------------------------------------------------------
 
@@ -131,8 +133,9 @@ class Connection(asyncio.BufferedProtocol):
         self._socket = socket.socket(fileno=original.fileno())  # the transport's own: detached at the end
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if not self._server.admit(self):
-            self.close("the broker serves as many connections as max.connections allows")
+        refusal = self._server.admit(self)
+        if refusal is not None:
+            self.close(refusal)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closing = True
@@ -309,7 +312,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def _may_start(self, buffer: bytearray, position: int) -> bool:
         """Whether a request may go ahead of the answers to those before it, as far as there are any missing."""
-        if self._writer is not None or self._out_bytes >= OUT_AT_ONCE_BYTES or len(self._out) >= SEND_AT_ONCE:
+        if (
+            self._throttled_until
+            or self._writer is not None
+            or self._out_bytes >= OUT_AT_ONCE_BYTES
+            or len(self._out) >= SEND_AT_ONCE
+        ):
             return False
         if self._next_reply == self._next_slot:
             self._only_produce = True
@@ -341,6 +349,19 @@ class Connection(asyncio.BufferedProtocol):
                 self._yield()
         if self._transport is not None and self._may_read():
             self._transport.resume_reading()
+
+    def throttle(self, wait_ms: int) -> None:
+        """Start no request for a while; what arrives meanwhile stays with the peer after the first."""
+        until = self._server.loop.time() + wait_ms / 1000
+        if until > self._throttled_until:
+            self._throttled_until = until
+            self._server.loop.call_at(until, self._throttle_ends, until)
+
+    def _throttle_ends(self, until: float) -> None:
+        if until == self._throttled_until:
+            self._throttled_until = 0.0
+            self.resume()
+            self._server.turn_ends()
 
     def _may_read(self) -> bool:
         """Whether more may come in: nothing waits, and there is memory for it."""

@@ -9,6 +9,7 @@ import asyncio
 import errno
 import os
 import socket
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -140,6 +141,7 @@ def _start(
             disk=disk,
             random=random,
             background=background,
+            work_clock=time.thread_time_ns,
         )
         for listener, sock in zip(bound, sockets, strict=True):
             doors.append(Door(listener, sock, _node_at(config, listener), broker, loop.time))

@@ -20,6 +20,7 @@ from functools import partial
 from oncelog.broker.broker import Broker
 from oncelog.broker.log_manager import FlushJob
 from oncelog.server.connection import READ_BUFFER_BYTES, Connection
+from oncelog.server.connection_limits import ConnectionLimits
 from oncelog.server.doors import Door
 from oncelog.server.request_memory import STALLED_S, RequestMemory
 from oncelog.types import TopicPartition
@@ -121,6 +122,7 @@ class Server:
         self._listeners: list[asyncio.Server] = []
         self._doors: Sequence[Door] = ()
         self._connections: dict[Connection, None] = {}
+        self._limits = ConnectionLimits(broker)
         self._connection_count = 0
         self._writable: dict[Connection, None] = {}
         self._flushing = False
@@ -181,13 +183,29 @@ class Server:
         self._connection_count += 1
         return door.connection(self, self._connection_count)
 
-    def admit(self, connection: Connection) -> bool:
-        """Count a new connection in; False beyond ``max.connections``, or what is left of the file descriptors."""
+    def admit(self, connection: Connection) -> str | None:
+        """Count a new connection in, and have it wait for its turn; why it is not served, where it is not."""
         self._connections[connection] = None
-        most = min(self.broker.config.max_connections, self.most_connections)
-        return len(self._connections) <= most and not self._stopped
+        if self._stopped:
+            return "the broker stops"
+        config = self.broker.config
+        refusal = None
+        if len(self._connections) > min(config.max_connections, self.most_connections):
+            refusal = "the broker serves as many connections as max.connections, or its file descriptors, allow"
+        elif not self._limits.has_room(connection.client_host):
+            refusal = "its address has as many connections as max.connections.per.ip allows"
+        self._limits.opened(connection.client_host)
+        if refusal is not None:
+            self.broker.security_log.refused_connection(connection.client_host, refusal, self.now_ms())
+            return refusal
+        wait_ms = self._limits.wait_ms(connection.client_host, self.now_ms())
+        if wait_ms:
+            connection.throttle(wait_ms)
+        return None
 
     def forget(self, connection: Connection) -> None:
+        if connection in self._connections:
+            self._limits.closed(connection.client_host)
         self._connections.pop(connection, None)
         self._writable.pop(connection, None)
         self.broker.disconnected(connection)

@@ -15,8 +15,8 @@ from oncelog.errors import Error, InvariantError, KafkaError, StorageError
 from oncelog.metadata.adoption import AdoptedTopic
 from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.features import HIGHEST
-from oncelog.metadata.scram import credential
 from oncelog.metadata.store import MetadataStore, ResourceType
+from oncelog.scram import credential
 
 
 class CountingRandom:

@@ -1,4 +1,4 @@
-"""AlterClientQuotas (key 49), versions 0-1: quotas of users, client ids and addresses (KIP-546). Kept, not enforced.
+"""AlterClientQuotas (key 49), versions 0-1: quotas of users, client ids and addresses (KIP-546).
 
 Each entry is changed as a whole or not at all; of entries that name one entity the first counts.
 """
@@ -65,4 +65,5 @@ def _change(
                     broker.metadata.set_client_quota(entity, change.key, None if change.remove else change.value)
         except StorageError as error:
             return Error.KAFKA_STORAGE_ERROR, str(error)
+        broker.quotas_changed()
     return Error.NONE, None

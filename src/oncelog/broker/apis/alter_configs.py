@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oncelog.acls import Operation
 from oncelog.broker.config_changes import (
     Refusal,
     change,
@@ -17,7 +18,6 @@ from oncelog.broker.config_changes import (
     refusal_of_resource,
 )
 from oncelog.broker.context import RequestContext
-from oncelog.metadata.acls import Operation
 from oncelog.metadata.store import ResourceType
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.alter_configs_request import AlterConfigsRequest, AlterConfigsResource

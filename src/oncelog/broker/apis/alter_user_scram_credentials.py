@@ -10,13 +10,6 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error, StorageError
-from oncelog.metadata.scram import (
-    HASH_OF_MECHANISM,
-    LEAST_ITERATIONS,
-    MOST_ITERATIONS,
-    ScramCredential,
-    credential,
-)
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
@@ -26,6 +19,13 @@ from oncelog.protocol.generated.alter_user_scram_credentials_request import (
 from oncelog.protocol.generated.alter_user_scram_credentials_response import (
     AlterUserScramCredentialsResponse,
     AlterUserScramCredentialsResult,
+)
+from oncelog.scram import (
+    HASH_OF_MECHANISM,
+    LEAST_ITERATIONS,
+    MOST_ITERATIONS,
+    ScramCredential,
+    credential,
 )
 
 if TYPE_CHECKING:

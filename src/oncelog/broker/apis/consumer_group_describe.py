@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import GROUP, TOPIC, allows, authorized_operations
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.metadata.acls import Operation
 from oncelog.metadata.features import GROUP_VERSION
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from oncelog.acls import Operation
 from oncelog.broker.apis.describe_configs import layers_of
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows, allows_cluster
 from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError, StorageError
-from oncelog.metadata.acls import Operation
 from oncelog.metadata.descriptions import topic_entries
 from oncelog.metadata.identity import ZERO_ID
 from oncelog.metadata.topic_rules import CLUSTER_METADATA_TOPIC, colliding_topic, name_refusal, overrides_refusal

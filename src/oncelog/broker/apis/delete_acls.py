@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oncelog.acls import Acl, AclFilter
 from oncelog.broker.apis.describe_acls import NO_AUTHORIZER
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error, StorageError
-from oncelog.metadata.acls import Acl, AclFilter
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.delete_acls_request import DeleteAclsRequest
 from oncelog.protocol.generated.delete_acls_response import (

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows, allows_cluster
 from oncelog.broker.security.refusals import MESSAGES
 from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError, StorageError
-from oncelog.metadata.acls import Operation
 from oncelog.metadata.identity import ZERO_ID
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState

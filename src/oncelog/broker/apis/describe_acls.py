@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oncelog.acls import AclFilter
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
-from oncelog.metadata.acls import AclFilter
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_acls_request import DescribeAclsRequest
 from oncelog.protocol.generated.describe_acls_response import (

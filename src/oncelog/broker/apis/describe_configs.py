@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from oncelog.acls import Operation
 from oncelog.broker import loggers
 from oncelog.broker.apis.describe_log_dirs import log_dir
 from oncelog.broker.config_changes import refusal_of_caller
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
-from oncelog.metadata.acls import Operation
 from oncelog.metadata.descriptions import (
     BrokerLayers,
     ConfigSource,

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import GROUP, allows, authorized_operations
 from oncelog.broker.slices import Work, in_parts
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
-from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_groups_response import DescribedGroup, DescribeGroupsResponse

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oncelog.acls import Operation
 from oncelog.broker.apis.metadata import PartitionState
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows, authorized_operations
 from oncelog.errors import Error
-from oncelog.metadata.acls import Operation
 from oncelog.metadata.store import TopicInfo
 from oncelog.metadata.topic_rules import name_refusal
 from oncelog.protocol.api_keys import ApiKey

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.fetch_sessions import (
     FINAL_EPOCH,
@@ -26,7 +27,6 @@ from oncelog.broker.purgatory import ParkedFetch
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.fetch_fast import set_slices
 from oncelog.protocol.generated.fetch_request import FetchRequest

@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from oncelog.acls import Operation as AclOperation
 from oncelog.broker.config_changes import (
     OWN_MIN_IN_SYNC,
     PROPERTIES,
@@ -26,7 +27,6 @@ from oncelog.broker.context import RequestContext
 from oncelog.config import TopicConfig, properties, render
 from oncelog.errors import Error
 from oncelog.kafka_properties import Kind
-from oncelog.metadata.acls import Operation as AclOperation
 from oncelog.metadata.descriptions import MIN_IN_SYNC
 from oncelog.metadata.store import ResourceType
 from oncelog.protocol.api_keys import ApiKey

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import GROUP, allows, allows_cluster
 from oncelog.deferred import Deferred
-from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
 from oncelog.protocol.generated.list_groups_response import ListGroupsResponse

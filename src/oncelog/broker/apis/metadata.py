@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from oncelog.acls import CLUSTER_NAME, Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import CLUSTER, TOPIC, allows, allows_cluster, authorized_operations
 from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, StorageError
-from oncelog.metadata.acls import CLUSTER_NAME, Operation
 from oncelog.metadata.identity import ZERO_ID
 from oncelog.metadata.store import TopicInfo
 from oncelog.metadata.topic_rules import colliding_topic, name_refusal

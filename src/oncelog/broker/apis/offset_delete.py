@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.metadata.acls import Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.offset_delete_request import OffsetDeleteRequest, OffsetDeleteRequestTopic
 from oncelog.protocol.generated.offset_delete_response import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oncelog.metadata.acls import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclResourceType
+from oncelog.acls import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclResourceType
 from oncelog.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:

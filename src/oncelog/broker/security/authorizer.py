@@ -17,8 +17,7 @@ from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from oncelog.errors import ConfigError
-from oncelog.metadata.acls import (
+from oncelog.acls import (
     WILDCARD,
     Acl,
     AclResourceType,
@@ -26,6 +25,7 @@ from oncelog.metadata.acls import (
     PatternType,
     Permission,
 )
+from oncelog.errors import ConfigError
 
 if TYPE_CHECKING:
     from oncelog.config import BrokerConfig

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from oncelog.acls import CLUSTER_NAME, Operation
 from oncelog.broker.security.access import (
     CLUSTER,
     GROUP,
@@ -20,7 +21,6 @@ from oncelog.broker.security.access import (
 )
 from oncelog.broker.security.refusals import refusal
 from oncelog.errors import Error
-from oncelog.metadata.acls import CLUSTER_NAME, Operation
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.wire import Message
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from oncelog.metadata.scram import HASH_OF_MECHANISM, ScramCredential
+from oncelog.scram import HASH_OF_MECHANISM, ScramCredential
 
 PLAIN = "PLAIN"
 OAUTHBEARER = "OAUTHBEARER"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 from typing import Protocol
 
+from oncelog.acls import Operation
 from oncelog.broker.security.authorizer import resource_name
-from oncelog.metadata.acls import Operation
 
 logger = logging.getLogger("oncelog.security")
 

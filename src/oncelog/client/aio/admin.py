@@ -1,4 +1,4 @@
-"""The asyncio admin client: topics, groups, transactions. Called by programs, the command line and the console.
+"""The asyncio admin client: topics, groups, transactions, rights, users. Called by programs and the command line.
 
 Calls raise ``KafkaError`` with the thing and the reason named; what is retriable was repeated for
 ``default.api.timeout.ms`` before.
@@ -7,12 +7,13 @@ Calls raise ``KafkaError`` with the thing and the reason named; what is retriabl
 from __future__ import annotations
 
 from oncelog.client.aio.admin_groups import GroupsAdmin
+from oncelog.client.aio.admin_security import SecurityAdmin
 from oncelog.client.aio.admin_topics import TopicsAdmin
 from oncelog.client.aio.admin_transactions import TransactionsAdmin
 from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic, RecordsToDelete
 
 
-class Admin(TopicsAdmin, GroupsAdmin, TransactionsAdmin):
+class Admin(TopicsAdmin, GroupsAdmin, TransactionsAdmin, SecurityAdmin):
     """Everything an operator asks of a cluster. Settings are keyword arguments, or a ready ``AdminConfig``."""
 
 

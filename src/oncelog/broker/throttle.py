@@ -1,0 +1,76 @@
+"""Client quotas in force: how long a client waits that has used more than its share (KIP-13, KIP-124, KIP-55).
+
+Made by the broker when there is any quota of users or client ids, so that without one a request costs one look. Each
+quota is a bucket: what is used moves the time from which its owner has nothing to wait for, at the quota's rate; what
+was left unused counts for the window (``quota.window.num`` times ``quota.window.size.seconds``) and no longer. In the
+long run the rate is Apache Kafka's; where Kafka's samples end a window at once, this one is even.
+
+Which quota holds follows Kafka's ``ClientQuotaManager``: user and client id, user with any client id, user alone, then
+the same of the default user, then the client id alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from oncelog.metadata.store import QuotaEntity
+
+PRODUCER_BYTE_RATE = "producer_byte_rate"
+CONSUMER_BYTE_RATE = "consumer_byte_rate"
+REQUEST_PERCENTAGE = "request_percentage"
+_USER, _CLIENT = "user", "client-id"
+MOST_BUCKETS = 10_000
+LONGEST_WAIT_MS = 2**31 - 1
+_Bucket = tuple[str, str | None, str | None]
+
+
+class Throttle:
+    """Counts what clients use against their quotas.
+
+    :param quotas: all of them, by entity.
+    :param window_ms: for how long a client may have saved up.
+    """
+
+    def __init__(self, quotas: Mapping[QuotaEntity, Mapping[str, float]], window_ms: int) -> None:
+        self.update(quotas)
+        self._window_ms = window_ms
+        self._free_at_ms: dict[_Bucket, float] = {}
+
+    @property
+    def is_needed(self) -> bool:
+        return bool(self._by_entity)
+
+    def update(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
+        """These are the quotas from now on; what was used before still counts."""
+        self._by_entity = {entity: values for entity, values in quotas.items() if "ip" not in dict(entity)}
+
+    def use(self, key: str, principal: str, client_id: str, amount: float, now_ms: int) -> int:
+        """Count ``amount`` (bytes, or seconds of work times 100) and tell for how many ms the client is to wait."""
+        user = principal.partition(":")[2]
+        found = self._quota(key, user, client_id)
+        if found is None:
+            return 0
+        limit, bucket = found
+        begin = max(self._free_at_ms.get(bucket, 0.0), now_ms - self._window_ms)
+        free_at = begin + amount / limit * 1000
+        if len(self._free_at_ms) >= MOST_BUCKETS:
+            self._free_at_ms = {known: at for known, at in self._free_at_ms.items() if at > now_ms - self._window_ms}
+        self._free_at_ms[bucket] = free_at
+        return min(max(0, round(free_at - now_ms)), LONGEST_WAIT_MS)
+
+    def _quota(self, key: str, user: str, client_id: str) -> tuple[float, _Bucket] | None:
+        """The limit that holds, and who shares it."""
+        for entity, owner in (
+            (((_CLIENT, client_id), (_USER, user)), (user, client_id)),
+            (((_CLIENT, None), (_USER, user)), (user, client_id)),
+            (((_USER, user),), (user, None)),
+            (((_CLIENT, client_id), (_USER, None)), (user, client_id)),
+            (((_CLIENT, None), (_USER, None)), (user, client_id)),
+            (((_USER, None),), (user, None)),
+            (((_CLIENT, client_id),), (None, client_id)),
+            (((_CLIENT, None),), (None, client_id)),
+        ):
+            limit = self._by_entity.get(entity, {}).get(key)
+            if limit is not None:
+                return limit, (key, *owner)
+        return None

@@ -1,0 +1,156 @@
+"""What an operator asks about rights and users: access control lists and SCRAM credentials.
+
+A part of the admin client. A password becomes a salted one here (RFC 5802) and never leaves as it is.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+from hashlib import pbkdf2_hmac
+from typing import NamedTuple
+
+from oncelog.acls import Acl, AclFilter
+from oncelog.client.aio.admin_connection import AdminConnection
+from oncelog.client.core.errors import error_for, error_of
+from oncelog.client.core.wire import Api
+from oncelog.errors import Error
+from oncelog.protocol.generated.alter_user_scram_credentials_request import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+from oncelog.protocol.generated.alter_user_scram_credentials_response import AlterUserScramCredentialsResponse
+from oncelog.protocol.generated.create_acls_request import AclCreation, CreateAclsRequest
+from oncelog.protocol.generated.create_acls_response import CreateAclsResponse
+from oncelog.protocol.generated.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
+from oncelog.protocol.generated.delete_acls_response import DeleteAclsResponse
+from oncelog.protocol.generated.describe_acls_request import DescribeAclsRequest
+from oncelog.protocol.generated.describe_acls_response import DescribeAclsResponse
+from oncelog.protocol.generated.describe_user_scram_credentials_request import (
+    DescribeUserScramCredentialsRequest,
+    UserName,
+)
+from oncelog.protocol.generated.describe_user_scram_credentials_response import DescribeUserScramCredentialsResponse
+from oncelog.scram import HASH_OF_MECHANISM, LEAST_ITERATIONS
+
+DESCRIBE_ACLS = Api(DescribeAclsRequest, DescribeAclsResponse, 1, 3)
+CREATE_ACLS = Api(CreateAclsRequest, CreateAclsResponse, 1, 3)
+DELETE_ACLS = Api(DeleteAclsRequest, DeleteAclsResponse, 1, 3)
+DESCRIBE_USERS = Api(DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse, 0, 0)
+ALTER_USERS = Api(AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse, 0, 0)
+SALT_BYTES = 26
+
+
+class UserCredential(NamedTuple):
+    """That a user has a credential: mechanism (Kafka's number) and iterations; the rest never leaves the broker."""
+
+    user: str
+    mechanism: int
+    iterations: int
+
+
+class SecurityAdmin(AdminConnection):
+    """Rights and users."""
+
+    async def describe_acls(self, wanted: AclFilter) -> list[Acl]:
+        """The ACLs that a filter finds, sorted."""
+
+        async def attempt() -> list[Acl]:
+            answer = await self.cluster.ask_any(DESCRIBE_ACLS, DescribeAclsRequest(*wanted))
+            _check(answer.error_code, answer.error_message, "the ACLs cannot be read")
+            return sorted(
+                Acl(
+                    found.resource_type,
+                    found.resource_name,
+                    found.pattern_type,
+                    acl.principal,
+                    acl.host,
+                    acl.operation,
+                    acl.permission_type,
+                )
+                for found in answer.resources
+                for acl in found.acls
+            )
+
+        return await self.cluster.repeat("describe_acls", attempt)
+
+    async def create_acls(self, acls: Iterable[Acl]) -> None:
+        """Add ACLs; those that are there already stay."""
+        request = CreateAclsRequest(creations=[AclCreation(*acl) for acl in acls])
+
+        async def attempt() -> None:
+            answer = await self.cluster.ask_any(CREATE_ACLS, request)
+            for result in answer.results:
+                _check(result.error_code, result.error_message, "the ACL cannot be made")
+
+        await self.cluster.repeat("create_acls", attempt)
+
+    async def delete_acls(self, wanted: AclFilter) -> list[Acl]:
+        """Remove the ACLs that a filter finds, and say which they were."""
+        request = DeleteAclsRequest(filters=[DeleteAclsFilter(*wanted)])
+
+        async def attempt() -> list[Acl]:
+            answer = await self.cluster.ask_any(DELETE_ACLS, request)
+            removed = []
+            for result in answer.filter_results:
+                _check(result.error_code, result.error_message, "the ACLs cannot be removed")
+                for acl in result.matching_acls:
+                    _check(acl.error_code, acl.error_message, "an ACL cannot be removed")
+                    removed.append(
+                        Acl(
+                            acl.resource_type,
+                            acl.resource_name,
+                            acl.pattern_type,
+                            acl.principal,
+                            acl.host,
+                            acl.operation,
+                            acl.permission_type,
+                        )
+                    )
+            return sorted(removed)
+
+        return await self.cluster.repeat("delete_acls", attempt)
+
+    async def describe_users(self, names: Sequence[str] = ()) -> list[UserCredential]:
+        """The SCRAM credentials of these users, or of all."""
+        request = DescribeUserScramCredentialsRequest(users=[UserName(name) for name in names] or None)
+
+        async def attempt() -> list[UserCredential]:
+            answer = await self.cluster.ask_any(DESCRIBE_USERS, request)
+            _check(answer.error_code, answer.error_message, "the users cannot be read")
+            for result in answer.results:
+                _check(result.error_code, result.error_message, f"the user {result.user!r} cannot be read")
+            return sorted(
+                UserCredential(result.user, info.mechanism, info.iterations)
+                for result in answer.results
+                for info in result.credential_infos
+            )
+
+        return await self.cluster.repeat("describe_users", attempt)
+
+    async def set_password(self, user: str, mechanism: int, password: str, iterations: int = LEAST_ITERATIONS) -> None:
+        """Make or replace a user's credential for one mechanism."""
+        salt = secrets.token_bytes(SALT_BYTES)
+        salted = pbkdf2_hmac(HASH_OF_MECHANISM[mechanism], password.encode(), salt, iterations)
+        change = ScramCredentialUpsertion(user, mechanism, iterations, salt, salted)
+        await self._alter_users(AlterUserScramCredentialsRequest(deletions=[], upsertions=[change]))
+
+    async def delete_credential(self, user: str, mechanism: int) -> None:
+        """Remove a user's credential for one mechanism."""
+        change = ScramCredentialDeletion(user, mechanism)
+        await self._alter_users(AlterUserScramCredentialsRequest(deletions=[change], upsertions=[]))
+
+    async def _alter_users(self, request: AlterUserScramCredentialsRequest) -> None:
+        async def attempt() -> None:
+            answer = await self.cluster.ask_any(ALTER_USERS, request)
+            for result in answer.results:
+                _check(result.error_code, result.error_message, f"the user {result.user!r} cannot be changed")
+
+        await self.cluster.repeat("alter_users", attempt)
+
+
+def _check(code: int, message: str | None, what: str) -> None:
+    error = error_of(code)
+    if error is not Error.NONE:
+        raise error_for(error, f"{what}: {message or error.name}")

@@ -125,6 +125,25 @@ def test_max_connections() -> None:
         eventually(lambda: served(broker.bootstrap_servers))
 
 
+def test_max_connections_per_ip() -> None:
+    with oncelog.Broker() as broker, Connection(broker.bootstrap_servers) as first:
+        first.ask(changing("max.connections.per.ip", "1"), 1)
+        assert not served(broker.bootstrap_servers)
+        first.ask(changing("max.connections.per.ip.overrides", "127.0.0.1:5"), 1)
+        eventually(lambda: served(broker.bootstrap_servers))
+
+
+def test_max_connection_creation_rate() -> None:
+    with oncelog.Broker() as broker, Connection(broker.bootstrap_servers) as first:
+        first.ask(changing("max.connection.creation.rate", "1"), 1)
+        begin = first.ask(ApiVersionsRequest(), 0)
+        assert begin.error_code == 0
+        for _ in range(4):
+            assert served(broker.bootstrap_servers)
+        limits = broker._server._limits  # type: ignore[union-attr]
+        assert limits.wait_ms("192.0.2.1", broker._server.now_ms()) > 0  # type: ignore[union-attr]
+
+
 def served(address: str) -> bool:
     try:
         with Connection(address) as connection:
@@ -140,6 +159,9 @@ TESTED_ABOVE = {
     "transaction.partition.verification.enable",
     "group.consumer.assignment.interval.ms",
     "max.connections",
+    "max.connections.per.ip",
+    "max.connections.per.ip.overrides",
+    "max.connection.creation.rate",
 }
 
 

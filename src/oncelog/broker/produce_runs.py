@@ -14,9 +14,11 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
+from oncelog.acls import Operation
 from oncelog.broker.apis.produce import FIRST_WITH_TOPIC_IDS, respond, when_settled
 from oncelog.broker.context import Channel, RequestContext
 from oncelog.broker.partition import Partition
+from oncelog.broker.security.access import TRANSACTIONAL_ID, allows
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import encode_response_header
@@ -67,12 +69,25 @@ def _encoded(version: int, request: ProduceRequest, correlation_id: int, part: P
 
 
 class Route:
-    """Where the plain produce requests of one shape lead. ``request`` is the one that it was learned from."""
+    """Where the plain produce requests of one shape lead. ``request`` is the one that it was learned from.
 
-    __slots__ = ("_targets", "limits", "request", "shape", "topic", "version")
+    ``in_transactions``: its batches may belong to a transaction, which takes a right on the transactional id.
+    """
 
-    def __init__(self, shape: ProduceShape, version: int, request: ProduceRequest, topic: str, limits: Limits) -> None:
+    __slots__ = ("_targets", "in_transactions", "limits", "request", "shape", "topic", "version")
+
+    def __init__(
+        self,
+        shape: ProduceShape,
+        version: int,
+        request: ProduceRequest,
+        topic: str,
+        limits: Limits,
+        *,
+        in_transactions: bool,
+    ) -> None:
         self.shape = shape
+        self.in_transactions = in_transactions
         self.version = version
         self.request = request
         self.topic = topic
@@ -130,8 +145,11 @@ class ProduceRuns:
             config.message_timestamp_before_max_ms,
             config.message_timestamp_after_max_ms,
         )
+        # The request that it is learned from may have held a plain batch, for which nobody asked this.
+        txn_id = request.transactional_id
+        may = txn_id is not None and allows(self._broker, context, Operation.WRITE, TRANSACTIONAL_ID, txn_id, log=False)
         del routes[ROUTES_KEPT - 1 :]
-        routes.insert(0, Route(shape, version, request, name, limits))
+        routes.insert(0, Route(shape, version, request, name, limits, in_transactions=may))
 
     def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
         """Take a run of the requests in ``buffer[start:end]``; where it ends, ``start`` for none.
@@ -149,7 +167,7 @@ class ProduceRuns:
         target = route.target(self._broker, found[0].partition) if found else None
         if target is None:
             return start
-        if route.request.transactional_id is None:
+        if not route.in_transactions:
             found = _without_transactions(found)
         partition, template = target
         view = memoryview(buffer)
@@ -212,7 +230,7 @@ class ProduceRuns:
 
 
 def _without_transactions(found: list[PlainProduce]) -> list[PlainProduce]:
-    """What comes before the first transactional batch, which a request without a transactional id may not hold."""
+    """What comes before the first transactional batch, which needs a transactional id and the right to it."""
     for position, entry in enumerate(found):
         if entry.header.is_transactional:
             return found[:position]

@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks import report
-from benchmarks.load import BenchmarkError
+from benchmarks.load import BenchmarkError, raw_client
 from benchmarks.measures import (
     FULL,
     MEASURES,
@@ -65,6 +65,12 @@ SERVERS: dict[str, Callable[[], Server]] = {"oncelog": Oncelog, "kafka": Kafka, 
 
 def interleaved(run: Run, names: list[str], servers_wanted: list[str]) -> None:
     """All servers up, one of them under load at a time."""
+    if "requests" in names:
+        try:
+            raw_client()
+        except BenchmarkError as error:
+            print(f"requests: skipped: {error}", file=sys.stderr)
+            names = [name for name in names if name != "requests"]
     if not names:
         return
     with ExitStack() as stack:

@@ -11,10 +11,13 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from struct import Struct
+from subprocess import PIPE
+from threading import Timer
+from typing import NamedTuple
 
 SOURCE = Path(__file__).with_name("client.c")
 RAW_SOURCE = Path(__file__).with_name("requests.c")
@@ -23,6 +26,13 @@ _UINT32 = Struct("=I")
 
 class BenchmarkError(Exception):
     """A benchmark can not be measured here; the text says what is missing or what failed."""
+
+
+class Frame(NamedTuple):
+    """An encoded request, and where in its answer (behind the size) the error code is; 0: its answer has none."""
+
+    data: bytes
+    error_at: int = 0
 
 
 def cache_folder() -> Path:
@@ -69,23 +79,54 @@ def raw_client() -> Path:
 
 
 def run_raw(
-    port: int, scripts: Sequence[Sequence[bytes]], connections: int, in_flight: int, seconds: float, *, repeat: bool
+    port: int,
+    scripts: Sequence[Sequence[Frame]],
+    connections: int,
+    in_flight: int,
+    seconds: float,
+    *,
+    repeat: bool,
+    cpu_s: Callable[[], float] = lambda: 0.0,
 ) -> dict[str, float]:
-    """Send frames as fast as they are answered; what was measured, in seconds and microseconds."""
+    """Send frames as fast as they are answered; what was measured, in seconds and microseconds.
+
+    :param cpu_s: what the server has used; the result's ``cpu_s`` is what it used for the load, without taking
+        connections in and letting them go.
+    """
     with tempfile.NamedTemporaryFile(suffix=".frames") as file:
         file.write(_UINT32.pack(len(scripts)))
         for script in scripts:
             file.write(_UINT32.pack(len(script)))
-            for frame in script:
-                file.write(_UINT32.pack(len(frame)) + frame)
+            for data, error_at in script:
+                file.write(_UINT32.pack(len(data)) + _UINT32.pack(error_at) + data)
         file.flush()
         numbers = (connections, in_flight, seconds, int(repeat))
         command = [str(raw_client()), str(port), file.name, *map(str, numbers)]
-        run = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60)
-    if run.returncode:
-        raise BenchmarkError(f"raw requests to port {port}: {run.stderr.strip()[-500:]}")
-    found: dict[str, float] = json.loads(run.stdout)
+        with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True) as run:
+            watch = Timer(seconds + 60, run.kill)
+            watch.start()
+            try:
+                found = _watched(run, cpu_s)
+            finally:
+                watch.cancel()
     return found
+
+
+def _watched(run: subprocess.Popen[str], cpu_s: Callable[[], float]) -> dict[str, float]:
+    """What the generator tells of its load."""
+    if run.stdin is None or run.stdout is None or run.stderr is None:
+        raise BenchmarkError("the load generator was started without pipes")
+    if run.stdout.readline():
+        before = cpu_s()
+        run.stdin.write("\n")
+        run.stdin.flush()
+        line = run.stdout.readline()
+        used = cpu_s() - before
+        if line:
+            run.stdin.close()
+            found: dict[str, float] = json.loads(line)
+            return found | {"cpu_s": used}
+    raise BenchmarkError(f"the load generator failed: {run.stderr.read().strip()[-500:]}")
 
 
 def run_client(work: str, servers: str, topic: str, *numbers: int) -> dict[str, float]:

@@ -2,10 +2,15 @@
  *
  *   requests PORT SCRIPTS CONNECTIONS IN_FLIGHT SECONDS REPEAT
  *
- * SCRIPTS: u32 count, then for each script a u32 count of frames, then for each frame a u32 length and its bytes (its
- * size first, as it goes over the wire); numbers in the machine's byte order. Connection n sends script n modulo count,
- * with at most IN_FLIGHT requests without an answer; over and over where REPEAT is 1, else once. Answers are counted,
- * not read. Prints one JSON object: requests answered within SECONDS (or until all scripts end), percentiles in us.
+ * SCRIPTS: u32 count, then for each script a u32 count of frames, then for each frame a u32 length, a u32 that says at
+ * which byte of its answer (behind the size) the error code is, 0 for nowhere, and its bytes (its size first, as it goes
+ * over the wire); numbers in the machine's byte order. Connection n sends script n modulo count, with at most IN_FLIGHT
+ * requests without an answer; over and over where REPEAT is 1, else once.
+ *
+ * Every connection is answered an ApiVersions before the line "ready" is printed; the load begins when a line comes in.
+ * An answer with an error code counts as an error, not as an answer, but for CONCURRENT_TRANSACTIONS where one request
+ * is in flight: that one is sent again at once, and its time goes on. Prints one JSON object: requests answered within
+ * SECONDS (or until all scripts end) and later, errors, percentiles in us; ends when its input does.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -21,11 +26,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_IN_FLIGHT = 256, RECEIVE_BYTES = 1 << 20, MOST_SAMPLES = 1 << 23 };
+enum { MOST_IN_FLIGHT = 256, RECEIVE_BYTES = 1 << 20, MOST_SAMPLES = 1 << 23, CONCURRENT_TRANSACTIONS = 51 };
 
 typedef struct {
         uint32_t frames;
         size_t *at; /* where each frame begins; one more for the end */
+        uint32_t *error_at;
         char *bytes;
 } Script;
 
@@ -34,15 +40,17 @@ typedef struct {
         const Script *script;
         uint64_t sent, answered; /* whole frames */
         size_t part;             /* bytes of the next frame that have left */
-        uint32_t missing;        /* of the answer that is coming in */
+        uint32_t missing, taken; /* bytes of the answer that is coming in */
+        uint32_t error;          /* that it tells */
         int size_bytes;          /* of its size that are here */
         unsigned char size[4];
         uint64_t begun[MOST_IN_FLIGHT];
-        int wants_write;
+        int wants_write, again;
 } Connection;
 
 static int in_flight, repeat, stopping;
-static uint64_t answers, samples;
+static uint64_t answers, late, errors, repeated, samples;
+static uint32_t last_error;
 static uint32_t *latency_us;
 
 static void fail(const char *what) {
@@ -75,7 +83,7 @@ static int fill(Connection *c) {
                         count = 1;
                 size_t start = s->at[first] + c->part;
                 uint64_t begin = now_ns();
-                for (uint32_t i = c->part ? 1 : 0; i < count; i++)
+                for (uint32_t i = c->part || c->again ? 1 : 0; i < count; i++)
                         c->begun[(c->sent + i) % MOST_IN_FLIGHT] = begin;
                 ssize_t n = send(c->fd, s->bytes + start, s->at[first + count] - start, MSG_NOSIGNAL);
                 if (n < 0) {
@@ -88,9 +96,33 @@ static int fill(Connection *c) {
                 while (whole < count && s->at[first + whole + 1] <= end)
                         whole++;
                 c->sent += whole;
+                c->again = c->again && !whole;
                 c->part = whole == count ? 0 : end - s->at[first + whole];
         }
         return 0;
+}
+
+/* An answer is here whole. */
+static void answered(Connection *c) {
+        uint64_t begun = c->begun[c->answered % MOST_IN_FLIGHT];
+        c->size_bytes = 0;
+        if (c->error == CONCURRENT_TRANSACTIONS && in_flight == 1 && !stopping) {
+                c->sent--;
+                c->again = 1;
+                repeated++;
+                return;
+        }
+        c->answered++;
+        if (c->error == CONCURRENT_TRANSACTIONS && in_flight == 1)
+                return; /* too late to be sent again */
+        if (c->error) {
+                errors++;
+                last_error = c->error;
+                return;
+        }
+        *(stopping ? &late : &answers) += 1;
+        if (samples < MOST_SAMPLES)
+                latency_us[samples++] = (uint32_t)((now_ns() - begun) / 1000);
 }
 
 static void take(Connection *c, const char *data, size_t size) {
@@ -101,20 +133,22 @@ static void take(Connection *c, const char *data, size_t size) {
                         if (c->size_bytes == 4)
                                 c->missing = (uint32_t)c->size[0] << 24 | (uint32_t)c->size[1] << 16 |
                                              (uint32_t)c->size[2] << 8 | c->size[3];
+                        c->taken = c->error = 0;
+                        if (c->size_bytes == 4 && !c->missing)
+                                answered(c);
                         continue;
                 }
+                uint32_t error_at = c->script->error_at[c->answered % c->script->frames];
                 size_t n = c->missing < size ? c->missing : size;
+                for (uint32_t at = error_at; error_at && at < error_at + 2; at++)
+                        if (at >= c->taken && at < c->taken + n)
+                                c->error = c->error << 8 | (unsigned char)data[at - c->taken];
                 data += n;
                 size -= n;
+                c->taken += (uint32_t)n;
                 c->missing -= (uint32_t)n;
-                if (!c->missing) {
-                        uint64_t begun = c->begun[c->answered++ % MOST_IN_FLIGHT];
-                        c->size_bytes = 0;
-                        if (!stopping)
-                                answers++;
-                        if (samples < MOST_SAMPLES)
-                                latency_us[samples++] = (uint32_t)((now_ns() - begun) / 1000);
-                }
+                if (!c->missing)
+                        answered(c);
         }
 }
 
@@ -152,9 +186,11 @@ static Script *load(const char *path, uint32_t *count) {
                 size_t room = 1 << 20;
                 s->frames = number(file);
                 s->at = calloc(s->frames + 1, sizeof *s->at);
+                s->error_at = calloc(s->frames + 1, sizeof *s->error_at);
                 s->bytes = malloc(room);
                 for (uint32_t j = 0; j < s->frames; j++) {
                         uint32_t size = number(file);
+                        s->error_at[j] = number(file);
                         while (s->at[j] + size > room)
                                 s->bytes = realloc(s->bytes, room *= 2);
                         if (fread(s->bytes + s->at[j], 1, size, file) != size)
@@ -173,6 +209,18 @@ static int by_size(const void *a, const void *b) {
 
 static double percentile(double part) {
         return samples ? latency_us[(uint64_t)((double)(samples - 1) * part)] : 0;
+}
+
+/* A first request and its answer, so that the server has taken the connection in before time counts. */
+static void greet(int fd) {
+        static const char api_versions[] = "\0\0\0\12\0\22\0\0\0\0\0\1\377\377";
+        unsigned char size[4];
+        char answer[1 << 16];
+        if (send(fd, api_versions, 14, MSG_NOSIGNAL) != 14 || recv(fd, size, 4, MSG_WAITALL) != 4)
+                fail("the first request of a connection");
+        size_t length = (size_t)size[2] << 8 | size[3];
+        if (recv(fd, answer, length, MSG_WAITALL) != (ssize_t)length)
+                fail("the first answer of a connection");
 }
 
 int main(int argc, char **argv) {
@@ -200,10 +248,15 @@ int main(int argc, char **argv) {
                 if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&address, sizeof address))
                         fail("connect");
                 setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+                greet(c->fd);
                 fcntl(c->fd, F_SETFL, O_NONBLOCK);
                 struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
                 epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event);
         }
+        printf("ready\n");
+        fflush(stdout);
+        if (getchar() == EOF)
+                return 1;
         uint64_t begin = now_ns(), stop_at = begin + (uint64_t)(seconds * 1e9), stopped = 0;
         struct epoll_event events[256];
         for (int i = 0; i < count; i++)
@@ -232,8 +285,12 @@ int main(int argc, char **argv) {
                         break;
         }
         qsort(latency_us, samples, sizeof *latency_us, by_size);
-        printf("{\"requests\": %lu, \"seconds\": %.6f, \"p50_us\": %.0f, \"p99_us\": %.0f, \"p999_us\": %.0f}\n",
-               (unsigned long)answers, (double)(stopped - begin) / 1e9, percentile(0.5), percentile(0.99),
-               percentile(0.999));
+        printf("{\"requests\": %lu, \"late\": %lu, \"errors\": %lu, \"last_error\": %u, \"repeated\": %lu, \"seconds\": %.6f, "
+               "\"p50_us\": %.0f, \"p99_us\": %.0f, \"p999_us\": %.0f}\n",
+               (unsigned long)answers, (unsigned long)late, (unsigned long)errors, last_error, (unsigned long)repeated,
+               (double)(stopped - begin) / 1e9, percentile(0.5), percentile(0.99), percentile(0.999));
+        fflush(stdout);
+        while (getchar() != EOF)
+                ;
         return 0;
 }

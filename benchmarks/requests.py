@@ -1,8 +1,8 @@
 """Raw requests: where a server ends, not its client. Each cell is a script of encoded requests for `requests.c`.
 
 Called by `__main__` for `--only requests`. What a cell needs of a server (topics, producer ids) is asked for over one
-plain connection with the project's own codec; the answers of the load itself are counted, not read, so each cell
-first sends one round slowly and checks that it is answered without an error.
+plain connection with the project's own codec. Each cell first sends a request of each script slowly and reads the
+answer: it must tell no error, and where it would tell one is where the load generator looks in all that follow.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from struct import Struct
 
-from benchmarks.load import BenchmarkError, raw_client, run_raw
+from benchmarks.load import BenchmarkError, Frame, run_raw
 from benchmarks.measures import Figures, Size, new_topic
 from benchmarks.servers import Server, Usage
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import decode_response_header, encode_request
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -29,20 +32,25 @@ from oncelog.protocol.generated.offset_commit_request import (
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
+from oncelog.protocol.wire import Struct as Fields
 from oncelog.records.batch import HEADER_SIZE_BYTES, Record, encode_batch
 
 PARTITIONS = 4
 RECORD_BYTES = 128
 CLIENT_ID = "bench"
-RETRIED = (14, 15, 16, 51)
-"""Coordinator loading, not available, moved; a transaction that is being ended."""
+_KEY_AND_VERSION = Struct(">hh")
+RETRIED = (3, 6, 14, 15, 16, 51)
+"""Partition or leader not there yet; coordinator loading, not available, moved; a transaction that is being ended."""
 
 Script = Sequence[bytes]
 
 
 @dataclass(frozen=True)
 class Load:
-    """``seconds`` of requests over so many connections; ``per`` requests make one of what is counted."""
+    """``seconds`` of requests over so many connections; ``per`` requests make one of what is counted.
+
+    Without ``repeat``, the first ``per`` of each script are the slow round, and the load goes on behind them.
+    """
 
     connections: int
     in_flight: int
@@ -72,6 +80,28 @@ class Caller:
             answer += received
         return answer
 
+    def check(self, frame: bytes) -> int:
+        """Send a request and read its answer; where in it (behind the size) the error code is, 0 if it has none."""
+        api_key, version = _KEY_AND_VERSION.unpack_from(frame, 4)
+        deadline = time.monotonic() + 30
+        while True:
+            answer = self.send(frame)
+            _, body = decode_response_header(memoryview(answer)[4:], api_key, version)
+            found = response_type(api_key).decode(answer, version, 4 + body)
+            holder = _holder_of_error(found)
+            if holder is None:
+                return 0
+            error = holder.error_code  # type: ignore[attr-defined]
+            if error not in RETRIED or time.monotonic() > deadline:
+                break
+            time.sleep(0.05)
+        if error:
+            raise BenchmarkError(f"{ApiKey(api_key).name} was answered {Error(error).name}")
+        before = found.encode(version)
+        holder.error_code = -1  # type: ignore[attr-defined]
+        after = found.encode(version)
+        return body + next(at for at, (old, new) in enumerate(zip(before, after, strict=True)) if old != new)
+
     def ask(self, request: Message, version: int) -> Message:
         """Again and again while the coordinator is not ready."""
         frame = encode(request, version)
@@ -83,6 +113,18 @@ class Caller:
             if getattr(found, "error_code", 0) not in RETRIED or time.monotonic() > deadline:
                 return found
             time.sleep(0.05)
+
+
+def _holder_of_error(message: Fields) -> Fields | None:
+    """The innermost part of an answer with an error code: that of its first partition, if it has any."""
+    for name in message.__slots__:
+        value = getattr(message, name)
+        inner = (
+            _holder_of_error(value[0]) if isinstance(value, list) and value and isinstance(value[0], Fields) else None
+        )
+        if inner is not None:
+            return inner
+    return message if "error_code" in message.__slots__ else None
 
 
 def encode(request: Message, version: int) -> bytes:
@@ -225,11 +267,6 @@ WARM_S = 1.0
 
 def requests(server: Server, size: Size) -> Figures:
     """Every cell; one that a server does not serve is left out for it, with a word."""
-    try:
-        raw_client()
-    except BenchmarkError as error:
-        print(f"requests: skipped: {error}", file=sys.stderr)
-        return {}
     figures: Figures = {}
     for name, make in CELLS.items():
         caller = Caller(server)
@@ -246,17 +283,38 @@ def _cell(
     server: Server, caller: Caller, name: str, make: Callable[[Server, Caller, float], Load], seconds: float
 ) -> Figures:
     load = make(server, caller, seconds)
+    scripts = [_checked(caller, script, load) for script in load.scripts]
     if load.repeat:
-        run_raw(caller.port, load.scripts, load.connections, load.in_flight, WARM_S, repeat=True)
+        run_raw(caller.port, scripts, load.connections, load.in_flight, WARM_S, repeat=True)
     usage = Usage(server)
-    found = run_raw(caller.port, load.scripts, load.connections, load.in_flight, seconds, repeat=load.repeat)
-    cpu_s, count = usage.cpu_s, found["requests"] / load.per
+    found = run_raw(
+        caller.port,
+        scripts,
+        load.connections,
+        load.in_flight,
+        seconds,
+        repeat=load.repeat,
+        cpu_s=lambda: usage.cpu_s,
+    )
+    if found["errors"]:
+        raise BenchmarkError(
+            f"{found['errors']:.0f} answers tell errors, the last one {Error(int(found['last_error'])).name}"
+        )
+    count = found["requests"] / load.per
     if not count:
         raise BenchmarkError("nothing was answered")
     return {
         f"{name}: requests_per_s": count / found["seconds"],
-        f"{name}: broker CPU us": cpu_s / count * 1e6,
+        f"{name}: broker CPU us": found["cpu_s"] / (count + found["late"] / load.per) * 1e6,
         f"{name}: p50 us": found["p50_us"],
         f"{name}: p99 us": found["p99_us"],
         f"{name}: p99.9 us": found["p999_us"],
     }
+
+
+def _checked(caller: Caller, script: Script, load: Load) -> list[Frame]:
+    """The frames that the load sends, after a slow round of the first ones."""
+    first = script[: load.per]
+    errors_at = [caller.check(frame) for frame in first]
+    rest = script if load.repeat else script[load.per :]
+    return [Frame(frame, errors_at[number % load.per]) for number, frame in enumerate(rest)]

@@ -334,7 +334,7 @@ class Broker:
         except StorageError:
             self.delete_topic(name, now_ms)
             raise
-        self._coordinators.metadata_changed(now_ms)
+        self._coordinators.metadata_changed()
         return info
 
     def add_partitions(self, name: str, partitions: int, now_ms: int) -> TopicInfo:
@@ -342,7 +342,7 @@ class Broker:
         old = self.metadata.topic(name)
         info = self.metadata.add_partitions(name, partitions)
         self._open_partitions(info, range(old.partitions if old else 0, partitions), now_ms)
-        self._coordinators.metadata_changed(now_ms)
+        self._coordinators.metadata_changed()
         return info
 
     def delete_topic(self, name: str, now_ms: int) -> None:
@@ -365,6 +365,7 @@ class Broker:
         self.metadata.change_acls(added, removed)
         if self.authorizer is not None:
             self.authorizer.update(self.metadata.acls())
+            self._coordinators.metadata_changed()
         self.forget_routes()
 
     def reconfigure(self, config: BrokerConfig) -> None:

@@ -166,9 +166,9 @@ class Coordinators:
             "segment.bytes": str(config.offsets_topic_segment_bytes),
         }
 
-    def metadata_changed(self, now_ms: int) -> None:
+    def metadata_changed(self) -> None:
         if self._has_groups:
-            self.groups.on_metadata_change(now_ms)
+            self.groups.on_metadata_change()
 
     def topic_deleted(self, name: str, now_ms: int) -> None:
         """Committed offsets of a deleted topic go with it; a deleted internal topic takes its coordinator along."""
@@ -178,7 +178,7 @@ class Coordinators:
                     runtime.unload(index)
         if self._has_groups:
             self.groups.on_topic_deleted(name, now_ms)
-            self.groups.on_metadata_change(now_ms)
+            self.groups.on_metadata_change()
 
     # -- CoordinatorHost ----------------------------------------------------------------------------------------
 

@@ -151,13 +151,13 @@ class MemoryGroupHost:
 
     def create_topic(self, name: str, partitions: int) -> None:
         self._topics[name] = partitions
-        self.coordinator.on_metadata_change(self.now_ms)
+        self.coordinator.on_metadata_change()
 
     def delete_topic(self, name: str) -> None:
         del self._topics[name]
         self._incarnations[name] = self._incarnations.get(name, 0) + 1
         self.coordinator.on_topic_deleted(name, self.now_ms)
-        self.coordinator.on_metadata_change(self.now_ms)
+        self.coordinator.on_metadata_change()
 
     def topic_partitions(self, topic: str) -> int | None:
         return self._topics.get(topic)

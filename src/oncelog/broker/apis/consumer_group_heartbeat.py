@@ -6,11 +6,12 @@ regular expression. At ``group.version`` 0 there is no such protocol: UNSUPPORTE
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
-from oncelog.broker.security.access import TOPIC, allows
+from oncelog.broker.security.access import TOPIC, allows, sees_topic
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -35,5 +36,6 @@ def handle(
         allows(broker, context, Operation.DESCRIBE, TOPIC, name) for name in request.subscribed_topic_names or ()
     ):
         return Deferred.of(ConsumerGroupHeartbeatResponse(error_code=Error.TOPIC_AUTHORIZATION_FAILED))
-    caller = Caller(context.api_version, context.client_id, context.client_host)
+    may_describe = partial(sees_topic, broker, context)
+    caller = Caller(context.api_version, context.client_id, context.client_host, may_describe)
     return broker.groups.consumer_group_heartbeat(request, caller, context.now_ms)

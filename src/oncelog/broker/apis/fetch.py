@@ -89,7 +89,9 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> De
         return True
 
     watched = tuple(
-        partition.topic_partition for key in positions if (partition := _partition(broker, key)) is not None
+        partition.topic_partition
+        for key in positions
+        if (partition := _partition(broker, key)) is not None and _may_read(broker, context, key, log=False)
     )
     if not attempt(request.max_wait_ms <= 0 or not watched, None):
         broker.fetches.park(ParkedFetch(context.channel, watched, attempt), context.now_ms + request.max_wait_ms)
@@ -186,6 +188,11 @@ def _partition(broker: Broker, key: PartitionKey) -> Partition | None:
     return partition
 
 
+def _may_read(broker: Broker, context: RequestContext, key: PartitionKey, *, log: bool = True) -> bool:
+    name = key[0]
+    return broker.authorizer is None or not name or allows(broker, context, Operation.READ, TOPIC, name, log=log)
+
+
 def _read(
     broker: Broker,
     context: RequestContext,
@@ -215,7 +222,7 @@ def _read_partition(
     left: int,
     at_least_one_batch: bool,
 ) -> _Answer:
-    if broker.authorizer is not None and key[0] and not allows(broker, context, Operation.READ, TOPIC, key[0]):
+    if not _may_read(broker, context, key):
         return _error(key, Error.TOPIC_AUTHORIZATION_FAILED)._replace(at_once=False)
     partition = _partition(broker, key)
     if partition is None:

@@ -7,9 +7,11 @@ reason, which is not used; 9 lets a static leader skip the assignment (KIP-814).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import sees_topic
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred
 from oncelog.protocol.api_keys import ApiKey
@@ -25,7 +27,8 @@ FIRST_WITH_NULL_PROTOCOL = 7
 
 
 def handle(broker: Broker, context: RequestContext, request: JoinGroupRequest) -> Deferred[JoinGroupResponse]:
-    caller = Caller(context.api_version, context.client_id, context.client_host)
+    may_describe = partial(sees_topic, broker, context)
+    caller = Caller(context.api_version, context.client_id, context.client_host, may_describe)
 
     def answer(response: JoinGroupResponse) -> JoinGroupResponse:
         if response.protocol_name is None and context.api_version < FIRST_WITH_NULL_PROTOCOL:

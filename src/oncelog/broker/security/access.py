@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oncelog.acls import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclResourceType
+from oncelog.acls import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclResourceType, Operation
 from oncelog.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ def allows(broker: Broker, context: RequestContext, operation: int, kind: int, n
         api = ApiKey(context.api_key).name
         broker.security_log.refused_operation(principal, host, operation, kind, name, api, context.now_ms)
     return False
+
+
+def sees_topic(broker: Broker, context: RequestContext, topic: str) -> bool:
+    """Whether the caller is to know of a topic that it has not named."""
+    return allows(broker, context, Operation.DESCRIBE, TOPIC, topic, log=False)
 
 
 def allows_cluster(broker: Broker, context: RequestContext, operation: int, *, log: bool = True) -> bool:

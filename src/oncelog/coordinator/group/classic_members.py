@@ -64,6 +64,7 @@ class ClassicMembers:
         if subscription is None:
             return _join_refused(Error.UNKNOWN_SERVER_ERROR, request.member_id)
         draft = Draft(self._env, group)
+        draft.may_describe = caller.may_describe
         member = self._member(draft, member_id, request.group_instance_id, new)
         if isinstance(member, Error):
             return _join_refused(member, request.member_id)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from oncelog.coordinator.group import records
@@ -23,7 +23,7 @@ from oncelog.coordinator.group.consumer_group import (
     ResolvedRegex,
     TopicId,
 )
-from oncelog.coordinator.group.environment import Environment
+from oncelog.coordinator.group.environment import Environment, everything
 from oncelog.coordinator.group.reconcile import Goal, Reported, reconcile
 from oncelog.coordinator.regex import InvalidRegex, LinearRegex
 from oncelog.coordinator.runtime import CoordinatorRecord
@@ -33,7 +33,8 @@ logger = logging.getLogger(__name__)
 
 class Draft:
     """What a group is going to be. ``written`` are the records, in the order in which they apply.
-    ``regex_waits`` says that an expression was left for the next heartbeat.
+
+    ``regex_waits`` says that an expression was left for the next heartbeat; ``may_describe``, which topics are matched.
     """
 
     def __init__(self, env: Environment, group: ConsumerGroup, before: Iterable[CoordinatorRecord] = ()) -> None:
@@ -41,6 +42,7 @@ class Draft:
         self.group = group.copy()
         self.written: list[CoordinatorRecord] = list(before)
         self.regex_waits = False
+        self.may_describe: Callable[[str], bool] = everything
         self._env = env
         self._topics: dict[str, tuple[TopicId, int] | None] = {}
 
@@ -98,10 +100,13 @@ class Draft:
         return changed
 
     def _matching(self, regex: str) -> frozenset[str]:
-        """The topics of an expression; none where that takes too much work: it may be the turn of another member."""
+        """The topics of an expression that the caller may describe.
+
+        None where that takes too much work: it may be the turn of another member.
+        """
         matches = LinearRegex(regex).matches
         try:
-            return frozenset(topic for topic in self._env.host.topics() if matches(topic))
+            return frozenset(topic for topic in self._env.host.topics() if matches(topic) and self.may_describe(topic))
         except InvalidRegex as error:
             logger.warning("group %s subscribes to no topic: %s", self.group.group_id, error)
             return frozenset()

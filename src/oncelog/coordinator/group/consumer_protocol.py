@@ -141,6 +141,7 @@ class ConsumerProtocol:
         elif verdict is Verdict.REPLACE:
             member = draft.replace_static(member, member_id)
         updated = _updated(member, request, caller)
+        draft.may_describe = caller.may_describe
         if updated.regex and updated.regex != member.regex:
             LinearRegex(updated.regex)  # refused before anything is decided
         changed = self.take_subscription(draft, member, updated, now_ms)

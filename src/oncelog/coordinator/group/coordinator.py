@@ -73,8 +73,8 @@ class GroupCoordinator:
 
     # Topics
 
-    def on_metadata_change(self, now_ms: int) -> None:
-        """Topics came or grew: groups of the consumer protocol look again at their next heartbeat."""
+    def on_metadata_change(self) -> None:
+        """Topics came or grew, or rights changed: consumer protocol groups look again at their next heartbeat."""
         for shard in self.runtime.shards():
             shard.consumer.metadata_changed()
 

@@ -54,12 +54,21 @@ class GroupHost(CoordinatorHost, Protocol):
         ...
 
 
+def everything(topic: str) -> bool:
+    """Nothing is hidden from who has not asked through an authorizer."""
+    return True
+
+
 class Caller(NamedTuple):
-    """Who sent a request, and in which version. ``client_host`` is the bare address."""
+    """Who sent a request, and in which version. ``client_host`` is the bare address.
+
+    ``may_describe`` tells whether a topic's existence is the caller's business.
+    """
 
     api_version: int
     client_id: str = ""
     client_host: str = ""
+    may_describe: Callable[[str], bool] = everything
 
     @property
     def logged_host(self) -> str:

@@ -1,12 +1,13 @@
 """Adds the optional compiled module to what pyproject.toml says.
 
-Without a C compiler or Cython the package installs all the same and uses the module's twin in Python; a wheel without
-the module then says so in its tag (``py3-none-any``). A free-threaded Python has no limited API: there the module is
-compiled for that one version.
+Without a C compiler or Cython, or where ``ONCELOG_PURE`` is set, the package installs all the same and uses the
+module's twin in Python; a wheel without the module then says so in its tag (``py3-none-any``). A free-threaded Python
+has no limited API: there the module is compiled for that one version.
 """
 
 from __future__ import annotations
 
+import os
 import sysconfig
 from pathlib import Path
 
@@ -31,6 +32,8 @@ class HonestWheel(bdist_wheel):
 
 
 def modules() -> list[Extension]:
+    if os.environ.get("ONCELOG_PURE"):
+        return []
     try:
         from Cython.Build import cythonize
     except ImportError:

@@ -6,6 +6,7 @@ fails and says why; ``-m "not kafka"`` leaves those with Apache Kafka out.
 
 from __future__ import annotations
 
+import signal
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,10 @@ class RunningBroker(Protocol):
 hypothesis.settings.register_profile("oncelog", deadline=None)
 hypothesis.settings.load_profile("oncelog")
 # No test asserts a time: a busy machine is no defect.
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that starts the suite in the background has it ignore Ctrl-C, and every process that a test starts, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent
 LONGEST = ("spark/test_sink_crashes.py", "demo", "pipeline", "spark", "crash")

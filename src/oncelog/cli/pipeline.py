@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
+from oncelog.cli.output import draws_progress
 from oncelog.cli.pipeline_doctor import doctor
 from oncelog.errors import ConfigError, OncelogError
 
@@ -181,7 +181,7 @@ def _shown(as_json: bool) -> Iterator[Show]:
     """How each batch is told: JSON lines, a bar for each pipeline on a terminal, else a plain line."""
     if as_json:
         yield lambda progress: click.echo(progress.as_json())
-    elif sys.stderr.isatty():
+    elif draws_progress():
         with _bars() as show:
             yield show
     else:

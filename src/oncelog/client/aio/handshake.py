@@ -18,8 +18,8 @@ def refusal(error: OSError, protocol: str) -> str:
         return str(error)
     if isinstance(error, (ssl.SSLError, ConnectionResetError, ConnectionAbortedError)):
         return (
-            f"the TLS handshake failed ({error}); if this is a plaintext listener, set security.protocol to "
-            f"{protocol.replace('SSL', 'PLAINTEXT')}"
+            f"the TLS handshake failed ({str(error) or 'the connection was closed'}); if this is a plaintext listener, "
+            f"set security.protocol to {protocol.replace('SSL', 'PLAINTEXT')}"
         )
     return str(error)
 

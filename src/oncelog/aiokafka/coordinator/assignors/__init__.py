@@ -1,1 +1,1 @@
-"""Where aiokafka keeps its assignors."""
+"""aiokafka's package of partition assignors, under its name."""

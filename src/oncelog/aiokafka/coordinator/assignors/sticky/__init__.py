@@ -1,1 +1,1 @@
-"""Where aiokafka keeps its assignors."""
+"""aiokafka's package of the sticky assignor, under its name."""

@@ -13,7 +13,8 @@ Invariants
 - Who has used up the budget of a turn gives way to the other connections.
 - A request takes memory as it comes, not as it is announced, and all of them share ``RequestMemory``.
 - A connection that sends nothing and has nothing to be sent holds no buffer.
-- A peer that takes nothing of its answers for ``connections.max.idle.ms`` is as idle as one that sends nothing.
+- A peer that takes nothing of its answers for ``connections.max.idle.ms`` is as idle as one that sends nothing, and
+  so is one that has not done what the listener asks for by then, or that drips a request byte by byte.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ READ_BUFFER_BYTES = 256 * 1024
 """Of the buffer that all connections share; what is in it is taken out before the next one reads."""
 FIRST_FRAME_BYTES = 16 * 1024
 """A request that does not fit begins with so much; as it fills up it grows to twice its size."""
+PARTS_OF_A_REQUEST = 64
+"""A request of which less than one part has come for a while does not go on."""
 SEND_AT_ONCE = 64
 """Buffers handed to one ``sendmsg``; far below the kernel's IOV_MAX."""
 OUT_AT_ONCE_BYTES = 64 * 1024
@@ -66,6 +69,7 @@ class Connection(asyncio.BufferedProtocol):
         "_closing",
         "_frame",
         "_frame_filled",
+        "_frame_mark",
         "_frame_room",
         "_frame_size",
         "_frame_wanted",
@@ -86,9 +90,11 @@ class Connection(asyncio.BufferedProtocol):
         "_waiting",
         "_writer",
         "_yielded",
+        "begun",
         "client_host",
         "connection_id",
         "last_active",
+        "progressed",
         "request_begun",
         "session",
     )
@@ -108,6 +114,8 @@ class Connection(asyncio.BufferedProtocol):
         self._frame_filled = 0
         self._frame_room = 0
         self._frame_wanted = 0
+        self._frame_mark = 0
+        self.begun = self.progressed = self.last_active
         self.request_begun = 0.0
         self._largest = 0
         self._held_bytes = 0
@@ -174,6 +182,18 @@ class Connection(asyncio.BufferedProtocol):
         return self._held_bytes
 
     @property
+    def is_known(self) -> bool:
+        """Whether the peer has done all that the listener asks for before the first request."""
+        return self.session.gate is None or self.session.gate.has_been_open
+
+    @property
+    def active_at(self) -> float:
+        """Since when it is idle: bytes count for something where they lead to a login, or a request, in the end."""
+        if not self.is_known:
+            return self.begun
+        return self.progressed if self.is_receiving else self.last_active
+
+    @property
     def is_receiving(self) -> bool:
         """Whether a part of a request is here and more of it is to come."""
         return self._frame is not None
@@ -210,8 +230,11 @@ class Connection(asyncio.BufferedProtocol):
                 self._largest = max(self._largest, len(frame))
                 self._take(frame, 0, len(frame))
                 self._release(self._frame_room)
-            elif self._frame_filled == self._frame_room:
-                self._want_room(min(self._frame_size, 2 * self._frame_room))
+            else:
+                if self._frame_filled >= self._frame_mark:
+                    self._note_progress()
+                if self._frame_filled == self._frame_room:
+                    self._want_room(min(self._frame_size, 2 * self._frame_room))
         if self._turn_used >= TURN_BUDGET:
             self._yield()
 
@@ -239,9 +262,15 @@ class Connection(asyncio.BufferedProtocol):
         self._frame = begun
         self.request_begun = self.last_active
         self._frame_size, self._frame_filled, self._frame_room = size, len(begun), len(begun)
+        self._note_progress()
         self._hold(len(begun))
         if not self._closing:
             self._want_room(min(size, max(FIRST_FRAME_BYTES, 2 * len(begun), self._largest)))
+
+    def _note_progress(self) -> None:
+        """The request goes on, until it takes too long for the next part: a byte now and then is none."""
+        self.progressed = self._server.loop.time()
+        self._frame_mark = self._frame_filled + max(1, self._frame_size // PARTS_OF_A_REQUEST)
 
     # -- memory -------------------------------------------------------------------------------------------------
 
@@ -258,6 +287,7 @@ class Connection(asyncio.BufferedProtocol):
     def memory_granted(self) -> None:
         self._held_bytes += self._frame_wanted - self._frame_room
         self._frame_room = self._frame_wanted
+        self._note_progress()
         if self._transport is not None and self._may_read():
             self._transport.resume_reading()
 
@@ -493,7 +523,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _writable(self) -> None:
         self._disarm_writer()
-        self.last_active = self._server.loop.time()
+        self.last_active = self.progressed = self._server.loop.time()
         self.write()
         self._server.turn_ends()
 

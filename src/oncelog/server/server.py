@@ -222,8 +222,7 @@ class Server:
         now = self.loop.time()
         idle_ms = self.broker.config.connections_max_idle_ms
         for connection in list(self._connections):
-            idle_s = now - connection.last_active
-            if 0 <= idle_ms < idle_s * 1000:
+            if 0 <= idle_ms < 1000 * (now - connection.active_at):
                 connection.cut_off(f"idle for longer than connections.max.idle.ms={idle_ms}")
         if self.memory.is_short:
             self._make_room(now - STALLED_S)
@@ -236,7 +235,7 @@ class Server:
         Those that wait themselves are ended only if all others do so too, and none of them would ever go on.
         """
         receiving = [connection for connection in self._connections if connection.is_receiving]
-        stalled = [connection for connection in receiving if connection.last_active < since]
+        stalled = [connection for connection in receiving if connection.progressed < since]
         silent = [connection for connection in stalled if not self.memory.wanted_bytes(connection)]
         ended = silent or (stalled if len(stalled) == len(receiving) else [])
         missing = self.memory.missing_bytes

@@ -43,6 +43,10 @@ class TlsConnection(Connection):
         self._encrypted = memoryview(b"")
         self._ended = False
 
+    @property
+    def is_known(self) -> bool:
+        return self._tls.established and super().is_known
+
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._arrivals
 

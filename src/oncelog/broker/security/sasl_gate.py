@@ -81,6 +81,11 @@ class SaslGate:
         return self.state is State.OPEN
 
     @property
+    def has_been_open(self) -> bool:
+        """Whether there was a login that succeeded; another one may be under way."""
+        return self._logged_in_ms > 0
+
+    @property
     def largest_frame(self) -> int:
         """How large a frame may be that comes before the login is done."""
         return self._login.largest_token

@@ -1,0 +1,107 @@
+"""Clients that send a byte now and then: they keep no memory that others wait for, and no connection for ever."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import oncelog
+from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
+from tests.conformance.wire import Connection, ConnectionClosed, batch
+from tests.hostile.conftest import Node
+from tests.security.certificates import Authority
+from tests.security.sides import oncelog_side
+
+MB = 1024 * 1024
+
+
+@contextlib.contextmanager
+def dripping(*connections: Connection, drop: bytes = b"\0") -> Iterator[None]:
+    """A byte twice a second on each; what a connection of which nothing is left thinks of it does not matter."""
+    done = threading.Event()
+
+    def drip() -> None:
+        while not done.wait(0.5):
+            for connection in connections:
+                with contextlib.suppress(OSError):
+                    connection.send_bytes(drop)
+
+    thread = threading.Thread(target=drip)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_requests_that_drip_make_room_for_those_that_go_on(tmp_path: Path) -> None:
+    limits = {"queued.max.request.bytes": str(16 * MB), "socket.request.max.bytes": str(8 * MB)}
+    node = Node(tmp_path, limits)
+    node.start()
+    slow = [node.connect(timeout_s=0.5) for _ in range(3)]
+    try:
+        with node.connect() as honest:
+            honest.create_topic("large", max_message_bytes=8 * MB)
+            for connection in slow:
+                with contextlib.suppress(TimeoutError):  # it has to wait for memory
+                    connection.send_bytes(struct.pack(">i", 8 * MB) + bytes(8 * MB - 1000))
+            with dripping(*slow):
+                assert honest.produce("large", batch(bytes(6 * MB))).error == 0
+    finally:
+        for connection in slow:
+            connection.close()
+        node.close()
+
+
+def closed(connection: Connection) -> bool:
+    try:
+        while True:
+            connection.receive_frame()
+    except ConnectionClosed:
+        return True
+
+
+def test_a_request_that_drips_is_idle(tmp_path: Path) -> None:
+    node = Node(tmp_path, {"connections.max.idle.ms": "3000"})
+    node.start()
+    try:
+        with node.connect(timeout_s=30) as slow, dripping(slow):
+            slow.send_bytes(struct.pack(">i", MB))
+            assert closed(slow)
+        node.check_neighbour()
+    finally:
+        node.close()
+
+
+def test_a_login_that_drips_ends() -> None:
+    with oncelog_side({"connections.max.idle.ms": "3000"}) as side:
+        with Connection(side.asking_servers, timeout_s=30) as slow, dripping(slow):
+            slow.send_bytes(struct.pack(">i", 500_000))
+            assert closed(slow)
+        with Connection(side.asking_servers, timeout_s=30) as halting:
+            assert halting.ask(SaslHandshakeRequest("PLAIN"), 1).error_code == 0
+            with dripping(halting):  # whole tokens, so to speak: the frame is a short one
+                halting.send_bytes(struct.pack(">i", 64))
+                assert closed(halting)
+
+
+def test_a_tls_handshake_that_drips_ends(tmp_path: Path) -> None:
+    store = Authority(tmp_path).issue("server").store
+    settings = {
+        "listeners": "SSL://127.0.0.1:0",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(store),
+        "connections.max.idle.ms": "3000",
+    }
+    hello = b"\x16\x03\x01\x10\x00\x01\x00\x0f\xfc\x03\x03"  # a ClientHello of 4 KB begins
+    with (
+        oncelog.Broker(settings=settings) as broker,
+        Connection(broker.bootstrap_servers, timeout_s=30) as slow,
+        dripping(slow),
+    ):
+        slow.send_bytes(hello)
+        assert closed(slow)

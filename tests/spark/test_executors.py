@@ -47,7 +47,13 @@ def write_to(
 
 
 @pytest.mark.parametrize(
-    ("writers", "path"), [("2", "executors"), ("1", "executors"), ("0", "driver"), ("auto", "driver")]
+    ("writers", "path"),
+    [
+        ("2", "executors"),
+        ("auto", "driver"),
+        pytest.param("1", "executors", marks=pytest.mark.soak),
+        pytest.param("0", "driver", marks=pytest.mark.soak),
+    ],
 )
 def test_every_path_writes_each_row_once_where_java_would_put_it(
     spark: SparkSession, broker: RunningBroker, unique_name: str, writers: str, path: str
@@ -110,8 +116,14 @@ def test_no_rows_are_a_batch_too(spark: SparkSession, broker: RunningBroker, uni
     assert committed(broker.bootstrap_servers, unique_name) == []
 
 
-STEPS = (Step.STARTED, Step.FENCED, Step.MARKER_READ, Step.HALF_PRODUCED, Step.PRODUCED)
-"""Those that a writer takes; the others are the driver's."""
+STEPS = (
+    pytest.param(Step.STARTED, marks=pytest.mark.soak),
+    pytest.param(Step.FENCED, marks=pytest.mark.soak),
+    pytest.param(Step.MARKER_READ, marks=pytest.mark.soak),
+    Step.HALF_PRODUCED,
+    pytest.param(Step.PRODUCED, marks=pytest.mark.soak),
+)
+"""Those that a writer takes; the others are the driver's. Each kill repeats a whole stage: one in ``make test``."""
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -177,12 +189,12 @@ def test_update_mode_writes_by_executors_and_repeats_nothing(
 
 
 def test_more_writers_than_slots_are_refused(
-    spark: SparkSession, broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("oncelog.spark.executors.SLOTS_PATIENCE_S", 0.5)
-    create_topic(broker.bootstrap_servers, unique_name, 9)
+    create_topic(oncelog_broker.bootstrap_servers, unique_name, 9)
     with pytest.raises(ConfigError, match="writers is 9, but the cluster has 2 slots"):
-        write_to(rows_of(spark, 5), broker, unique_name, writers="9")
+        write_to(rows_of(spark, 5), oncelog_broker, unique_name, writers="9")
 
 
 def test_transaction_timeout_above_the_brokers_is_refused_naming_both_settings(
@@ -194,13 +206,13 @@ def test_transaction_timeout_above_the_brokers_is_refused_naming_both_settings(
 
 
 def test_bad_row_fails_before_a_transaction_begins(
-    spark: SparkSession, broker: RunningBroker, unique_name: str
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str
 ) -> None:
-    create_topic(broker.bootstrap_servers, unique_name, 2)
+    create_topic(oncelog_broker.bootstrap_servers, unique_name, 2)
     rows = spark.range(5).selectExpr("cast(id as string) as value", "9 as partition")
     with pytest.raises(PySparkException, match=r"partition 9 of topic .*, which has partitions 0 to 1"):
-        write_to(rows, broker, unique_name, writers="2")
-    assert committed(broker.bootstrap_servers, unique_name, isolation="read_uncommitted") == []
+        write_to(rows, oncelog_broker, unique_name, writers="2")
+    assert committed(oncelog_broker.bootstrap_servers, unique_name, isolation="read_uncommitted") == []
 
 
 def test_record_too_large_for_the_broker_is_refused_once_and_what_others_wrote_is_aborted(
@@ -215,8 +227,8 @@ def test_record_too_large_for_the_broker_is_refused_once_and_what_others_wrote_i
 
 
 def test_format_oncelog_refuses_writers_and_names_the_other_way(
-    spark: SparkSession, broker: RunningBroker, unique_name: str
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str
 ) -> None:
-    options = {"kafka.bootstrap.servers": broker.bootstrap_servers, "topic": unique_name, "writers": "2"}
+    options = {"kafka.bootstrap.servers": oncelog_broker.bootstrap_servers, "topic": unique_name, "writers": "2"}
     with pytest.raises(PySparkException, match=r"for_each_batch\(options\).*write\(df, options\)"):
         rows_of(spark, 5).write.format("oncelog").options(**options).mode("append").save()

@@ -3,9 +3,10 @@ SHELL := /bin/sh
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
 WORKERS ?= 2
+SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench interop soak docs site clean
+.PHONY: help setup check test demo bench interop soak fuzz docs site clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -37,8 +38,11 @@ bench: setup ## ONLY=requests for one part; throughput, latency, memory: beside 
 interop: setup ## clients that need tools of their own: kafkajs, franz-go, kcat
 	tests/interop/run
 
-soak: setup ## the long forms of the tests: crash matrices, fuzzing, limits; hours
+soak: setup ## the long forms of the tests: crash matrices, limits; hours
 	$(PYTHON) -m pytest tests -q -m soak --timeout 7200 --durations 15
+
+fuzz: setup ## SECONDS=600 for each target, ONLY=requests for one: hostile inputs, guided by coverage
+	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(ONLY:%=--only %)
 
 docs: $(STAMP) ## write the generated files and pages anew
 	$(PYTHON) tools/generate.py

@@ -49,7 +49,7 @@ class Update(Enum):
 
 
 _BITS = {Kind.SHORT: 15, Kind.INT: 31, Kind.LONG: 63}
-_WHOLE = re.compile(r"[+-]?\d+")
+_WHOLE = re.compile(r"[+-]?\d{1,100}")
 _DOUBLE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?")
 _REPLICAS = re.compile(r"\d+:\d+")
 
@@ -178,6 +178,8 @@ def render(value: Value) -> str:
 
 def render_double(value: float, *, short: bool = False) -> str:
     """Java's ``Double.toString``; ``short`` leaves out a fraction of zero."""
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
     if short and value == int(value):
         return str(int(value))
     magnitude = abs(value)

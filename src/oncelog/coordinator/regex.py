@@ -69,6 +69,10 @@ _POSIX = {
 _CONTROL = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+_MOST_DIGITS = 9
+
+
 class InvalidRegex(Exception):
     """The expression is not one of RE2's, or too large; the text says what is wrong."""
 
@@ -187,6 +191,10 @@ class _Parser:
         bounds = self._text[self._at + 1 : end].split(",") if end != -1 else []
         if len(bounds) not in (1, 2) or not bounds[0].isdecimal() or not (bounds[-1].isdecimal() or bounds[-1] == ""):
             return None
+        if not all(bound.isascii() for bound in bounds):
+            return None
+        if any(len(bound) > _MOST_DIGITS for bound in bounds):
+            raise self._error(f"invalid repeat count: `{self._text[self._at : end + 1]:.50}`")
         low = int(bounds[0])
         high = -1 if bounds[-1] == "" else int(bounds[-1])
         if low > MAX_REPEAT or high > MAX_REPEAT or (high != -1 and high < low):
@@ -284,10 +292,9 @@ class _Parser:
         if char == "x":
             end = self._text.find("}", self._at) if self._take("{") else self._at + 2
             digits = self._text[self._at : end] if end != -1 else ""
-            try:
-                value = int(digits, 16)
-            except ValueError:
-                raise self._error("invalid escape sequence: `\\x`") from None
+            if not digits or not set(digits) <= _HEX_DIGITS:
+                raise self._error("invalid escape sequence: `\\x`")
+            value = int(digits, 16)
             self._at = end + (self._text[end : end + 1] == "}" and self._text[self._at - 1] == "{")
             return chr(min(value, _OTHER))
         if char.isalnum():

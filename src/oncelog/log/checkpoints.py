@@ -8,6 +8,7 @@ clean-shutdown marker, node identity) and ``dump-log``. Files are replaced whole
 from __future__ import annotations
 
 import json
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,6 +34,12 @@ META_PROPERTIES = "meta.properties"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
 _VERSION = 0
+_DIGITS = re.compile(r"[0-9]{1,19}")
+_MAX_INT, _MAX_LONG = 2**31 - 1, 2**63 - 1
+
+
+def _is_number(word: str, most: int) -> bool:
+    return _DIGITS.fullmatch(word) is not None and int(word) <= most
 
 
 def encode_lines(lines: list[str]) -> bytes:
@@ -67,7 +74,7 @@ def decode_offset_checkpoint(data: bytes, path: str) -> dict[TopicPartition, int
     offsets = {}
     for line in decode_lines(data, path):
         words = line.split()
-        if len(words) != 3 or not words[1].isdigit() or not words[2].isdigit():
+        if len(words) != 3 or not _is_number(words[1], _MAX_INT) or not _is_number(words[2], _MAX_LONG):
             raise CorruptLogError(
                 f"the checkpoint {path} has the line {line!r}, not a topic, a partition and an offset"
             )
@@ -89,7 +96,7 @@ def decode_leader_epochs(data: bytes, path: str) -> list[EpochEntry]:
     entries = []
     for line in decode_lines(data, path):
         words = line.split()
-        if len(words) != 2 or not words[0].isdigit() or not words[1].isdigit():
+        if len(words) != 2 or not _is_number(words[0], _MAX_INT) or not _is_number(words[1], _MAX_LONG):
             raise CorruptLogError(f"the checkpoint {path} has the line {line!r}, not an epoch and an offset")
         entries.append(EpochEntry(int(words[0]), int(words[1])))
     return entries
@@ -193,7 +200,7 @@ def clean_shutdown_epoch(data: bytes) -> int:
     """The broker epoch in the marker, -1 where it is not known."""
     try:
         epoch = json.loads(data)["brokerEpoch"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return -1
     return epoch if isinstance(epoch, int) else -1
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import binascii
 import re
 from base64 import b64decode
 from collections.abc import Callable
@@ -56,7 +55,7 @@ def parse_first_user(text: str, token: Callable[[int], bytes]) -> FirstUser:
             salted = pbkdf2_hmac(HASH_OF_MECHANISM[mechanism], password, salt, int(iterations))
         else:
             salted = b64decode(parts["saltedpassword"], validate=True)
-    except binascii.Error:
+    except ValueError:  # binascii.Error, and what is not ASCII
         raise ConfigError(f"salt and saltedpassword of {parts['name']!r} must be base64") from None
     return FirstUser(parts["name"], mechanism, credential(mechanism, int(iterations), salt, salted))
 

@@ -51,7 +51,7 @@ def subject_of(certificate: bytes) -> str:
         fields = fields[1:] if fields[0].tag == 0xA0 else fields
         names = [list(_elements(name.content)) for name in _elements(fields[_SUBJECT_POSITION].content)]
         return ",".join("+".join(_attribute(part) for part in name) for name in reversed(names))
-    except (IndexError, StopIteration, UnicodeDecodeError) as error:
+    except (IndexError, StopIteration, ValueError) as error:
         raise MalformedCertificate(f"a certificate that cannot be read: {type(error).__name__}") from error
 
 
@@ -125,11 +125,12 @@ class _Rule:
         def part(found: re.Match[str]) -> str:
             if found[1] is not None:
                 return found[1]
-            digits = found[2]
-            for length in range(len(digits), 0, -1):
-                if int(digits[:length]) <= groups:
-                    return (match[int(digits[:length])] or "") + digits[length:]
-            return found[0]
+            digits, number, length = found[2], 0, 0
+            for digit in digits:
+                if 10 * number + int(digit) > groups:
+                    break
+                number, length = 10 * number + int(digit), length + 1
+            return (match[number] or "") + digits[length:] if length else found[0]
 
         return _BACK_REFERENCE.sub(part, self.replacement)
 

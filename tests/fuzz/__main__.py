@@ -1,0 +1,127 @@
+"""The long form: ``python -m tests.fuzz --seconds 60`` for each target, one process, progress and a count of inputs.
+
+Guided by coverage where atheris is installed, by changes from a seed alone elsewhere (or with ``--blind``). An input
+that breaks a target is written to ``tests/fuzz/corpus/found``, where the short form runs it for ever.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+from tests.fuzz.target import FOUND, MOST_BYTES, Target
+from tests.fuzz.targets import TARGETS
+
+MOST_MEGABYTES = 2048
+MOST_SECONDS_FOR_ONE = 20
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--seconds", type=int, default=60, help="for each target")
+    parser.add_argument("--runs", type=int, default=0, help="inputs for each target; 0: as many as the time allows")
+    parser.add_argument("--only", choices=[target.name for target in TARGETS], action="append")
+    parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
+    parser.add_argument("--blind", action="store_true", help="without coverage, even where atheris is installed")
+    parser.add_argument("--write-corpus", action="store_true", help="write the corpus anew from its makers, and end")
+    arguments = parser.parse_args()
+    chosen = [target for target in TARGETS if not arguments.only or target.name in arguments.only]
+    if arguments.write_corpus:
+        for target in chosen:
+            target.write_corpus()
+        return 0
+    seed = arguments.seed or int(time.time())
+    guided = find_spec("atheris") is not None and not arguments.blind
+    print(f"seed {seed}, {'guided by coverage' if guided else 'blind'}", flush=True)
+    failed, total = 0, 0
+    for target in chosen:
+        run = run_guided if guided else run_blind
+        count, fine = run(target, seed, arguments.seconds, arguments.runs)
+        print(f"{target.name}: {count:,} inputs, {'nothing found' if fine else 'FAILED'}", flush=True)
+        total, failed = total + count, failed + (not fine)
+    print(f"{total:,} inputs in all", flush=True)
+    return 1 if failed else 0
+
+
+def run_blind(target: Target, seed: int, seconds: int, runs: int) -> tuple[int, bool]:
+    """In this process, for so long or so many; progress each ten seconds."""
+    from tests.fuzz.blind import Finding, inputs, tell
+
+    started = said = time.monotonic()
+    count, slowest = 0, 0.0
+    for data in inputs(target, seed):
+        began = time.thread_time()
+        try:
+            target.run(data)
+        except Exception as error:  # noqa: BLE001 - any exception is what is looked for
+            tell(Finding(target, data, error))
+            _keep(target, data, repr(error))
+            return count + 1, False
+        count += 1
+        slowest = max(slowest, time.thread_time() - began)
+        now = time.monotonic()
+        if now - said >= 10:
+            said = now
+            print(f"  {target.name}: {count:,} inputs, the slowest {1000 * slowest:.0f} ms", flush=True)
+        if now - started >= seconds or (runs and count >= runs):
+            break
+    return count, True
+
+
+def run_guided(target: Target, seed: int, seconds: int, runs: int) -> tuple[int, bool]:
+    """In a process of its own, which libFuzzer ends at the first finding."""
+    with tempfile.TemporaryDirectory(prefix="oncelog-fuzz-") as folder:
+        corpus, crash = Path(folder, "corpus"), Path(folder, "crash")
+        corpus.mkdir()
+        for number, data in enumerate(target.corpus):
+            (corpus / f"{number:05}").write_bytes(data)
+        command = [
+            *(sys.executable, "-m", "tests.fuzz.guided", target.name, str(corpus)),
+            *(f"-seed={seed % 2**31}", f"-max_total_time={seconds}", f"-max_len={MOST_BYTES}", "-print_final_stats=1"),
+            *(f"-timeout={MOST_SECONDS_FOR_ONE}", f"-rss_limit_mb={MOST_MEGABYTES}", f"-exact_artifact_path={crash}"),
+            *([f"-runs={runs}"] if runs else []),
+        ]
+        environment = {**os.environ, "PYTHONHASHSEED": "0"}
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+        )
+        count = _follow(target, process)
+        fine = process.wait() == 0
+        if crash.exists():
+            _keep(target, crash.read_bytes(), "found by coverage-guided fuzzing")
+        return count, fine
+
+
+def _follow(target: Target, process: subprocess.Popen[str]) -> int:
+    """Show progress, and all that is not libFuzzer's own chatter; the number of inputs."""
+    count, said = 0, time.monotonic()
+    assert process.stdout is not None
+    for line in process.stdout:
+        progress = re.match(r"#(\d+)\t", line)
+        final = re.match(r"stat::number_of_executed_units: (\d+)", line)
+        if progress or final:
+            count = max(count, int((progress or final)[1]))  # type: ignore[index]
+            if time.monotonic() - said >= 10:
+                said = time.monotonic()
+                print(f"  {target.name}: {count:,} inputs", flush=True)
+        elif not line.startswith(("INFO:", "stat::", "NEW_FUNC", "WARNING:", "Done ")):
+            print(f"  {line}", end="", flush=True)
+    return count
+
+
+def _keep(target: Target, data: bytes, remark: str) -> None:
+    FOUND.mkdir(exist_ok=True)
+    with target.found_path.open("a") as file:
+        file.write(f"# {remark.splitlines()[0][:150]}\n{data.hex()}\n")
+    print(f"  kept in {target.found_path}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

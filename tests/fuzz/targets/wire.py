@@ -1,0 +1,318 @@
+"""Messages and requests: any frame is answered, or ends its own connection, and the others are served afterwards."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from oncelog.broker.apis.registry import SERVED
+from oncelog.broker.security.sasl_gate import Login, SaslGate
+from oncelog.broker.security.sasl_mechanisms import InvalidToken, LoggedIn, Mechanism, OAuthBearer, Plain, Scram
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.errors import MalformedMessage
+from oncelog.protocol.framing import encode_request
+from oncelog.protocol.generated.metadata_request import MetadataRequest
+from oncelog.protocol.messages import request_type, response_type
+from oncelog.records.batch import encode_batch
+from oncelog.records.record import Record
+from oncelog.scram import credential
+from tests.fuzz.target import Target
+from tests.property.broker.test_produce_runs import Frames, Sent, Side
+from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
+from tests.unit.protocol.message_values import RandomSource, any_scalar, make_message
+from tools.codec.schema import Field
+
+HOUR_MS = 3_600_000
+MOST_FRAMES = 8
+MOST_STEPS = 100_000
+
+
+class Failures(logging.Handler):
+    """What the broker logs with an exception: a handler met what no rule foresees."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.seen: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info is not None:
+            self.seen.append(record)
+
+    def check(self) -> None:
+        seen, self.seen = self.seen, []
+        for record in seen:
+            assert record.exc_info is not None
+            raise AssertionError(record.getMessage()) from record.exc_info[1]
+
+
+FAILURES = Failures()
+logging.getLogger("oncelog").addHandler(FAILURES)
+
+
+# -- messages -------------------------------------------------------------------------------------------------------
+
+KINDS = [kind for key in sorted(SERVED) for kind in (request_type(key), response_type(key))]
+
+
+def run_message(data: bytes) -> None:
+    """Two bytes choose message and version. What can be read is written and read again as it was."""
+    if len(data) < 2:
+        return
+    kind = KINDS[data[0] % len(KINDS)]
+    version = kind.MIN_VERSION + data[1] % (kind.MAX_VERSION - kind.MIN_VERSION + 1)
+    try:
+        message, _ = kind.decode_prefix(data, version, 2)
+    except MalformedMessage:
+        return
+    written = message.encode(version)
+    assert kind.decode(written, version).encode(version) == written
+
+
+def messages() -> Iterator[bytes]:
+    for index, kind in enumerate(KINDS):
+        for version in {kind.MIN_VERSION, kind.MAX_VERSION}:
+            yield _message(index, version, RandomSource(f"{index} {version}"))
+
+
+def _message(index: int, version: int, source: RandomSource) -> bytes:
+    kind = KINDS[index]
+    made = make_message(kind.__name__, version, source)
+    return bytes([index, version - kind.MIN_VERSION]) + bytes(made.encode(version))[:500]
+
+
+def new_message(random: Random) -> bytes:
+    index = random.randrange(len(KINDS))
+    version = random.randint(KINDS[index].MIN_VERSION, KINDS[index].MAX_VERSION)
+    return _message(index, version, RandomSource(str(random.getrandbits(64))))
+
+
+# -- requests -------------------------------------------------------------------------------------------------------
+
+NAMES = ("orders", "orders", "keyed", "id", "group", "range", "member", "", "1", "__consumer_offsets", "x" * 250)
+TOPICS = {"orders": {}, "keyed": {"cleanup.policy": "compact"}}
+SETTINGS = {"transaction.state.log.num.partitions": "1", "offsets.topic.num.partitions": "1"}
+TOPIC_IDS = [Admin(**SETTINGS).broker.create_topic(name, 2, TOPICS[name], NOW_MS).topic_id for name in ("orders",)]
+BATCHES = [
+    encode_batch([Record(0, NOW_MS, b"k", b"v")]),
+    encode_batch([Record(0, NOW_MS, b"k", b"v")], producer_id=0, producer_epoch=0, base_sequence=0),
+    encode_batch([Record(0, NOW_MS, b"k", b"v")], producer_id=0, producer_epoch=0, base_sequence=0, transactional=True),
+]
+
+
+class LikelySource(RandomSource):
+    TEXTS = NAMES
+
+    def integer(self, low: int, high: int) -> int:
+        if self.random.random() < 0.8:
+            return min(max(self.random.choice((-1, 0, 0, 0, 1, 1, 2, 3, 60_000)), low), high)
+        return super().integer(low, high)
+
+
+def likely(source: Any, item: Field) -> Any:
+    """A value that gets deep: names, ids and batches that the broker knows."""
+    random: Random = source.random
+    if item.type == "uuid" and random.random() < 0.8:
+        return TOPIC_IDS[0]
+    if item.type == "records" or (item.type == "bytes" and random.random() < 0.2):
+        return bytes(random.choice(BATCHES))
+    return any_scalar(source, item)
+
+
+def _request(api_key: int, version: int, seed: str) -> bytes:
+    source = LikelySource(seed)
+    kind = request_type(api_key)
+    request = make_message(kind.__name__, version, source, likely)
+    return bytes(encode_request(api_key, version, source.random.getrandbits(31), "test", request.encode(version)))
+
+
+REQUESTS = [
+    (key, version)
+    for key, row in sorted(SERVED.items())
+    for version in range(max(row.low, request_type(key).MIN_VERSION), row.high + 1)
+]
+"""Every API in every version that is served."""
+
+
+def requests() -> Iterator[bytes]:
+    for key, version in REQUESTS:
+        yield _request(key, version, f"{key} {version}")
+
+
+def new_requests(random: Random) -> bytes:
+    chosen = random.choices(REQUESTS, k=random.randint(1, 4))
+    return b"".join(_request(*each, str(random.getrandbits(64))) for each in chosen)
+
+
+def frames_in(data: bytes) -> Iterator[bytes]:
+    """As a connection cuts them: size and frame; what is left at the end is a frame too."""
+    for _ in range(MOST_FRAMES):
+        size = int.from_bytes(data[:4], "big")
+        if len(data) <= 4:
+            return
+        yield data[4 : 4 + size]
+        data = data[4 + size :]
+
+
+class Harness:
+    """A broker with topics, another connection, and every answer that is owed."""
+
+    def __init__(self) -> None:
+        self.broker = Admin(**SETTINGS).broker
+        for name, settings in TOPICS.items():
+            self.broker.create_topic(name, 2, settings, NOW_MS)
+        for name in ("__consumer_offsets", "__transaction_state"):
+            self.broker.ensure_internal_topic(name, NOW_MS)
+        self.channels: list[RecordingChannel] = []
+
+    def send(self, frame: bytes) -> RecordingChannel:
+        channel = FuzzChannel()
+        self.broker.receive(channel, 0, memoryview(frame), NOW_MS)
+        self.channels.append(channel)
+        self._work()
+        return channel
+
+    def _work(self) -> None:
+        for _ in range(MOST_STEPS):
+            if not len(self.broker.slices):
+                return
+            self.broker.slices.step()
+        raise AssertionError("the work of one request has no end")
+
+    def others_are_served(self) -> None:
+        request = MetadataRequest(topics=[])
+        asked = encode_request(ApiKey.METADATA, 12, 1, "other", request.encode(12))
+        other = self.send(bytes(asked)[4:])
+        assert other.closed is None and len(other.answers) == 1
+
+    def end(self) -> None:
+        """An hour later, and at the end: every request has its answer, or its connection was closed."""
+        for minutes in (0, 1, 60):
+            self.broker.advance(NOW_MS + minutes * HOUR_MS // 60)
+            self._work()
+        self.broker.stop(NOW_MS + HOUR_MS)
+        for channel in self.channels:
+            assert channel.closed is not None or len(channel.answers) == 1, "a request got no answer, or two"
+        FAILURES.check()
+
+
+class FuzzChannel(RecordingChannel):
+    def reply(self, slot: int, parts: Any) -> None:
+        self.answers.append(b"".join(bytes(part) for part in parts if isinstance(part, bytes | bytearray | memoryview)))
+
+    def throttle(self, wait_ms: int) -> None:
+        """Answers come at once here."""
+
+
+def run_requests(data: bytes) -> None:
+    harness = Harness()
+    for frame in frames_in(data):
+        harness.send(frame)
+    harness.others_are_served()
+    harness.end()
+
+
+# -- runs of produces -----------------------------------------------------------------------------------------------
+
+
+def run_produce_runs(data: bytes) -> None:
+    """The general way and runs come to the same, whatever lies in the buffer."""
+    frames = [len(frame).to_bytes(4, "big") + frame for frame in frames_in(data)]
+    alone, together = Side("none"), Side("none")
+    alone.one_by_one(frames)
+    together.together(frames)
+    assert together.seen() == alone.seen()
+    FAILURES.check()
+
+
+def produces() -> Iterator[bytes]:
+    for version, topic in ((7, "plain"), (9, "plain"), (12, "small"), (9, "keyed"), (11, "dated")):
+        frames = Frames({})
+        sents = [
+            Sent(topic, version=version),
+            Sent(topic, version=version, count=3),
+            Sent(topic, version=version, pid=0, sequence=-1),
+            Sent(topic, version=version, pid=0, sequence=-1, size=100),
+            Sent(topic, version=version),
+        ]
+        yield b"".join(map(frames.frame, sents))
+
+
+# -- SASL -----------------------------------------------------------------------------------------------------------
+
+PASSWORD = "alice-secret"
+TOKEN = "eyJhbGciOiJub25lIn0.e30.x"
+
+
+def _mechanisms() -> dict[str, Any]:
+    scram = {("alice", number): credential(number, 4096, b"salt", b"\1" * 32) for number in (1, 2)}
+
+    def validate(token: str, now_ms: int) -> LoggedIn:
+        if token != TOKEN:
+            raise InvalidToken("another token")
+        return LoggedIn("alice", now_ms + HOUR_MS)
+
+    def maker(name: str) -> Any:
+        def make() -> Mechanism:
+            return Scram(name, scram, b"nonce")
+
+        return make
+
+    return {
+        "PLAIN": lambda: Plain({"alice": PASSWORD}),
+        "SCRAM-SHA-256": maker("SCRAM-SHA-256"),
+        "SCRAM-SHA-512": maker("SCRAM-SHA-512"),
+        "OAUTHBEARER": lambda: OAuthBearer(validate),
+    }
+
+
+def run_sasl(data: bytes) -> None:
+    """Frames of one connection: without password or token nobody gets in, and nothing else passes before."""
+    broker = Admin(**SETTINGS).broker
+    channel = FuzzChannel()
+    gate = SaslGate(Login(_mechanisms(), {}, 524_288, 0))
+    channel.session.gate = gate
+    sent = 0
+    for frame in frames_in(data):
+        if channel.closed is not None:
+            break
+        broker.receive(channel, sent, memoryview(frame), NOW_MS)
+        sent += 1
+    if gate.is_open:
+        assert channel.session.principal == "User:alice"
+        assert PASSWORD.encode() in data or TOKEN.encode() in data, "a login without password or token"
+    else:
+        assert channel.session.principal == "User:ANONYMOUS"
+    assert channel.closed is not None or len(channel.answers) == sent
+    assert PASSWORD not in (channel.closed or "")
+    broker.stop(NOW_MS)
+    FAILURES.check()
+
+
+def logins() -> Iterator[bytes]:
+    tokens = {
+        "PLAIN": [f"\0alice\0{PASSWORD}".encode()],
+        "SCRAM-SHA-256": [b"n,,n=alice,r=abc", b"c=biws,r=abcbm9uY2U=,p=AAAA"],
+        "SCRAM-SHA-512": [b"n,a=alice,n=alice,r=abc,x=1", b"c=bixhPWFsaWNlLA==,r=abcbm9uY2U=,p=AAAA"],
+        "OAUTHBEARER": [f"n,,\1auth=Bearer {TOKEN}\1\1".encode(), b"\1"],
+    }
+    for name, messages_of in tokens.items():
+        for version in (0, 1):
+            handshake = request_type(ApiKey.SASL_HANDSHAKE)(mechanism=name).encode(version)
+            frames = [bytes(encode_request(ApiKey.SASL_HANDSHAKE, version, 1, "t", handshake))]
+            for token in messages_of:
+                authenticate = request_type(ApiKey.SASL_AUTHENTICATE)(auth_bytes=token).encode(2)
+                framed = bytes(encode_request(ApiKey.SASL_AUTHENTICATE, 2, 2, "t", authenticate))
+                frames.append(framed if version else len(token).to_bytes(4, "big") + token)
+            yield b"".join(frames)
+            versions = encode_request(ApiKey.API_VERSIONS, 0, 1, "t", request_type(ApiKey.API_VERSIONS)().encode(0))
+            yield bytes(versions) + b"".join(frames)
+
+
+TARGETS = [
+    Target("messages", run_message, messages, new_message, short=4000),
+    Target("requests", run_requests, requests, new_requests, tuple(n.encode() for n in NAMES[:8]), short=1200),
+    Target("produce_runs", run_produce_runs, produces, short=150),
+    Target("sasl", run_sasl, logins, tokens=(b"alice", b"n=", b",r=", b",p=", b"=2C", b"\1", b"\0"), short=1200),
+]

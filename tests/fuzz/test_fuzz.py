@@ -1,0 +1,39 @@
+"""The short form of `make fuzz`: a few seconds for each target, from one seed, and every input that once broke one."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from tests.fuzz.blind import inputs
+from tests.fuzz.target import CORPUS, Target, read_inputs
+from tests.fuzz.targets import TARGETS
+
+SEED = 1
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_no_input_breaks_it(target: Target) -> None:
+    for data in islice(inputs(target, SEED), target.short):
+        try:
+            target.run(data)
+        except Exception as error:
+            error.add_note(f"the input: {data.hex()}")
+            raise
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_what_once_broke_it_does_no_more(target: Target) -> None:
+    for data in read_inputs(target.found_path):
+        target.run(data)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_the_corpus_is_what_its_makers_make(target: Target) -> None:
+    """Else what it was made from has changed: `python -m tests.fuzz --write-corpus` writes it anew."""
+    assert read_inputs(target.path) == sorted(set(target.seeds()), key=lambda data: (len(data), data))
+
+
+def test_the_corpus_is_small() -> None:
+    assert sum(path.stat().st_size for path in CORPUS.rglob("*.hex")) < 1_000_000

@@ -17,10 +17,13 @@ from confluent_kafka.cimpl import NewTopic
 
 from oncelog import Broker
 from oncelog.errors import StorageError
+from oncelog.protocol.generated.end_txn_request import EndTxnRequest
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.server.disk import OsFile
 from oncelog.testing.crash_rounds.actors import client_settings
 from oncelog.testing.crash_rounds.node import ServeProcess
-from tests.conformance.wire import Connection, batch
+from tests.conformance.wire import TRANSACTIONAL, Connection, batch, eventually
 
 pytestmark = pytest.mark.crash
 
@@ -161,6 +164,42 @@ def test_a_commit_that_finds_no_room_is_decided_after_the_restart(node: ServePro
     writer.flush(30)
     repeated(writer.abort_transaction)
     assert committed_values(servers, "results") == values
+
+
+@pytest.mark.parametrize("full", ["__transaction_state", "results"])
+def test_a_disk_that_is_full_right_after_a_restart_holds_up_nobody_else(node: ServeProcess, full: str) -> None:
+    """What the restart recovered still waits for its sync (``commit``); the end of a transaction finds no room."""
+    txn_id = "t" * (20_000 if full == "__transaction_state" else 10)
+    with Connection(node.bootstrap_servers) as client:
+        for topic in ("results", "other"):
+            client.create_topic(topic)
+        if full == "results":
+            assert client.produce("results", batch(bytes(100_000))).error == 0
+        find = FindCoordinatorRequest(key="", key_type=1, coordinator_keys=[txn_id])
+        client.ask_until(find, 4, lambda answer: answer.coordinators[0].error_code == 0)
+        begun = client.ask_until(InitProducerIdRequest(txn_id, 300_000), 4, lambda answer: answer.error_code == 0)
+        stamp = {"pid": begun.producer_id, "epoch": begun.producer_epoch}
+        inside = batch(b"inside", sequence=0, attributes=TRANSACTIONAL, **stamp)
+        options = {"version": 12, "transactional_id": txn_id}
+        assert eventually(lambda: client.produce("results", inside, **options).error == 0)
+    node.kill()
+    node.start()
+    size = (node.data / f"{full}-0" / "00000000000000000000.log").stat().st_size
+    _, most = resource.prlimit(node.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(node.pid, resource.RLIMIT_FSIZE, (size, most))
+    end = EndTxnRequest(txn_id, begun.producer_id, begun.producer_epoch, True)
+    with Connection(node.bootstrap_servers) as client:
+        answered = client.ask(end, 5)  # whatever it is: it does not hang
+        assert (answered.error_code == 0) == (full == "results")
+        assert client.produce("other", batch(b"goes on")).error == 0
+    make_room(node)
+    node.kill()
+    node.start()
+    with Connection(node.bootstrap_servers) as client:
+        client.ask_until(end, 5, lambda answer: answer.error_code == 0)
+        client.ask_until(end, 5, lambda answer: answer.error_code == 0)
+        assert eventually(lambda: client.read_committed("results")[-1:] == [b"inside"])
+        assert client.read_committed("other") == [b"goes on"]
 
 
 class FailingSyncs:

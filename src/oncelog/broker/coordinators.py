@@ -229,6 +229,8 @@ class Coordinators:
         partition = self._broker.partition(topic_partition)
         if partition is None:
             return Deferred.of(Error.UNKNOWN_TOPIC_OR_PARTITION)
+        # One is left where the offsets were refused after the transaction was verified.
+        self._guards.pop((topic_partition, marker.stamp.producer_id), None)
         result = partition.append_marker(
             marker.stamp,
             commit=marker.commit,

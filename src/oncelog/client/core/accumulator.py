@@ -42,6 +42,8 @@ def largest_size(key: bytes | None, value: bytes | None, headers: Headers) -> in
             _need_bytes("value", value)
         size += len(value)
     if headers:
+        if isinstance(headers, (str, bytes, Mapping)):
+            raise TypeError(f"headers must be a list of (name, bytes), not {type(headers).__name__}")
         for name, content in headers:
             if not isinstance(name, str):
                 raise TypeError(f"a header's name must be str, not {name!r}")

@@ -156,15 +156,15 @@ def test_session_is_renewed_on_the_same_connection_before_the_broker_ends_it(sec
     async def work() -> int:
         properties = oauth(secure_kafka, **{"sasl.oauthbearer.token.provider": f"{__name__}:provided_token"})
         async with Admin(config=AdminConfig.from_properties(properties)) as admin:
-            connections = set(admin._network._connections.values())
+            connections = set(admin.cluster.network._connections.values())
             renewals = {connection.renew_at_ms for connection in connections}
             seen = 0
             while seen < 2:
                 await admin.list_topics()
-                found = {connection.renew_at_ms for connection in admin._network._connections.values()}
+                found = {connection.renew_at_ms for connection in admin.cluster.network._connections.values()}
                 seen += bool(found - renewals)
                 renewals |= found
-            assert connections <= set(admin._network._connections.values())
+            assert connections <= set(admin.cluster.network._connections.values())
             assert not any(connection.closed for connection in connections)
             return seen
 

@@ -9,10 +9,11 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from oncelog.cli.consume import POLL_MS, What, bounds, partitions_of
-from oncelog.cli.log_reader import FateReader, LogReader, StoredRecord
+from oncelog.cli.log_reader import FateReader, StoredRecord
 from oncelog.cli.output import json_bytes, remark
 from oncelog.cli.positions import EARLIEST, LATEST
 from oncelog.cli.record_lines import decoded, dumped, shown
+from oncelog.client.aio.admin import Admin
 from oncelog.client.core.config import AdminConfig
 from oncelog.server.loops import on_stop_signals
 from oncelog.types import TopicPartition
@@ -23,8 +24,8 @@ HEADINGS = ("PARTITION:OFFSET", "FATE", "PRODUCER-ID/EPOCH", "TRANSACTIONAL-ID",
 class Producers:
     """Transactional ids by producer id, asked for when a producer is first met. Coordinators forget old ones."""
 
-    def __init__(self, reader: LogReader) -> None:
-        self._reader = reader
+    def __init__(self, admin: Admin) -> None:
+        self._admin = admin
         self._names: dict[int, str | None] = {}
 
     async def name(self, stored: StoredRecord) -> str | None:
@@ -33,7 +34,7 @@ class Producers:
         if not header.is_transactional:
             return None
         if header.producer_id not in self._names:
-            found = await self._reader.list_transactions(producer_ids=[header.producer_id])
+            found = await self._admin.list_transactions(producer_ids=[header.producer_id])
             self._names[header.producer_id] = found[0].transactional_id if found else None
         return self._names[header.producer_id]
 
@@ -46,11 +47,11 @@ async def show_fates(config: AdminConfig, what: What, *, in_json: bool) -> None:
     output = sys.stdout.buffer
     count = 0
     try:
-        async with LogReader(config=config) as reader:
-            producers = Producers(reader)
+        async with Admin(config=config) as admin:
+            producers = Producers(admin)
             if not in_json:
                 output.write(("\t".join(HEADINGS) + "\n").encode())
-            async for name, stored in _fates(reader, what):
+            async for name, stored in _fates(admin, what):
                 line = _json_line if in_json else _line
                 output.write(line(name, stored, await producers.name(stored)))
                 count += 1
@@ -60,19 +61,19 @@ async def show_fates(config: AdminConfig, what: What, *, in_json: bool) -> None:
     remark(f"{count} records, control records included")
 
 
-async def _fates(reader: LogReader, what: What) -> AsyncIterator[tuple[TopicPartition, StoredRecord]]:
+async def _fates(admin: Admin, what: What) -> AsyncIterator[tuple[TopicPartition, StoredRecord]]:
     """Stored records of the partitions in turn, until one of the reasons to stop."""
-    names = partitions_of(what, {topic: len(await reader.partitions(topic)) for topic in what.topics})
+    names = partitions_of(what, {topic: len(await admin.partitions(topic)) for topic in what.topics})
 
     async def offsets(time_ms: int) -> dict[TopicPartition, int]:
-        found = await reader.list_offsets(dict.fromkeys(names, time_ms))
+        found = await admin.list_offsets(dict.fromkeys(names, time_ms))
         return {name: item.offset for name, item in found.items()}
 
     at_until = None if what.until_ms is None else await offsets(what.until_ms)
     starts, ends = bounds(
         what, await offsets(EARLIEST), await offsets(LATEST), await offsets(what.start.lookup()), at_until
     )
-    walkers = [FateReader(reader, name, starts[name]) for name in names]
+    walkers = [FateReader(admin, name, starts[name]) for name in names]
     left, quiet_since = what.max_messages, time.monotonic()
     while True:
         came = False

@@ -65,34 +65,32 @@ class Fetched(NamedTuple):
     last_stable_offset: int
 
 
-class LogReader(Admin):
-    """An admin client that reads; one partition a request."""
+async def read(admin: Admin, name: TopicPartition, offset: int, isolation: IsolationLevel) -> Fetched:
+    """Whole batches of one partition from the one that holds ``offset`` on; none where there is nothing yet.
 
-    async def read(self, name: TopicPartition, offset: int, isolation: IsolationLevel) -> Fetched:
-        """Whole batches from the one that holds ``offset`` on; none where there is nothing yet.
+    :raises KafkaError: the partition does not exist, or the offset is out of its range.
+    """
+    cluster = admin.cluster
+    wanted = FetchPartition(partition=name.partition, fetch_offset=offset, partition_max_bytes=MAX_BYTES)
+    request = FetchRequest(
+        max_wait_ms=0,
+        min_bytes=1,
+        max_bytes=MAX_BYTES,
+        isolation_level=isolation,
+        session_epoch=-1,
+        topics=[FetchTopic(topic=name.topic, partitions=[wanted])],
+    )
 
-        :raises KafkaError: the partition does not exist, or the offset is out of its range.
-        """
-        wanted = FetchPartition(partition=name.partition, fetch_offset=offset, partition_max_bytes=MAX_BYTES)
-        request = FetchRequest(
-            max_wait_ms=0,
-            min_bytes=1,
-            max_bytes=MAX_BYTES,
-            isolation_level=isolation,
-            session_epoch=-1,
-            topics=[FetchTopic(topic=name.topic, partitions=[wanted])],
-        )
+    async def ask(node: int) -> Fetched:
+        answer = await cluster.ask(node, FETCH, request)
+        check(answer.error_code, f"{name} can not be read")
+        item = answer.responses[0].partitions[0]
+        check(item.error_code, f"{name} can not be read from offset {offset} on")
+        aborted = [(entry.first_offset, entry.producer_id) for entry in item.aborted_transactions or ()]
+        batches = list(_decoded(item.records or b"", offset))
+        return Fetched(batches, aborted, item.high_watermark, item.last_stable_offset)
 
-        async def ask(node: int) -> Fetched:
-            answer = await self.cluster.ask(node, FETCH, request)
-            check(answer.error_code, f"{name} can not be read")
-            item = answer.responses[0].partitions[0]
-            check(item.error_code, f"{name} can not be read from offset {offset} on")
-            aborted = [(entry.first_offset, entry.producer_id) for entry in item.aborted_transactions or ()]
-            batches = list(_decoded(item.records or b"", offset))
-            return Fetched(batches, aborted, item.high_watermark, item.last_stable_offset)
-
-        return await self.cluster.at_leader(f"reading {name}", name, ask)
+    return await cluster.at_leader(f"reading {name}", name, ask)
 
 
 def _decoded(data: bytes | memoryview, offset: int) -> Iterator[StoredBatch]:
@@ -107,20 +105,20 @@ def _decoded(data: bytes | memoryview, offset: int) -> Iterator[StoredBatch]:
 class FateReader:
     """Goes through one partition from ``position`` on; :meth:`step` never waits for new records."""
 
-    def __init__(self, reader: LogReader, name: TopicPartition, position: int) -> None:
+    def __init__(self, admin: Admin, name: TopicPartition, position: int) -> None:
         self.name = name
         self.position = position
-        self._reader = reader
+        self._admin = admin
 
     async def step(self) -> list[StoredRecord]:
         """The next records with their fates; empty at the end of the partition."""
-        stable = await self._reader.read(self.name, self.position, IsolationLevel.READ_COMMITTED)
+        stable = await read(self._admin, self.name, self.position, IsolationLevel.READ_COMMITTED)
         if self.position < stable.last_stable_offset:
             self._pass(stable.batches, stable.last_stable_offset)
             return list(decided_fates(stable.batches, stable.aborted))
         tail: list[StoredBatch] = []
         while self.position < stable.high_watermark:
-            more = await self._reader.read(self.name, self.position, IsolationLevel.READ_UNCOMMITTED)
+            more = await read(self._admin, self.name, self.position, IsolationLevel.READ_UNCOMMITTED)
             self._pass(more.batches, stable.high_watermark)
             tail += more.batches
         return list(fates_by_markers(tail))

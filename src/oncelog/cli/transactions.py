@@ -16,7 +16,7 @@ from oncelog.errors import ConfigError, OncelogError
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 
 if TYPE_CHECKING:
-    from oncelog.cli.log_reader import LogReader
+    from oncelog.client import aio
     from oncelog.client.blocking import Admin
     from oncelog.client.core.admin_types import ProducerState
     from oncelog.records.batch import Record
@@ -243,10 +243,10 @@ def history(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
 
     Example: oncelog transactions history load-1
     """
-    from oncelog.cli.log_reader import LogReader
+    from oncelog.client import aio
 
-    reader = LogReader(config=cluster.admin_settings())
-    rows = asyncio.run(_history(reader, transactional_ids))
+    admin = aio.Admin(config=cluster.admin_settings())
+    rows = asyncio.run(_history(admin, transactional_ids))
     rows.sort(key=lambda row: (str(row["timestamp"]), row["partition"], row["offset"]))
     unknown = [name for name in transactional_ids if not any(row["transactional_id"] == name for row in rows)]
     if unknown:
@@ -267,29 +267,30 @@ def history(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
 _HISTORY_FIELDS = ("transactional_id", "state", "producer_id", "producer_epoch", "timeout_ms")
 
 
-async def _history(reader: LogReader, transactional_ids: tuple[str, ...]) -> list[Row]:
-    async with reader:
-        if TRANSACTION_STATE_TOPIC not in await reader.list_topics(internal=True):
+async def _history(admin: aio.Admin, transactional_ids: tuple[str, ...]) -> list[Row]:
+    async with admin:
+        if TRANSACTION_STATE_TOPIC not in await admin.list_topics(internal=True):
             return []
-        names = await reader.partitions(TRANSACTION_STATE_TOPIC)
+        names = await admin.partitions(TRANSACTION_STATE_TOPIC)
         if transactional_ids:
             names = sorted({names[java_hash_partition(name, len(names))] for name in transactional_ids})
         return [
             row
-            async for row in _transitions(reader, names)
+            async for row in _transitions(admin, names)
             if not transactional_ids or row["transactional_id"] in transactional_ids
         ]
 
 
-async def _transitions(reader: LogReader, names: list[TopicPartition]) -> AsyncIterator[Row]:
+async def _transitions(admin: aio.Admin, names: list[TopicPartition]) -> AsyncIterator[Row]:
+    from oncelog.cli.log_reader import read
     from oncelog.types import IsolationLevel
 
-    first = await reader.list_offsets(dict.fromkeys(names, -2))
-    end = await reader.list_offsets(dict.fromkeys(names, -1))
+    first = await admin.list_offsets(dict.fromkeys(names, -2))
+    end = await admin.list_offsets(dict.fromkeys(names, -1))
     for name in names:
         position = first[name].offset
         while position < end[name].offset:
-            batches = (await reader.read(name, position, IsolationLevel.READ_UNCOMMITTED)).batches
+            batches = (await read(admin, name, position, IsolationLevel.READ_UNCOMMITTED)).batches
             if not batches:
                 break
             position = batches[-1].header.next_offset

@@ -112,6 +112,8 @@ class BrokerLayers:
         known = broker_properties().get(name)
         if f is None or (known is not None and known.default is None):
             return known.default if known is not None else None
+        if known is None and not name.startswith(OURS):
+            return None
         return render(default_of(f))
 
     def synonyms(self, name: str, names: tuple[str, ...]) -> tuple[Synonym, ...]:
@@ -131,6 +133,9 @@ class BrokerLayers:
                     found.append(Synonym(synonym, None if hidden else value, source))
         return tuple(found)
 
+
+OURS = "oncelog."
+"""How the properties begin that Apache Kafka does not have."""
 
 _FAMILIES = (
     ("log.roll.ms", "log.roll.hours"),
@@ -165,13 +170,19 @@ def topic_entries(layers: BrokerLayers, overrides: Mapping[str, str]) -> Iterato
 
 
 def broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
-    """Every setting of this broker, ours included, sorted by name."""
+    """Every setting of this broker, ours included, sorted by name.
+
+    The authorizer's properties are not the broker's: they are shown, without a value, only where they were given.
+    """
     ours = {name: f for name, f in properties(BrokerConfig).items() if name not in broker_properties()}
     foreign = {name for name in (*layers.own, *layers.every) if not is_broker_setting(name)}
     for name in sorted({*broker_properties(), *ours, *foreign}):
         known = broker_properties().get(name)
         synonyms = layers.synonyms(name, _family(name))
-        if name in foreign:
+        if known is None and not name.startswith(OURS) and name not in foreign:
+            if name in layers.config.static:
+                yield Entry(name, None, _source(synonyms), synonyms, 0, "", read_only=True, sensitive=True)
+        elif name in foreign:
             yield Entry(name, None, _source(synonyms), synonyms, 0, "", read_only=True, sensitive=True)
         elif known is None:
             f = ours[name]
@@ -195,7 +206,7 @@ def default_broker_entries(layers: BrokerLayers) -> Iterator[Entry]:
 def _is_hidden(name: str) -> bool:
     """Secrets; and what is no setting of a broker, for it may be one."""
     known = broker_properties().get(LISTENER_PREFIX.sub("", name))
-    return known.sensitive if known is not None else not is_broker_setting(name)
+    return known.sensitive if known is not None else not name.startswith(OURS)
 
 
 def _broker_entry(layers: BrokerLayers, known: Property, synonyms: tuple[Synonym, ...]) -> Entry:

@@ -180,7 +180,12 @@ class Broker:
         2.16 sends three of them when it asks for all topics.
         """
         gate = channel.session.gate
-        if gate is not None and gate.takes(self, channel, slot, frame, now_ms):
+        try:
+            if gate is not None and gate.takes(self, channel, slot, frame, now_ms):
+                return
+        except Exception as error:
+            logger.error("a login from %s failed", channel.client_host, exc_info=error)
+            channel.close(f"the login could not be answered: {error!r:.200}")
             return
         try:
             header, body = decode_request_header(frame)

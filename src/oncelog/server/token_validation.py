@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
 import time
 import urllib.parse
@@ -21,6 +22,7 @@ from typing import Any
 
 from oncelog.broker.security.sasl_mechanisms import InvalidToken, LoggedIn
 from oncelog.errors import ConfigError
+from oncelog.server.listeners import Address
 
 logger = logging.getLogger(__name__)
 
@@ -163,12 +165,14 @@ class Validator:
             )
         except jwt.PyJWTError as error:
             raise InvalidToken(f"the token does not hold: {error}") from None
+        except RecursionError:
+            raise InvalidToken("the token is nested too deeply") from None
         return claims
 
     @staticmethod
     def _time(claims: Mapping[str, Any], name: str) -> int:
         value = claims.get(name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
             raise InvalidToken(f"the claim {name!r} is no time")
         return int(value * 1000)
 
@@ -183,8 +187,19 @@ def validator_of(
             f"listener {listener} offers OAUTHBEARER and needs keys: set {_PREFIX}jwks.endpoint.url to an https: or "
             f"file: address of a JWKS; tokens that are not signed are never taken"
         )
+    if not source.startswith(("https://", "http://", "file:")):
+        raise ConfigError(
+            f"{_PREFIX}jwks.endpoint.url={source} of listener {listener} is no https:, http: or file: URL"
+        )
     if find_spec("jwt") is None or find_spec("cryptography") is None:
         raise ConfigError("OAUTHBEARER needs PyJWT with cryptography: pip install 'oncelog[oauth]'")
+    host = urllib.parse.urlsplit(source).hostname or ""
+    if source.startswith("http://") and not Address(host, 0).is_loopback:
+        logger.warning(
+            "%sjwks.endpoint.url=%s is not encrypted: whoever is in between can make tokens; use https:",
+            _PREFIX,
+            source,
+        )
     refresh_ms = int(settings.get(f"{_PREFIX}jwks.endpoint.refresh.ms", "3600000"))
     retry_ms = int(settings.get(f"{_PREFIX}jwks.endpoint.retry.backoff.max.ms", "10000"))
     keys = KeySet(source, refresh_ms / 1000, retry_ms / 1000)

@@ -1,0 +1,114 @@
+"""Sessions that end and are renewed (KIP-368), on our broker and on Apache Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from oncelog.protocol.generated.metadata_request import MetadataRequest
+from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
+from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
+from tests.conformance.wire import Connection, ConnectionClosed, eventually
+from tests.security.sides import PASSWORD, Side, kafka_side, oncelog_side
+
+SESSION_MS = 2500
+SETTINGS = {
+    "connections.max.reauth.ms": str(SESSION_MS),
+    "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
+    "connection.failed.authentication.delay.ms": "0",
+}
+FAILED = 58
+
+
+@pytest.fixture(scope="module", params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
+def side(request: pytest.FixtureRequest) -> Iterator[Side]:
+    with (oncelog_side if request.param == "oncelog" else kafka_side)(SETTINGS) as found:
+        yield found
+
+
+def plain(user: str, password: str = PASSWORD) -> SaslAuthenticateRequest:
+    return SaslAuthenticateRequest(f"\0{user}\0{password}".encode())
+
+
+def works(connection: Connection) -> bool:
+    try:
+        connection.ask(MetadataRequest([], False), 9)
+    except (ConnectionClosed, ConnectionError):
+        return False
+    return True
+
+
+def test_a_session_that_is_not_renewed_is_ended(side: Side) -> None:
+    with side.connect("alice") as connection:
+        assert works(connection)
+        eventually(lambda: not works(connection))
+
+
+def renewing(connection: Connection, mechanism: str = "PLAIN") -> None:
+    """Begin the next login as soon as the broker takes one (a second after the last); requests pass until then."""
+    assert connection.ask(SaslHandshakeRequest(mechanism), 1).error_code == 0
+
+
+def lasted_a_second(connection: Connection) -> None:
+    """Return when the broker takes the next login: one that comes sooner is taken for a request without a place."""
+    import time
+
+    end = time.monotonic() + 1.1
+    eventually(lambda: works(connection) and time.monotonic() > end)
+
+
+def test_a_session_that_is_renewed_goes_on(side: Side) -> None:
+    with side.connect("alice") as connection:
+        for _ in range(3):
+            lasted_a_second(connection)
+            renewing(connection)
+            answer = connection.ask(plain("alice"), 2)
+            assert answer.error_code == 0
+            assert 0 < answer.session_lifetime_ms <= SESSION_MS
+        assert works(connection)
+
+
+def test_another_user_cannot_take_over_a_session(side: Side) -> None:
+    with side.connect("alice") as connection:
+        lasted_a_second(connection)
+        renewing(connection)
+        answer = connection.ask(plain("bob"), 2)
+        assert answer.error_code == FAILED
+        assert answer.error_message == "Cannot change principals during re-authentication from User.alice: User.bob"
+        assert not works(connection)
+
+
+def test_another_mechanism_cannot_renew_a_session(side: Side) -> None:
+    with side.connect("alice") as connection:
+        lasted_a_second(connection)
+        renewing(connection, "SCRAM-SHA-512")
+        answer = connection.ask(SaslAuthenticateRequest(b"n,,n=alice,r=abcdefgh"), 2)
+        assert answer.error_code == FAILED
+        assert "is not supported for re-authentication of mechanism 'PLAIN'" in answer.error_message
+        assert not works(connection)
+
+
+def test_a_wrong_password_ends_a_session(side: Side) -> None:
+    with side.connect("alice") as connection:
+        lasted_a_second(connection)
+        renewing(connection)
+        assert connection.ask(plain("alice", "wrong"), 2).error_code == FAILED
+        assert not works(connection)
+
+
+def test_other_requests_do_not_pass_between_the_handshake_and_the_login(side: Side) -> None:
+    with side.connect("alice") as connection:
+        lasted_a_second(connection)
+        renewing(connection)
+        assert not works(connection)
+
+
+@pytest.mark.parametrize("key", ["within the first second"])
+def test_a_login_that_comes_too_soon_ends_the_connection(side: Side, key: str) -> None:
+    with side.connect("alice") as connection:
+        try:
+            answer = connection.ask(SaslHandshakeRequest("PLAIN"), 1)
+        except (ConnectionClosed, ConnectionError):
+            return
+        assert answer.error_code == 34, answer

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from oncelog.broker.apis import api_versions
 from oncelog.broker.apis.registry import SERVED
 from oncelog.broker.context import RequestContext
-from oncelog.broker.security.sasl_mechanisms import LoggedIn, LoginRefused, Mechanism
+from oncelog.broker.security.sasl_mechanisms import LoginRefused, Mechanism
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from oncelog.broker.context import Channel
 
 SHORTEST_SESSION_MS = 1000
-"""A login begins again at the earliest this long after the last one (Kafka's ``MIN_REAUTH_INTERVAL``)."""
+"""A login begins again at the earliest this long after it last did; the first time at once (Kafka's
+``MIN_REAUTH_INTERVAL_ONE_SECOND_NANOS``)."""
 
 
 class State(Enum):
@@ -73,17 +74,15 @@ class SaslGate:
         self._mechanism: Mechanism | None = None
         self._framed = False
         self._again = False
-        self._logged_in_ms = 0
+        self._begun_again_ms: int | None = None
+        self._wrong_mechanism = ""
+        self.has_been_open = False
+        """Whether there was a login that succeeded; another one may be under way."""
         self._session_ends_ms: int | None = None
 
     @property
     def is_open(self) -> bool:
         return self.state is State.OPEN
-
-    @property
-    def has_been_open(self) -> bool:
-        """Whether there was a login that succeeded; another one may be under way."""
-        return self._logged_in_ms > 0
 
     @property
     def largest_frame(self) -> int:
@@ -97,8 +96,9 @@ class SaslGate:
     def takes(self, broker: Broker, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
         """Handle a frame that belongs to the login; False for one that may go on to the APIs."""
         if self.state is State.OPEN:
-            if _api_key(frame) == ApiKey.SASL_HANDSHAKE and now_ms - self._logged_in_ms >= SHORTEST_SESSION_MS:
+            if _api_key(frame) == ApiKey.SASL_HANDSHAKE and self._may_begin_again(now_ms):
                 self._again = True
+                self._begun_again_ms = now_ms
             elif self._session_ends_ms is not None and now_ms > self._session_ends_ms:
                 self._end(broker, channel, now_ms, "the session has ended and the client did not log in again")
                 return True
@@ -109,6 +109,9 @@ class SaslGate:
             return True
         if self.state is State.ENDED:
             return True
+        if self._wrong_mechanism:
+            self._end(broker, channel, now_ms, self._wrong_mechanism)
+            return True
         try:
             if self.state is State.TOKENS and not self._framed:
                 self._take_bare_token(broker, channel, slot, frame, now_ms)
@@ -117,6 +120,9 @@ class SaslGate:
         except MalformedMessage as error:
             self._end(broker, channel, now_ms, f"a request that cannot be read: {error}")
         return True
+
+    def _may_begin_again(self, now_ms: int) -> bool:
+        return self._begun_again_ms is None or now_ms - self._begun_again_ms >= SHORTEST_SESSION_MS
 
     def _take_request(self, broker: Broker, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
         header, body = decode_request_header(frame)
@@ -171,11 +177,8 @@ class SaslGate:
             self._end(broker, channel, now_ms, f"the SASL mechanism {name!r} is not enabled", (slot, header, answer))
             return
         if self._again and name != self._name:
-            message = (
-                f"SASL mechanism '{name}' requested by client is not supported for re-authentication of mechanism "
-                f"'{self._name}'"
-            )
-            self._mechanism = _Refusing(message)
+            # The handshake is answered, what comes next ends the connection: as Kafka does.
+            self._wrong_mechanism = f"another SASL mechanism, {name}, to go on with a session of {self._name}"
         else:
             self._name = name
             self._mechanism = make()
@@ -227,7 +230,7 @@ class SaslGate:
             raise LoginRefused(message, message)
         channel.session.principal = principal
         self.state = State.OPEN
-        self._logged_in_ms = now_ms
+        self.has_been_open = True
         ends = [mechanism.outcome.expires_ms] if mechanism.outcome.expires_ms is not None else []
         if self._login.max_reauth_ms.get(self._name, 0) > 0:
             ends.append(now_ms + self._login.max_reauth_ms[self._name])
@@ -257,18 +260,6 @@ class SaslGate:
             broker.timers.schedule(now_ms + self._login.failure_delay_ms, end)
         else:
             end(now_ms)
-
-
-class _Refusing:
-    """The exchange that a login with another mechanism than before gets."""
-
-    outcome: LoggedIn | None = None
-
-    def __init__(self, message: str) -> None:
-        self._message = message
-
-    def respond(self, token: bytes, now_ms: int) -> bytes:
-        raise LoginRefused(self._message, self._message)
 
 
 def _api_key(frame: memoryview) -> int:

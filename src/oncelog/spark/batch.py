@@ -32,7 +32,7 @@ class BatchReader(DataSourceReader):
         start = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
         end = offsets_at(cluster, options, options.ending, partitions, ByTimestampStrategy.LATEST)
         check_order(start, end, options.starting, options.ending)
-        earliest, latest = earliest_and_latest(cluster, options, partitions)
+        earliest, latest = earliest_and_latest(cluster, partitions, options.isolation)
         lost, beyond = describe_loss(start, earliest, latest), describe_beyond(end, latest)
         if options.fail_on_data_loss and lost:
             raise loss_error(lost)

@@ -158,9 +158,9 @@ def arrow_schema(headers: bool) -> pa.Schema:
 
 
 def earliest_and_latest(
-    cluster: Cluster, options: SourceOptions, partitions: Sequence[TopicPartition]
+    cluster: Cluster, partitions: Sequence[TopicPartition], isolation: IsolationLevel
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
-    """Where each partition begins and ends now, as the reader's isolation level sees it."""
+    """Where each partition begins, and where it ends now as the isolation level sees it."""
     first = cluster.list_offsets(dict.fromkeys(partitions, EARLIEST), IsolationLevel.READ_UNCOMMITTED)
-    last = cluster.list_offsets(dict.fromkeys(partitions, LATEST), options.isolation)
+    last = cluster.list_offsets(dict.fromkeys(partitions, LATEST), isolation)
     return dict(first), dict(last)

@@ -26,6 +26,7 @@ from oncelog.spark.connections import cluster_for
 from oncelog.spark.offsets import (
     Json,
     OffsetRange,
+    Offsets,
     Place,
     describe_loss,
     describe_remade,
@@ -98,7 +99,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         place = Place.of(start)
         latest = self._target if self._target is not None else self._current_latest()
         begin = self._going_on(place, latest)
-        self._report(describe_loss(begin, begin, latest.offsets))
+        self._report(describe_loss(begin, begin, self._ends(begin, latest.offsets)))
         end = {partition: max(offset, begin[partition]) for partition, offset in latest.offsets.items()}
         if not isinstance(limit, ReadAllAvailable):
             if self._too_few(pending(begin, end)):
@@ -108,6 +109,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if (end, latest.ids) == (place.offsets, place.ids):
             return start
         return Place(end, latest.ids, place.offsets if start == self._initial else {}).as_json()
+
+    def _ends(self, begin: Offsets, latest: Offsets) -> Offsets:
+        """``latest``, but the log's own end where the query is beyond it: records of an open transaction lie between.
+
+        So it is with a checkpoint of a query that read uncommitted, as Spark's own connector does.
+        """
+        beyond = [partition for partition, end in latest.items() if begin[partition] > end]
+        if not beyond:
+            return latest
+        questions = dict.fromkeys(beyond, LATEST)
+        return {**latest, **self._connect(self._options).list_offsets(questions, IsolationLevel.READ_UNCOMMITTED)}
 
     def _going_on(self, place: Place, end: Place) -> dict[TopicPartition, int]:
         """Where a batch begins: where the last one ended, but at the first record of what is new or made anew."""
@@ -203,7 +215,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ]
         if not wanted:
             return []
-        earliest, latest = earliest_and_latest(self._connect(self._options), self._options, wanted)
+        # What an open transaction holds back is waited for by the task: cut off here, it would never be read
+        earliest, latest = earliest_and_latest(self._connect(self._options), wanted, IsolationLevel.READ_UNCOMMITTED)
         self._report(describe_loss({partition: begin[partition] for partition in wanted}, earliest, latest))
         ranges = [
             OffsetRange(

@@ -26,6 +26,8 @@ class FakeCluster:
         self.first = {TopicPartition(t, n): 0 for t, counts in ends.items() for n in range(len(counts))}
         self.end = {TopicPartition(t, n): end for t, counts in ends.items() for n, end in enumerate(counts)}
         self.questions = 0
+        self.stable: dict[TopicPartition, int] = {}
+        """Ends as read_committed sees them, where a transaction is open."""
         self.committed: dict[str, Mapping[TopicPartition, int]] = {}
         self.ids: dict[str, str] = {}
 
@@ -54,7 +56,8 @@ class FakeCluster:
         self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
         self.questions += 1
-        return {p: {EARLIEST: self.first, LATEST: self.end}.get(q, {p: q})[p] for p, q in questions.items()}
+        end = self.end | self.stable if isolation is IsolationLevel.READ_COMMITTED else self.end
+        return {p: {EARLIEST: self.first, LATEST: end}.get(q, {p: q})[p] for p, q in questions.items()}
 
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         self.committed[group] = offsets
@@ -297,6 +300,15 @@ def test_offsets_of_sparks_own_connector_take_the_ids_on() -> None:
     cluster.ids = {"a": "x"}
     stream, _ = reader(cluster)
     assert stream.latestOffset({"a": {"0": 10}}, ReadAllAvailable()) == {"a": {"0": 10, "id": "x"}}
+
+
+def test_query_beyond_an_open_transaction_waits_and_loses_nothing() -> None:
+    """As when a checkpoint of a query that read uncommitted is taken over: planned to 20, visible to 15."""
+    cluster = FakeCluster(a=[20])
+    cluster.stable = {TopicPartition("a", 0): 15}
+    stream, _ = reader(cluster)
+    assert ranges(stream.partitions({"a": {"0": 10}}, {"a": {"0": 20}})) == [(0, 10, 20)]
+    assert stream.latestOffset({"a": {"0": 20}}, ReadAllAvailable()) == {"a": {"0": 20}}
 
 
 # --- the first batch --------------------------------------------------------------------------------------------------

@@ -284,6 +284,37 @@ def test_sinks_of_one_query_have_names_and_a_second_write_without_one_is_refused
         start(twice, "twice")
 
 
+def test_two_sinks_of_one_marker_are_noticed_however_their_options_spell_it(
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    """The second one would find the first one's marker, and write nothing."""
+    job = Job(spark, oncelog_broker, unique_name, tmp_path)
+    options = {"kafka.bootstrap.servers": job.address, "topic": job.sink}
+    sinks = [for_each_batch(options), for_each_batch(options | {"transactionalIdPrefix": "oncelog-"})]
+    job.send()
+
+    def both(rows: DataFrame, batch_id: int) -> None:
+        for sink in sinks:
+            sink(rows, batch_id)
+
+    writer = job._rows().writeStream.foreachBatch(both).option("checkpointLocation", str(job.checkpoint))
+    with pytest.raises(PySparkException, match="called twice for batch 0"):
+        writer.trigger(availableNow=True).start().awaitTermination(120)
+
+
+def test_for_each_batch_with_the_checkpoint_of_another_query_is_refused(
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    """By the other one's plan, batch 0 would be taken for one that is in."""
+    job = Job(spark, oncelog_broker, unique_name, tmp_path)
+    job.by_batch = True
+    job.send()
+    job.run(checkpointLocation=f"file:{job.checkpoint}")
+    assert job.numbers() == list(range(10))
+    job.refused("the checkpoint of query", checkpoint=tmp_path / "second", checkpointLocation=str(job.checkpoint))
+    assert job.numbers() == list(range(10))
+
+
 @pytest.mark.parametrize("bears", ["true", "false"])
 def test_source_topic_made_anew_is_read_from_its_beginning_or_stops_the_query(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, bears: str

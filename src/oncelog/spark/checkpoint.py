@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from oncelog.errors import OncelogError, StorageError
 from oncelog.spark.locations import file_system
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 MEMORY_FOLDER = "oncelog"
+_LONGEST_NAME = 230
 
 
 class CheckpointError(OncelogError):
@@ -78,12 +79,14 @@ class Checkpoint:
         """What the sinks of the query remember, one for each group."""
         suffix = ".json"
         names = [name for name in sorted(self._names(MEMORY_FOLDER)) if name.endswith(suffix)]
-        found = (self.remembered(unquote(name.removesuffix(suffix))) for name in names)
+        found = (self._memory(f"{MEMORY_FOLDER}/{name}") for name in names)
         return [memory for memory in found if memory is not None]
 
     def remembered(self, group: str) -> Memory | None:
         """What the sink of this group remembers; None where it never wrote."""
-        name = _memory_file(group)
+        return self._memory(_memory_file(group))
+
+    def _memory(self, name: str) -> Memory | None:
         text = self._read(name)
         if text is None:
             return None
@@ -192,7 +195,11 @@ def named_group(prefix: str, batch_id: int, topic: str) -> str:
 
 
 def _memory_file(group: str) -> str:
-    return f"{MEMORY_FOLDER}/{quote(group, safe='')}.json"
+    """Named by the group, or by its beginning and a hash: most file systems take 255 bytes."""
+    name = quote(group, safe="")
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[: _LONGEST_NAME - 65]}-{hashlib.sha256(group.encode()).hexdigest()}"
+    return f"{MEMORY_FOLDER}/{name}.json"
 
 
 def _file_system(location: str) -> tuple[FileSystem, str]:

@@ -135,6 +135,9 @@ class KafkaTransaction:
             await asyncio.gather(*sends)
             if refused:
                 raise min(refused, key=lambda error: error.retriable)
+            if waiting:
+                left = ", ".join(str(partition) for partition in sorted(waiting))
+                raise KafkaError(Error.UNKNOWN_SERVER_ERROR, f"the answer to Produce says nothing of {left}")
 
         await self._cluster.repeat(attempt, self._cluster.options.delivery_ms / 1000)
 

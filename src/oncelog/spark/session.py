@@ -17,10 +17,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.utils import is_remote
 
 from oncelog.errors import ConfigError
+from oncelog.spark.checkpoint import CheckpointError
 from oncelog.spark.java import find_java
 from oncelog.spark.lag import offsets_behind
 from oncelog.spark.options import parse_sink_options
-from oncelog.spark.planning import plan_write
+from oncelog.spark.planning import checkpoint_at, plan_write
 from oncelog.spark.python import worker_python_problem
 from oncelog.spark.sink_protocol import Observer, ignore
 
@@ -99,15 +100,15 @@ def for_each_batch(
     for taken in ("batchId", "microBatch", "sinkName"):
         if taken.lower() in lowered:
             raise ConfigError(f"Option {taken} is set by for_each_batch: leave it out")
-    parse_sink_options({"checkpointLocation": "found when it runs"} | lowered, streaming=True)
-    identity = (lowered.get("transactionalidprefix", ""), lowered.get("topic", ""))
+    parsed = parse_sink_options({"checkpointLocation": "found when it runs"} | lowered, streaming=True)
+    identity = (parsed.transactional_id_prefix, parsed.topic)
 
     def write_batch(rows: DataFrame, batch_id: int) -> None:
         remote = is_remote()
-        run = _remote_query(lowered, on_written) if remote else _running_query(rows)
-        own = {"microBatch": str(batch_id), "sinkName": name}
-        if "checkpointlocation" not in lowered:
-            own["checkpointLocation"] = run.checkpoint
+        named = lowered.get("checkpointlocation", "")
+        run = _remote_query(lowered, on_written) if remote else _running_query(rows, named)
+        given = {key: value for key, value in options.items() if key.lower() != "checkpointlocation"}
+        given |= {"microBatch": str(batch_id), "sinkName": name, "checkpointLocation": run.checkpoint}
         sink = (run.run_id, *identity, name)
         if _last_written.get(sink) == batch_id:
             raise ConfigError(
@@ -115,10 +116,10 @@ def for_each_batch(
                 "the first and write nothing; make a sink for each write, each with a name of its own"
             )
         if remote:
-            rows.write.format("oncelog").options(**{**options, **own}).mode("append").save()
+            rows.write.format("oncelog").options(**given).mode("append").save()
             _last_written[sink] = batch_id
             return
-        written = write(rows, {**options, **own}, observe=observe)
+        written = write(rows, given, observe=observe)
         _last_written[sink] = batch_id
         if on_written is not None:
             on_written(written)
@@ -154,8 +155,11 @@ def _remote_query(lowered: Mapping[str, str], on_written: object) -> _RunningQue
     return _RunningQuery(lowered["checkpointlocation"], lowered["checkpointlocation"])
 
 
-def _running_query(rows: DataFrame) -> _RunningQuery:
-    """The query whose micro-batch ``rows`` is."""
+def _running_query(rows: DataFrame, named: str) -> _RunningQuery:
+    """The query whose micro-batch ``rows`` is.
+
+    :param named: its checkpoint by the options, empty where they name none.
+    """
     spark = rows.sparkSession
     context = spark.sparkContext
     query_id = context.getLocalProperty("sql.streaming.queryId")
@@ -164,7 +168,27 @@ def _running_query(rows: DataFrame) -> _RunningQuery:
     jvm = cast(Any, context._jvm)
     active = cast(Any, spark._jsparkSession).sharedState().activeStreamingQueries()
     query = active.get(jvm.java.util.UUID.fromString(query_id))
-    return _RunningQuery(str(query.runId()), str(query.resolvedCheckpointRoot()))
+    return _RunningQuery(str(query.runId()), _checkpoint_of(query_id, str(query.resolvedCheckpointRoot()), named))
+
+
+def _checkpoint_of(query_id: str, own: str, named: str) -> str:
+    """The query's own checkpoint; the one that is named only where Python sees the own one under another name.
+
+    By the plans of another query's batches, a batch would be taken for one that is in. Raises ConfigError for those.
+    """
+    if not named:
+        return own
+    found = checkpoint_at(named).query_id()
+    if found != query_id:
+        raise ConfigError(
+            f"Option checkpointLocation of for_each_batch names {named}, the checkpoint of query {found}, while this "
+            f"is query {query_id} with checkpoint {own}: leave the option out"
+        )
+    try:
+        checkpoint_at(own).query_id()
+    except CheckpointError:
+        return named
+    return own
 
 
 def lag(query: StreamingQuery) -> int | None:

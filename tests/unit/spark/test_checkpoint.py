@@ -56,6 +56,16 @@ def test_batch_before_that_spark_removed_or_did_not_end(tmp_path: Path) -> None:
     assert (plan.previous.batch, plan.previous.ended) == (None, False)
 
 
+def test_memory_of_the_longest_topic_fits_a_file_name(tmp_path: Path) -> None:
+    """Kafka's topics have up to 249 characters, most file systems' names 255 bytes."""
+    checkpoint = Checkpoint(str(tmp_path))
+    groups = [marker_group("oncelog-", "84d98cca-0000-0000-0000-000000000000", "x" * 248 + last) for last in "ab"]
+    for since, group in enumerate(groups):
+        checkpoint.remember(Memory("cluster", group, since))
+    assert [checkpoint.remembered(group) for group in groups] == [Memory("cluster", g, n) for n, g in enumerate(groups)]
+    assert {memory.group for memory in checkpoint.memories()} == set(groups)
+
+
 def test_memory_is_kept_for_each_group_and_replaced(tmp_path: Path) -> None:
     checkpoint = Checkpoint(str(tmp_path))
     assert checkpoint.remembered("a/b:c") is None

@@ -93,6 +93,12 @@ class SaslGate:
         """Whether :meth:`takes` would answer False for any frame but one that begins a login."""
         return self.state is State.OPEN and (self._session_ends_ms is None or now_ms <= self._session_ends_ms)
 
+    def clock_was_set(self, step_ms: int) -> None:
+        """The session lasts as long as it was to."""
+        self._logged_in_ms += step_ms if self._logged_in_ms else 0
+        if self._session_ends_ms is not None:
+            self._session_ends_ms += step_ms
+
     def takes(self, broker: Broker, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
         """Handle a frame that belongs to the login; False for one that may go on to the APIs."""
         if self.state is State.OPEN:

@@ -95,7 +95,8 @@ class SaslGate:
 
     def clock_was_set(self, step_ms: int) -> None:
         """The session lasts as long as it was to."""
-        self._logged_in_ms += step_ms if self._logged_in_ms else 0
+        if self._begun_again_ms is not None:
+            self._begun_again_ms += step_ms
         if self._session_ends_ms is not None:
             self._session_ends_ms += step_ms
 

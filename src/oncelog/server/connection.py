@@ -75,6 +75,7 @@ class Connection(asyncio.BufferedProtocol):
         "_frame_wanted",
         "_held_bytes",
         "_largest",
+        "_lent",
         "_next_reply",
         "_next_slot",
         "_only_produce",
@@ -88,6 +89,7 @@ class Connection(asyncio.BufferedProtocol):
         "_transport",
         "_turn_used",
         "_waiting",
+        "_waiting_end",
         "_writer",
         "_yielded",
         "begun",
@@ -119,7 +121,9 @@ class Connection(asyncio.BufferedProtocol):
         self.request_begun = 0.0
         self._largest = 0
         self._held_bytes = 0
+        self._lent = False
         self._waiting: bytearray | None = None
+        self._waiting_end = 0
         self._turn_used = 0
         self._yielded = False
         self._next_slot = 0
@@ -203,8 +207,9 @@ class Connection(asyncio.BufferedProtocol):
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._frame is not None:
             if len(self._frame) < self._frame_room:
-                self._frame += bytes(self._frame_room - len(self._frame))
-            return memoryview(self._frame)[self._frame_filled :]
+                begun, self._frame = self._frame, self._server.spare_buffers.take(self._frame_room)
+                self._frame[: self._frame_filled] = memoryview(begun)[: self._frame_filled]
+            return memoryview(self._frame)[self._frame_filled : self._frame_room]
         rest, server = self._rest, self._server
         if not rest:
             return server.read_view
@@ -227,8 +232,8 @@ class Connection(asyncio.BufferedProtocol):
             self._frame_filled += nbytes
             if self._frame_filled == self._frame_size:
                 frame, self._frame = self._frame, None
-                self._largest = max(self._largest, len(frame))
-                self._take(frame, 0, len(frame))
+                self._largest = max(self._largest, self._frame_size)
+                self._take_own(frame, self._frame_size)
                 self._release(self._frame_room)
             else:
                 if self._frame_filled >= self._frame_mark:
@@ -237,6 +242,13 @@ class Connection(asyncio.BufferedProtocol):
                     self._want_room(min(self._frame_size, 2 * self._frame_room))
         if self._turn_used >= TURN_BUDGET:
             self._yield()
+
+    def _take_own(self, buffer: bytearray, end: int) -> None:
+        """The same for a buffer of the connection's own, which others get where nobody needs it any more."""
+        self._lent = False
+        self._take(buffer, 0, end)
+        if not self._lent:
+            self._server.spare_buffers.give(buffer)
 
     def _take(self, buffer: bytearray, position: int, end: int) -> None:
         """Start the requests in ``buffer[position:end]``, as far as the rules allow, and keep what is left."""
@@ -252,7 +264,10 @@ class Connection(asyncio.BufferedProtocol):
         if left < size:
             self._begin_frame(buffer[position:end], size)
             return
-        self._waiting = buffer[position:end]
+        if position or buffer is self._server.read_buffer:
+            self._waiting, self._waiting_end = buffer[position:end], left
+        else:
+            self._waiting, self._waiting_end, self._lent = buffer, end, True
         self._hold(left)
         if self._transport is not None:
             self._transport.pause_reading()
@@ -332,8 +347,9 @@ class Connection(asyncio.BufferedProtocol):
                 continue
             self._turn_used += REQUEST_PRICE
             self._only_produce = self._only_produce and _is_produce(buffer, position)
-            if after - position == len(buffer):
-                frame = memoryview(buffer)[4:]  # it has the buffer for itself
+            if not position and after == end and buffer is not self._server.read_buffer:
+                frame = memoryview(buffer)[4:after]  # it has the buffer for itself
+                self._lent = True
             else:
                 frame = memoryview(bytes(memoryview(buffer)[position + 4 : after]))
             position = after
@@ -373,8 +389,8 @@ class Connection(asyncio.BufferedProtocol):
         waiting = self._waiting
         if waiting is not None and not self._yielded and not self._closing and self._may_start(waiting, 0):
             self._waiting = None
-            self._release(len(waiting))
-            self._take(waiting, 0, len(waiting))
+            self._release(self._waiting_end)
+            self._take_own(waiting, self._waiting_end)
             if self._turn_used >= TURN_BUDGET:
                 self._yield()
         if self._transport is not None and self._may_read():

@@ -16,6 +16,13 @@ STALLED_S = 5.0
 """A request that has not grown for so long makes room for those that wait."""
 
 
+SPARE_BUFFERS = 4
+SPARE_BYTES = 2 * 1024 * 1024
+"""So many buffers of at most this size are kept for the next large requests."""
+STEP_BYTES = 64 * 1024
+"""Kept buffers are made in steps of this size, so that requests of nearly the same size share them."""
+
+
 class Waiting(Protocol):
     """A connection that needs more memory to go on."""
 
@@ -23,7 +30,7 @@ class Waiting(Protocol):
 
 
 class RequestMemory:
-    """Counts bytes; nothing is allocated here."""
+    """Counts bytes; allocates nothing."""
 
     def __init__(self, queued_max_request_bytes: int, socket_request_max_bytes: int) -> None:
         """:param queued_max_request_bytes: 0 and below say nothing, as in Apache Kafka."""
@@ -75,3 +82,26 @@ class RequestMemory:
     def forget(self, connection: Waiting) -> None:
         """The connection ended; what it holds is to be released besides."""
         self._waiting.pop(connection, None)
+
+
+class SpareBuffers:
+    """Buffers that large requests no longer need: new memory costs more than what is read into it."""
+
+    def __init__(self) -> None:
+        self._spare: list[bytearray] = []
+
+    def take(self, size_bytes: int) -> bytearray:
+        """One of at least this size, and not of a very different one; what is in it is left over from others."""
+        spare = self._spare
+        for position, buffer in enumerate(spare):
+            if size_bytes <= len(buffer) <= 2 * size_bytes:
+                return spare.pop(position)
+        if STEP_BYTES < size_bytes <= SPARE_BYTES:
+            size_bytes += -size_bytes % STEP_BYTES
+        return bytearray(size_bytes)
+
+    def give(self, buffer: bytearray) -> None:
+        """Keep it if it is large enough to be worth it; the one that was given longest ago goes for it."""
+        if STEP_BYTES < len(buffer) <= SPARE_BYTES:
+            self._spare.append(buffer)
+            del self._spare[:-SPARE_BUFFERS]

@@ -22,7 +22,7 @@ from oncelog.broker.log_manager import FlushJob
 from oncelog.server.connection import READ_BUFFER_BYTES, Connection
 from oncelog.server.connection_limits import ConnectionLimits
 from oncelog.server.doors import Door
-from oncelog.server.request_memory import STALLED_S, RequestMemory
+from oncelog.server.request_memory import STALLED_S, RequestMemory, SpareBuffers
 from oncelog.types import TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -113,6 +113,7 @@ class Server:
         self.memory = RequestMemory(broker.config.queued_max_request_bytes, self.max_request_bytes)
         self.read_buffer = bytearray(READ_BUFFER_BYTES)
         self.read_view = memoryview(self.read_buffer)
+        self.spare_buffers = SpareBuffers()
         self.most_connections = sys.maxsize
         """What the limit of open files leaves for connections."""
         self._wall_clock = WallClock()

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import socket
 import threading
+from contextlib import ExitStack
 from random import Random
 
 import pytest
 
 import oncelog
-from oncelog.protocol.framing import encode_request
+from oncelog.errors import Error
+from oncelog.protocol.framing import decode_response_header, encode_request
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from oncelog.protocol.generated.produce_response import ProduceResponse
 from oncelog.records.batch import Record, encode_batch
+from oncelog.records.compression import Compression
 
 
 def request(message: ApiVersionsRequest | ProduceRequest | CreateTopicsRequest, version: int, number: int) -> bytes:
@@ -82,3 +86,57 @@ def test_requests_without_an_answer_leave_no_gap() -> None:
         frames = [request(create, 5, 0), *(produce(number, 10, acks=0) for number in range(1, 20)), produce(20, 10)]
         connection.sendall(b"".join(frames))
         assert answers(connection, 2) == [0, 20]
+
+
+@pytest.mark.parametrize("policy", ["interval", "commit"])
+def test_large_requests_of_several_connections_keep_their_bytes_apart(policy: str) -> None:
+    """Their buffers go from one connection to the next: each batch must still be the one its checksum is of."""
+    rng = Random(1)
+    with oncelog.Broker(settings={"oncelog.flush.policy": policy}) as broker, ExitStack() as stack:
+        address = broker.address.host, broker.address.port
+        connections = [stack.enter_context(socket.create_connection(address)) for _ in range(4)]
+        create = CreateTopicsRequest([CreatableTopic(name="t", num_partitions=2, replication_factor=1)], 30_000)
+        connections[0].sendall(request(create, 5, 0))
+        assert answers(connections[0], 1) == [0]
+        streams = []
+        for _ in connections:
+            frames = []
+            for number in range(12):
+                record = Record(0, 1, b"k", rng.randbytes(rng.choice([70_000, 130_000, 600_000, 900_000])))
+                codec = rng.choice([Compression.NONE, Compression.NONE, Compression.GZIP])
+                batch = memoryview(encode_batch([record], compression=codec))
+                topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(number % 2, batch)])
+                frames.append(request(ProduceRequest(None, -1, 30_000, [topic]), 9, number))
+            streams.append(memoryview(b"".join(frames)))
+
+        def send(connection: socket.socket, stream: memoryview, pieces: Random) -> None:
+            while stream:
+                piece = pieces.choice([50_000, 300_000, 1_000_000])
+                connection.sendall(stream[:piece])
+                stream = stream[piece:]
+
+        senders = [
+            threading.Thread(target=send, args=(connection, stream, Random(number)))
+            for number, (connection, stream) in enumerate(zip(connections, streams, strict=True))
+        ]
+        for sender in senders:
+            sender.start()
+        errors = [error for connection in connections for error in produce_errors(connection, 12)]
+        for sender in senders:
+            sender.join()
+    assert errors == [Error.NONE] * 48
+
+
+def produce_errors(connection: socket.socket, count: int) -> list[int]:
+    """Error codes of the next answers to Produce 9 with one partition."""
+    found, data = [], bytearray()
+    while len(found) < count:
+        received = connection.recv(1 << 20)
+        assert received, f"closed after {len(found)} answers"
+        data += received
+        while len(data) >= 4 and len(data) >= 4 + (size := int.from_bytes(data[:4], "big")):
+            _, body = decode_response_header(memoryview(bytes(data[4 : 4 + size])), 0, 9)
+            answer = ProduceResponse.decode(bytes(data[: 4 + size]), 9, 4 + body)
+            found.append(answer.responses[0].partition_responses[0].error_code)
+            del data[: 4 + size]
+    return found

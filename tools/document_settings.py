@@ -96,7 +96,8 @@ def _table(items: Iterator[Property] | Any) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for item in items:
         default = "" if item.default is None else f"`{item.default}`" if item.default else "empty"
-        yield f"| `{item.name}` | {item.kind.name.lower()} | {default} | {_allowed(item.allowed)} | {_changes(item)} |"
+        allowed = allowed_values(item.allowed)
+        yield f"| `{item.name}` | {item.kind.name.lower()} | {default} | {allowed} | {_changes(item)} |"
 
 
 def _changes(known: Property | None) -> str:
@@ -116,10 +117,10 @@ def _default(f: Field[Any]) -> str:
 
 def _range(f: Field[Any]) -> str:
     meta = f.metadata
-    return _allowed(Allowed(meta["low"], meta["high"], meta["also"], meta["choices"]))
+    return allowed_values(Allowed(meta["low"], meta["high"], meta["also"], meta["choices"]))
 
 
-def _allowed(allowed: Allowed) -> str:
+def allowed_values(allowed: Allowed) -> str:
     if allowed.words:
         return ", ".join(f"`{word}`" for word in allowed.words)
     if allowed.replicas:

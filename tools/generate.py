@@ -15,6 +15,7 @@ GENERATORS = (
     "tools.draw_states",
     "tools.draw_group_states",
     "tools.document_settings",
+    "tools.document_security",
     "tools.type_keywords",
     "tools.document_commands",
     "tools.document_spark",

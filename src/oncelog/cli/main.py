@@ -143,7 +143,7 @@ def _say_wrong_usage(error: click.ClickException) -> None:
         error.show()
         return
     where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx is not None else "oncelog"
-    text = error.format_message().strip().rstrip(".").replace(". (", " (")
+    text = " ".join(error.format_message().split()).rstrip(".").replace(". (", " (")
     click.echo(f"oncelog: {text[:1].lower()}{text[1:]}; see {where} --help", err=True)
 
 

@@ -129,6 +129,8 @@ class Plan:
     :param remembered: None where the checkpoint has never written to this group.
     :param cluster_id: of the cluster that is to be written now.
     :param retention_ms: the broker's ``offsets.retention.minutes``; None where it may not be asked.
+    :param predecessor: the last marker of a version of the sink whose markers hold no fingerprint, in a group of
+        another name; None where there is none.
     """
 
     group: str
@@ -140,6 +142,7 @@ class Plan:
     cluster_id: str
     retention_ms: int | None
     on_missing: OnMissingMarker
+    predecessor: Marker | None = None
 
     @property
     def number(self) -> int:
@@ -272,6 +275,8 @@ def _without_marker(plan: Plan, now_ms: int) -> Decision:
 def _why_unknown(plan: Plan, now_ms: int) -> str:
     """Why a missing marker does not tell that the batch is missing too; empty where it does."""
     known, previous = plan.remembered, plan.previous
+    if known is None and plan.predecessor is not None:
+        return _why_unknown_after(plan, plan.predecessor)
     if known is not None and known.cluster_id != plan.cluster_id:
         return (
             f"checkpoint {plan.checkpoint} wrote last to the cluster with id {known.cluster_id}, while this is "
@@ -299,6 +304,16 @@ def _why_unknown(plan: Plan, now_ms: int) -> str:
             "the log lost it (a power failure, a restored cluster), or the group or the marker's topic was deleted"
         )
     return ""
+
+
+def _why_unknown_after(plan: Plan, older: Marker) -> str:
+    """The same where an older version of the sink wrote last: its marker tells the batch before from this one."""
+    if older.batch_id == plan.number - 1 and plan.previous is not None and plan.previous.ended:
+        return ""
+    return (
+        f"an older version of the sink wrote batch {older.batch_id} last ({older.rows} rows), without saying by which "
+        "plan"
+    )
 
 
 def _expiry(plan: Plan) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import functools
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from oncelog.errors import Error, KafkaError
 from oncelog.spark.checkpoint import Checkpoint, marker_group, named_group, plan_of
 from oncelog.spark.connections import cluster_for
-from oncelog.spark.marker import Memory, NamedWrite, Plan
+from oncelog.spark.marker import Marker, Memory, NamedWrite, Plan
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.sink_protocol import Remember
 
@@ -52,11 +53,29 @@ def plan_write(options: SinkOptions, batch_id: int | None) -> Planned:
         if options.offsets_retention_ms is not None:
             facts = facts._replace(retention_ms=options.offsets_retention_ms)
         plan = plan_of(checkpoint, batch_id, group, facts, options.on_missing_marker)
+        if plan.remembered is None:
+            plan = replace(plan, predecessor=_predecessor(options, plan))
         return Planned(plan, group, checkpoint.remember)
     if options.batch_id is not None:
         group = named_group(prefix, options.batch_id, options.topic)
         return Planned(NamedWrite(group, prefix, options.batch_id), group, _nothing)
     return Planned(None, f"{prefix}{uuid.uuid4().hex}", _nothing)
+
+
+def _predecessor(options: SinkOptions, plan: Plan) -> Marker | None:
+    """The marker of versions that named the group by the query alone, if they wrote to this destination."""
+    group = f"{options.transactional_id_prefix}{plan.query_id}"
+    if group == plan.group:
+        return None
+    with cluster_for(options).transaction(group, options.transaction_timeout_ms) as engine:
+        try:
+            found = engine.committed_offsets(options.marker_partition).get(options.marker_partition)
+        except KafkaError as error:
+            if error.error is Error.GROUP_AUTHORIZATION_FAILED:
+                return None  # those versions needed the right to it
+            raise
+    marker = None if found is None else Marker.decode(found.metadata)
+    return marker if marker is not None and marker.query_id == plan.query_id and not marker.fingerprint else None
 
 
 def _nothing(memory: Memory) -> None:

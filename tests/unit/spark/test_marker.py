@@ -275,3 +275,20 @@ def test_marker_fits_into_the_metadata_of_an_offset_however_long_the_plan() -> N
 )
 def test_foreign_metadata_is_no_marker(metadata: str) -> None:
     assert Marker.decode(metadata) is None
+
+
+@pytest.mark.parametrize(
+    ("batch_id", "older", "ended", "expected"),
+    [(0, 0, True, Refuse), (1, 0, True, Write), (1, 0, False, Refuse), (5, 5, True, Refuse), (5, 3, True, Refuse)],
+)
+def test_marker_of_an_older_version_tells_the_batch_before_from_this_one(
+    batch_id: int, older: int, ended: bool, expected: type
+) -> None:
+    """Its group has another name, and its markers say nothing of plans."""
+    upgraded = replace(plan(batch_id, remembered=None, ended=ended), predecessor=Marker("q", older, 5, ""))
+    decision = decide(upgraded, None, NOW)
+    assert isinstance(decision, expected)
+    if isinstance(decision, Refuse):
+        assert "an older version of the sink wrote batch" in decision.reason
+    assert isinstance(decide(replace(upgraded, on_missing=OnMissingMarker.SKIP), None, NOW), Write | Skip)
+    assert decide(replace(upgraded, remembered=HERE), None, NOW) == decide(plan(batch_id, ended=ended), None, NOW)

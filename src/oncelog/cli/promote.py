@@ -29,6 +29,7 @@ MIB = 1024 * 1024
 @click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE", help="As oncelog serve got it.")
 @click.option("--copy", "mode", flag_value="copy", help="Copy every file, closed segments too.")
 @click.option("--move", "mode", flag_value="move", help="Remove the data folder once the node's is whole.")
+@click.option("--plain", is_flag=True, help="Leave settings of TLS, SASL and the authorizer behind.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and what Kafka will do at once.")
 @click.option(
     "--kafka",
@@ -45,6 +46,7 @@ def command(
     config: Path | None,
     assignments: tuple[str, ...],
     mode: Mode | None,
+    plain: bool,
     dry_run: bool,
     kafka: Path | None,
     as_json: bool,
@@ -71,6 +73,7 @@ def command(
         settings=settings,
         mode=how,
         now_ms=now_ms,
+        plain=plain,
     ) as plan:
         if not dry_run:
             with progress("promoting", sum(item.size_bytes for item in plan.items)) as advance:
@@ -123,7 +126,7 @@ def _tell(plan: Plan, now_ms: int, *, done: bool) -> None:
             "the broker was not stopped cleanly: Kafka recovers the segments at its start, as after its own crash"
         )
     for setting in plan.dropped_settings:
-        click.echo(f"not taken along, since Kafka does not know it: {setting}")
+        click.echo(f"setting not taken along: {setting}")
     for name in plan.left_behind:
         click.echo(f"not taken along: {name}")
     for transaction in plan.open_transactions:

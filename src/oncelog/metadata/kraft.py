@@ -14,15 +14,18 @@ Invariants
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
+from oncelog.acls import Acl
 from oncelog.log.checkpoints import decode_uuid
 from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.features import SUPPORTED
 from oncelog.metadata.store import MetadataStore, ResourceType
+from oncelog.protocol.generated.access_control_entry_record import AccessControlEntryRecord
 from oncelog.protocol.generated.client_quota_record import ClientQuotaRecord, EntityData
 from oncelog.protocol.generated.config_record import ConfigRecord
 from oncelog.protocol.generated.feature_level_record import FeatureLevelRecord
@@ -53,6 +56,7 @@ _VERSIONS: Final[Mapping[type[Message], int]] = {PartitionRecord: 1}
 """Of each record in the snapshot; 0 where it is not named."""
 _CONTROL_KEY: Final = Struct(">hh")
 _DATA_RECORDS: Final[tuple[type[Message], ...]] = (
+    AccessControlEntryRecord,
     ClientQuotaRecord,
     ConfigRecord,
     FeatureLevelRecord,
@@ -139,7 +143,24 @@ def metadata_records(store: MetadataStore, quorum: Quorum) -> Iterator[Message]:
             server_key=credential.server_key,
             iterations=credential.iterations,
         )
+    for acl in store.acls():
+        yield _access(acl)
     yield ProducerIdsRecord(quorum.node_id, -1, store.next_producer_id)
+
+
+def _access(acl: Acl) -> AccessControlEntryRecord:
+    """With an id that follows from the entry: the same entry always has the same one."""
+    identity = hashlib.sha256(repr(tuple(acl)).encode()).digest()[:16]
+    return AccessControlEntryRecord(
+        id=identity,
+        resource_type=acl.resource_type,
+        resource_name=acl.resource_name,
+        pattern_type=acl.pattern_type,
+        principal=acl.principal,
+        host=acl.host,
+        operation=acl.operation,
+        permission_type=acl.permission,
+    )
 
 
 def _configs(kind: ResourceType, resource: str, values: dict[str, str]) -> Iterator[ConfigRecord]:

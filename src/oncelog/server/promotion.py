@@ -13,6 +13,7 @@ Invariants
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,6 +57,10 @@ ONE_NODE: Final[Mapping[str, str]] = {
 }
 """What Kafka's defaults expect of three nodes."""
 
+_SECURITY: Final = re.compile(
+    r"listener\.|ssl\.|sasl\.|security\.|authorizer\.|super\.users$|allow\.everyone\.|inter\.broker\.|principal\."
+)
+
 _LOCK_FIRST_BYTE: Final = 0x40000002
 _LOCK_BYTES: Final = 510
 """SQLite's range of shared locks; a broker that runs holds all of it."""
@@ -87,7 +92,7 @@ class Plan:
     left_behind: tuple[str, ...]
     """Files and folders of the source that a Kafka node has no use for."""
     dropped_settings: tuple[str, ...]
-    """Kept settings that only this broker knows."""
+    """Settings that only this broker knows, and with ``plain`` those of security."""
     clean: bool
     """Whether the source was closed cleanly; else Kafka recovers its segments, as after its own crash."""
     open_transactions: tuple[OpenTransaction, ...]
@@ -113,10 +118,12 @@ def planned(
     settings: Mapping[str, str],
     mode: Mode,
     now_ms: int,
+    plain: bool = False,
 ) -> Iterator[Plan]:
     """The plan; no broker can start on the source while the block runs.
 
     :param settings: what ``oncelog serve`` was given by ``--config`` and ``--set``: none of it is in the data folder.
+    :param plain: leave behind what makes listeners secure; without it such settings are refused.
     :raises PromotionError: the source is no data folder or in use, or the target is there.
     """
     source, target = source.absolute(), target.absolute()
@@ -124,9 +131,17 @@ def planned(
         raise PromotionError(f"the target {target} exists and is not an empty folder; name another one")
     if target.is_relative_to(source):
         raise PromotionError(f"the target {target} lies inside the data folder {source}; name one outside of it")
+    secured = _security_settings(settings)
+    if secured and not plain:
+        raise PromotionError(
+            f"the settings secure a listener ({', '.join(secured[:3])}), and the node is promoted with plain-text ones "
+            f"alone: with --plain it is, on addresses that nobody else reaches, until server.properties says more"
+        )
     parse_broker({name: value for name, value in settings.items() if name not in ("listeners", "log.dirs")})
+    taken = {name: value for name, value in settings.items() if name not in secured}
     with _locked_metadata(source) as metadata_copy:
-        yield _plan(source, target, metadata_copy, listen, controller, settings, mode, now_ms)
+        plan = _plan(source, target, metadata_copy, listen, controller, taken, mode, now_ms)
+        yield replace(plan, dropped_settings=(*plan.dropped_settings, *secured))
 
 
 @contextmanager
@@ -217,6 +232,11 @@ def _plan(
         snapshot=snapshot,
         properties=_server_properties(target, identity.node_id, listen, controller, settings),
     )
+
+
+def _security_settings(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Those that Kafka's own node would need more for: brokers and controller log in to each other there."""
+    return tuple(sorted(name for name in settings if _SECURITY.match(name)))
 
 
 def _own_settings(store: MetadataStore, settings: Mapping[str, str]) -> tuple[str, ...]:

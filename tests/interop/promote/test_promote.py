@@ -21,14 +21,19 @@ from typing import Any
 
 import pytest
 from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
     AdminClient,
     ConfigResource,
+    ResourcePatternType,
+    ResourceType,
     ScramCredentialInfo,
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
 
-from oncelog.testing.apache_kafka import ApacheKafka, kafka_jars
+from oncelog.testing.apache_kafka import ApacheKafka, kafka_jars, run_tool
 from oncelog.testing.crash_rounds.node import ServeProcess
 from tests.cli.conftest import call
 from tests.conformance.transactions import Transactional, new_pid
@@ -39,6 +44,16 @@ pytestmark = pytest.mark.kafka
 SEGMENT_BYTES = 1 << 20
 VALUE = bytes(64 * 1024)
 NEVER_MS = 900_000
+READ_ORDERS = AclBinding(
+    ResourceType.TOPIC,
+    "orders",
+    ResourcePatternType.LITERAL,
+    "User:ada",
+    "*",
+    AclOperation.READ,
+    AclPermissionType.ALLOW,
+)
+AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
 @dataclass
@@ -53,6 +68,13 @@ class Before:
     """Producer id, and the sequence of its last batch."""
     producers: dict[str, Transactional]
     settings: dict[str, str] = field(default_factory=dict)
+
+
+SETTINGS = {
+    "auto.create.topics.enable": "false",
+    "authorizer.class.name": AUTHORIZER,
+    "super.users": "User:ANONYMOUS",
+}
 
 
 def write(node: ServeProcess) -> Before:
@@ -85,6 +107,7 @@ def write(node: ServeProcess) -> Before:
     producers["open-1"].send_offsets("pending", {("orders", 0): 11})
     producers["open-2"].send("orders", b"open-2")
     admin = AdminClient({"bootstrap.servers": servers})
+    admin.create_acls([READ_ORDERS])[READ_ORDERS].result(30)
     credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 8192)
     admin.alter_user_scram_credentials([UserScramCredentialUpsertion("ada", credential, b"secret")])["ada"].result(30)
     places = (("orders", 0), ("orders", 1), ("table", 0))
@@ -105,7 +128,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module", params=["stopped", "killed"])
 def before(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Before]:
-    node = ServeProcess(tmp_path_factory.mktemp("broker"), {"auto.create.topics.enable": "false"})
+    node = ServeProcess(tmp_path_factory.mktemp("broker"), SETTINGS)
     try:
         node.start()
         found = write(node)
@@ -219,7 +242,11 @@ def test_what_is_past_its_time_is_named_before(tmp_path: Path) -> None:
 
 
 def _wait_for_files(process: subprocess.Popen[bytes], folder: Path, count: int) -> None:
-    eventually(lambda: process.poll() is not None or len(list(folder.glob("*/*"))) >= count or None)
+    def there() -> int:
+        """``os.walk`` passes over what is renamed while it looks."""
+        return sum(len(files) for _, _, files in os.walk(folder))
+
+    eventually(lambda: process.poll() is not None or there() >= count or None)
 
 
 def test_a_promotion_that_is_killed_leaves_the_data_folder_whole(before: Before, tmp_path: Path) -> None:
@@ -254,6 +281,28 @@ def test_a_target_with_something_in_it_is_refused(make: Any, complaint: str, bef
     make(tmp_path / "k")
     outcome = call("promote", str(before.data), "--to", str(tmp_path / "k"))
     assert (outcome.code, complaint in outcome.err) == (1, True), outcome.err
+
+
+def test_rights_go_along(before: Before, tmp_path: Path) -> None:
+    """Kafka's own tool reads them in the new metadata."""
+    done = promote(before.data, tmp_path / "k")
+    shown = run_tool(
+        "org.apache.kafka.tools.DumpLogSegments",
+        "--cluster-metadata-decoder",
+        "--files",
+        str(tmp_path / "k" / "__cluster_metadata-0" / done["snapshot"]),
+    )
+    (entry,) = (line for line in shown.splitlines() if "ACCESS_CONTROL_ENTRY_RECORD" in line)
+    assert '"principal":"User:ada"' in entry
+    assert '"resourceName":"orders"' in entry
+
+
+def test_a_secured_broker_does_not_become_a_plain_one_unasked(before: Before, tmp_path: Path) -> None:
+    words = ("promote", str(before.data), "--to", str(tmp_path / "k"), "--set", f"authorizer.class.name={AUTHORIZER}")
+    refused = call(*words)
+    assert (refused.code, "with --plain it is" in refused.err) == (1, True), refused.err
+    told = call(*words, "--plain", "--dry-run")
+    assert (told.code, "setting not taken along: authorizer.class.name" in told.out) == (0, True), told.err
 
 
 def test_a_folder_without_metadata_is_refused(tmp_path: Path) -> None:

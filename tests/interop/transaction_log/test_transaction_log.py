@@ -233,6 +233,7 @@ class OurSide(Side):
         topics = {name: SimpleNamespace(partitions=count) for name, count in self.host.topics.items()}
         group_partition = TopicPartition(CONSUMER_OFFSETS_TOPIC, java_hash_partition("group", 50))
         self._broker: Any = SimpleNamespace(
+            authorizer=None,
             transactions=self.host.coordinator(config, now_ms=START_MS),
             metadata=SimpleNamespace(topic=topics.get),
             groups=SimpleNamespace(runtime=SimpleNamespace(partition_for=lambda group: group_partition)),

@@ -147,7 +147,7 @@ def test_large_batch_goes_through_the_shared_folder(
         ("id as value", {"topic": "t"}, "Column value has type bigint, but must be string or binary"),
         ("cast(id as string) as value", {}, "Name the destination: with the option topic"),
         ("cast(id as string) as value", {"topic": "t", "kafka.acks": "1"}, "exactly-once writing needs all"),
-        ("cast(id as string) as value", {"topic": "t", "topics": "x"}, "Unknown option 'topics'.*did you mean topic"),
+        ("cast(id as string) as value", {"topic": "t", "topicc": "x"}, "Unknown option 'topicc'.*did you mean topic"),
         ("cast(id as string) as value, 7 as partition", {"topic": "t"}, "names partition 7 of topic t, which has"),
         ("cast(id as string) as value, 'none-such' as topic", {}, "'none-such', named by a row, does not exist"),
     ],

@@ -40,6 +40,8 @@ POLL_S = 0.25
 PATIENCE_MS = 10_000
 """How long a broker may take to answer before a run; once it runs, pipelines wait longer for one that restarts."""
 _OURS = re.compile(r"^\s*oncelog\.[\w.]+: (.+)$", re.MULTILINE)
+_PYSPARK = re.compile(r"^pyspark\.errors\.[\w.]+: (.+)$", re.MULTILINE)
+"""What Spark said to a function of ours that it had called: nearer to the cause than what is wrapped around it."""
 _JAVA = re.compile(r"(?:^|\n)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ([^\n]+)")
 
 
@@ -182,6 +184,7 @@ def explain(error: Exception) -> str:
     ours = _OURS.findall(text)
     if ours:
         return str(ours[-1]).strip()
-    causes = [cause for cause in _JAVA.findall(text) if "Job aborted" not in cause]
-    first = causes[-1] if causes and text.startswith("[STREAM_FAILED]") else text.strip().split("\n", 1)[0]
+    causes = _PYSPARK.findall(text)[:1] or [cause for cause in _JAVA.findall(text) if "Job aborted" not in cause]
+    wrapped = text.startswith(("[STREAM_FAILED]", "An exception was raised by the Python Proxy"))
+    first = causes[-1] if causes and wrapped else text.strip().split("\n", 1)[0]
     return re.sub(r"\s*SQLSTATE: \w+", "", first).strip().rstrip(";")

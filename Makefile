@@ -26,7 +26,7 @@ check: $(STAMP) ## lint, types, layers, unit tests, generated files: under a min
 	$(PYTHON) tools/generate.py --check
 	$(PYTHON) -m pytest tests/unit -q -n $(WORKERS)
 
-test: setup ## every test, real Apache Kafka and Spark included: about 20 minutes on 2 cores
+test: setup ## every test, real Apache Kafka and Spark included: about half an hour on 2 cores
 	$(PYTHON) -m pytest tests -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 15
 
 demo: setup ## the main job on real data, with crashes, and the proof: about five minutes

@@ -40,8 +40,8 @@ POLL_S = 0.25
 PATIENCE_MS = 10_000
 """How long a broker may take to answer before a run; once it runs, pipelines wait longer for one that restarts."""
 _OURS = re.compile(r"^\s*oncelog\.[\w.]+: (.+)$", re.MULTILINE)
-_PYSPARK = re.compile(r"^pyspark\.errors\.[\w.]+: (.+)$", re.MULTILINE)
-"""What Spark said to a function of ours that it had called: nearer to the cause than what is wrapped around it."""
+_PYSPARK = re.compile(r"^(?:pyspark\.errors\.[\w.]+|: (?:[\w$]+\.)+[\w$]+): (.+)$", re.MULTILINE)
+"""What Spark said to a function of ours that it had called, by PySpark or by py4j: the cause in Spark's own words."""
 _JAVA = re.compile(r"(?:^|\n)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ([^\n]+)")
 
 

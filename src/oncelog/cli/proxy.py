@@ -10,8 +10,9 @@ import click
 
 from oncelog.cli.output import remark
 from oncelog.faults.control import FaultControl
-from oncelog.faults.proxy import FaultProxy, ProxyError
+from oncelog.faults.proxy import FaultProxy
 from oncelog.faults.spoken import KINDS, add_fault
+from oncelog.server.listeners import Address
 
 
 @click.command("proxy")
@@ -37,10 +38,8 @@ def command(broker: str, listen: str, texts: tuple[str, ...], control: str | Non
     with proxy:
         steering = None
         if control is not None:
-            host, separator, port = control.rpartition(":")
-            if not separator or not port.isdecimal():
-                raise ProxyError(f"{control!r} is not an address: write HOST:PORT")
-            steering = FaultControl(proxy.faults, host, int(port))
+            address = Address.parse(control)
+            steering = FaultControl(proxy.faults, address.host, address.port)
         place = {"listening": proxy.bootstrap_servers, "to": broker, "control": steering.address if steering else None}
         told = f"oncelog proxy listens on {proxy.bootstrap_servers} for {broker}"
         if steering is not None:

@@ -33,6 +33,7 @@ from oncelog.protocol.framing import (
 )
 from oncelog.protocol.messages import request_type, response_type
 from oncelog.protocol.wire import Message
+from oncelog.server.listeners import Address
 
 LARGEST_FRAME: Final = 256 << 20
 REORDER_PATIENCE_S: Final = 0.5
@@ -329,8 +330,8 @@ class FaultProxy:
 
     def __init__(self, bootstrap_servers: str, *, listen: str = "127.0.0.1:0") -> None:
         self.faults = Faults()
-        self._broker = _address(bootstrap_servers.split(",")[0])
-        self._listen = _address(listen)
+        self._broker = Address.parse(bootstrap_servers.split(",")[0].strip())
+        self._listen = Address.parse(listen)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._proxy: _Proxy | None = None
@@ -341,7 +342,7 @@ class FaultProxy:
         """``HOST:PORT`` for the clients' setting of that name."""
         if self._proxy is None:
             raise ProxyError("the proxy is not running: use it in a with block, or call start()")
-        return f"{self._listen[0]}:{self._port}"
+        return str(Address(self._listen.host, self._port))
 
     def start(self) -> Self:
         """Start and return once clients can connect."""
@@ -351,13 +352,14 @@ class FaultProxy:
         thread = threading.Thread(target=loop.run_forever, name="oncelog-proxy", daemon=True)
         thread.start()
         self._loop, self._thread = loop, thread
-        proxy = _Proxy(self.faults, self._listen[0])
-        opening = asyncio.run_coroutine_threadsafe(proxy.listen_for(*self._broker, self._listen[1]), loop)
+        proxy = _Proxy(self.faults, self._listen.host)
+        listening = proxy.listen_for(self._broker.host, self._broker.port, self._listen.port)
+        opening = asyncio.run_coroutine_threadsafe(listening, loop)
         try:
             self._port = opening.result(30)
         except OSError as error:
             self._end_thread()
-            raise ProxyError(f"cannot listen on {self._listen[0]}:{self._listen[1]}: {error.strerror}") from error
+            raise ProxyError(f"cannot listen on {self._listen}: {error.strerror}") from error
         self._proxy = proxy
         return self
 
@@ -383,10 +385,3 @@ class FaultProxy:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, separator, port = text.strip().rpartition(":")
-    if not separator or not port.isdecimal() or int(port) > 65535:
-        raise ProxyError(f"{text!r} is not an address: write HOST:PORT")
-    return host.strip("[]") or "127.0.0.1", int(port)

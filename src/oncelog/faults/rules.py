@@ -14,6 +14,7 @@ from enum import Enum
 from types import TracebackType
 from typing import Self
 
+from oncelog.config import nearest
 from oncelog.errors import Error, OncelogError
 from oncelog.faults.answers import can_refuse
 from oncelog.faults.subjects import READERS, Reader, Subject
@@ -317,8 +318,6 @@ def _api(name: str | None) -> ApiKey | None:
     for key in ApiKey:
         if key in API_VERSIONS and key.name.replace("_", "").lower() == wanted:
             return key
-    from oncelog.config import nearest
-
     known = [key.name.title().replace("_", "") for key in ApiKey if key in API_VERSIONS]
     raise FaultError(f"there is no API {name!r}{nearest(name, known)}")
 
@@ -327,8 +326,6 @@ def _error(error: str | int | Error) -> Error:
     try:
         found = Error[error] if isinstance(error, str) else Error(error)
     except (KeyError, ValueError):
-        from oncelog.config import nearest
-
         raise FaultError(f"there is no error {error!r}{nearest(str(error), [e.name for e in Error])}") from None
     if found is Error.NONE:
         raise FaultError("NONE is no error: name one, such as NOT_LEADER_OR_FOLLOWER")

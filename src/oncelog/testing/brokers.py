@@ -136,27 +136,12 @@ class ClusterThere(TestBroker):
             self._made.clear()
 
 
-class KafkaBroker:
+class KafkaBroker(Broker):
     """For those who come from containers: ``with KafkaBroker() as kafka: kafka.get_bootstrap_server()``."""
 
     def __init__(self, settings: Mapping[str, object] | None = None) -> None:
-        self._broker = Broker(settings={**NO_DELAY, **(settings or {})})
-
-    def start(self) -> Self:
-        self._broker.start()
-        return self
-
-    def stop(self) -> None:
-        self._broker.stop()
+        super().__init__(settings={**NO_DELAY, **(settings or {})})
 
     def get_bootstrap_server(self) -> str:
         """``HOST:PORT``."""
-        return self._broker.bootstrap_servers
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
+        return self.bootstrap_servers

@@ -15,8 +15,8 @@ import click
 from oncelog.cli.completion import complete_groups, complete_topics
 from oncelog.cli.options import Cluster, cluster_options
 from oncelog.cli.output import remark
-from oncelog.cli.positions import BEGINNING, EARLIEST, END, LATEST, Kind, Place, offsets_of, parse_offset, parse_time
 from oncelog.cli.record_lines import FIELDS, FORMAT_HELP, Line, as_json, as_text, by_format
+from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, Kind, Place, offsets_of, parse_offset, parse_time
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.types import TopicPartition
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from oncelog.cli.output import json_bytes, show_bytes, show_json
+from oncelog.cli.output import show_json
+from oncelog.coordinator.shown_records import decode_offsets_record, decode_transaction_record
 from oncelog.errors import CorruptLogError, OncelogError
 from oncelog.log.dump import (
     BatchEntry,
@@ -26,15 +27,9 @@ from oncelog.log.leader_epoch_cache import EpochEntry
 from oncelog.log.producer_state import ProducerStateEntry
 from oncelog.log.transaction_index import AbortedTxn
 from oncelog.protocol.errors import ProtocolError
-from oncelog.protocol.internal_records import (
-    Unknown,
-    decode_group_record,
-    decode_transaction_key,
-    decode_transaction_value,
-)
-from oncelog.protocol.wire import Struct
 from oncelog.records.batch import BatchHeader, Record, TimestampType
 from oncelog.server.disk import OsDisk
+from oncelog.shown import json_bytes, show_bytes
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 
 Fields = dict[str, Any]
@@ -287,36 +282,3 @@ def _decoder(path: Path, transaction_log: bool, offsets: bool) -> Decoder | None
     if offsets or topic == CONSUMER_OFFSETS_TOPIC:
         return decode_offsets_record
     return None
-
-
-def decode_transaction_record(record: Record) -> tuple[Any, Any]:
-    """Key and value of ``__transaction_state``, the state under its name; None for the value of a tombstone."""
-    from oncelog.coordinator.transaction.states import TransactionState
-
-    key = decode_transaction_key(record.key or b"")
-    if isinstance(key, Unknown):
-        return {"unknownType": key.record_type}, json_bytes(record.value)
-    if record.value is None:
-        return _plain(key), None
-    value = _plain(decode_transaction_value(record.value))
-    status = value.pop("transaction_status")
-    known = status in TransactionState._value2member_map_
-    return _plain(key), {"state": TransactionState(status).label if known else status, **value}
-
-
-def decode_offsets_record(record: Record) -> tuple[Any, Any]:
-    """Key and value of ``__consumer_offsets``, with the kind of the record; None for the value of a tombstone."""
-    found = decode_group_record(record.key or b"", record.value)
-    if isinstance(found, Unknown):
-        return {"unknownType": found.record_type}, json_bytes(record.value)
-    kind = type(found.key).__name__.removesuffix("Key")
-    return {"kind": kind, **_plain(found.key)}, None if found.value is None else _plain(found.value)
-
-
-def _plain(value: Any) -> Any:
-    """A message as names and values that JSON has."""
-    if isinstance(value, Struct):
-        return {name: _plain(getattr(value, name)) for name in value.__slots__}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return json_bytes(bytes(value)) if isinstance(value, bytes | bytearray | memoryview) else value

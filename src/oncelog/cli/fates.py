@@ -9,34 +9,17 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from oncelog.cli.consume import POLL_MS, What, bounds, partitions_of
-from oncelog.cli.log_reader import FateReader, StoredRecord
-from oncelog.cli.output import json_bytes, remark
-from oncelog.cli.positions import EARLIEST, LATEST
+from oncelog.cli.output import remark
 from oncelog.cli.record_lines import decoded, dumped, shown
 from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.log_reader import FateReader, Producers, StoredRecord
 from oncelog.client.core.config import AdminConfig
+from oncelog.client.positions import EARLIEST, LATEST
 from oncelog.server.loops import on_stop_signals
+from oncelog.shown import json_bytes
 from oncelog.types import TopicPartition
 
 HEADINGS = ("PARTITION:OFFSET", "FATE", "PRODUCER-ID/EPOCH", "TRANSACTIONAL-ID", "KEY", "VALUE")
-
-
-class Producers:
-    """Transactional ids by producer id, asked for when a producer is first met. Coordinators forget old ones."""
-
-    def __init__(self, admin: Admin) -> None:
-        self._admin = admin
-        self._names: dict[int, str | None] = {}
-
-    async def name(self, stored: StoredRecord) -> str | None:
-        """Who wrote a record; None where it is not transactional or not known any more."""
-        header = stored.header
-        if not header.is_transactional:
-            return None
-        if header.producer_id not in self._names:
-            found = await self._admin.list_transactions(producer_ids=[header.producer_id])
-            self._names[header.producer_id] = found[0].transactional_id if found else None
-        return self._names[header.producer_id]
 
 
 async def show_fates(config: AdminConfig, what: What, *, in_json: bool) -> None:
@@ -53,7 +36,7 @@ async def show_fates(config: AdminConfig, what: What, *, in_json: bool) -> None:
                 output.write(("\t".join(HEADINGS) + "\n").encode())
             async for name, stored in _fates(admin, what):
                 line = _json_line if in_json else _line
-                output.write(line(name, stored, await producers.name(stored)))
+                output.write(line(name, stored, await producers.name(stored.header)))
                 count += 1
     except asyncio.CancelledError:
         pass

@@ -7,7 +7,7 @@ import click
 from oncelog.cli.completion import complete_topics
 from oncelog.cli.options import Cluster, cluster_options, partition_numbers
 from oncelog.cli.output import show_rows
-from oncelog.cli.positions import EARLIEST, LATEST, parse_time
+from oncelog.client.positions import EARLIEST, LATEST, parse_time
 from oncelog.types import TopicPartition
 
 WORDS = {"earliest": EARLIEST, "latest": LATEST, "max-timestamp": -3}

@@ -10,7 +10,7 @@ import click
 from oncelog.cli.completion import complete_groups
 from oncelog.cli.options import Cluster, cluster_options, partition_numbers
 from oncelog.cli.output import show_json, show_rows, show_table
-from oncelog.cli.positions import parse_time
+from oncelog.client.positions import parse_time
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.types import TopicPartition
 

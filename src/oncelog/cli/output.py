@@ -1,4 +1,4 @@
-"""How commands show things: aligned tables, JSON lines, bytes as text, progress on a terminal.
+"""How commands show things: aligned tables, JSON lines, progress on a terminal.
 
 Called by the commands. Results go to standard output, progress and remarks to standard error, progress only where
 that is a terminal and rich is there to draw it.
@@ -6,12 +6,10 @@ that is a terminal and rich is there to draw it.
 
 from __future__ import annotations
 
-import base64
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import Any
 
@@ -48,34 +46,6 @@ def show_rows(as_json: bool, rows: Sequence[Mapping[str, object]], headings: Seq
         )
     else:
         click.echo(empty, err=True)
-
-
-def show_bytes(data: bytes | None) -> str:
-    """Bytes as one line of text: ``null``, UTF-8, control characters and what is no UTF-8 escaped."""
-    if data is None:
-        return "null"
-    try:
-        text = bytes(data).decode()
-    except UnicodeDecodeError:
-        return "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in data)
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
-def json_bytes(data: bytes | None) -> Any:
-    """Bytes for JSON: null, a string where they are UTF-8, else ``{"base64": ...}``."""
-    if data is None:
-        return None
-    try:
-        return bytes(data).decode()
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(data).decode()}
-
-
-def show_time(time_ms: int) -> str | None:
-    """UTC with milliseconds; None for the -1 of a time that is not known."""
-    if time_ms < 0:
-        return None
-    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
 def remark(text: str) -> None:

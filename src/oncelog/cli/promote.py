@@ -11,11 +11,12 @@ from typing import Any
 
 import click
 
-from oncelog.cli.output import progress, remark, show_json, show_time
+from oncelog.cli.output import progress, remark, show_json
 from oncelog.cli.properties import given_properties
 from oncelog.server.listeners import Address
 from oncelog.server.open_transactions import OpenTransaction
 from oncelog.server.promotion import SERVER_PROPERTIES, Mode, Plan, PromotionError, planned, promote
+from oncelog.shown import show_time
 
 MIB = 1024 * 1024
 

@@ -10,9 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from oncelog.cli.output import json_bytes, show_bytes, show_time
-from oncelog.errors import ConfigError, OncelogError
-from oncelog.protocol.errors import ProtocolError
+from oncelog.errors import ConfigError
+from oncelog.shown import json_bytes, show_bytes, show_time
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 
 FIELDS = ("topic", "partition", "offset", "timestamp", "key", "headers")
@@ -100,12 +99,11 @@ def headers_text(headers: Iterable[tuple[str, bytes | None]]) -> str:
 def decoded(topic: str, record: Any) -> tuple[Any, Any]:
     """Key and value for JSON; those of the coordinators' topics as fields, if they can be read."""
     if topic in (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC):
-        from oncelog.cli.dump_log import decode_offsets_record, decode_transaction_record
+        from oncelog.coordinator.shown_records import decode_internal_record
 
-        try:
-            return (decode_transaction_record if topic == TRANSACTION_STATE_TOPIC else decode_offsets_record)(record)
-        except (ProtocolError, OncelogError):
-            pass  # shown as it is
+        fields = decode_internal_record(topic, record)
+        if fields is not None:
+            return fields
     return json_bytes(record.key), json_bytes(record.value)
 
 

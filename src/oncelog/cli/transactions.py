@@ -11,8 +11,9 @@ import click
 
 from oncelog.cli.completion import complete_topics, complete_transactional_ids
 from oncelog.cli.options import Cluster, cluster_options, partition_numbers
-from oncelog.cli.output import remark, show_json, show_rows, show_time
+from oncelog.cli.output import remark, show_json, show_rows
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.shown import show_time
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 
 if TYPE_CHECKING:
@@ -282,36 +283,29 @@ async def _history(admin: aio.Admin, transactional_ids: tuple[str, ...]) -> list
 
 
 async def _transitions(admin: aio.Admin, names: list[TopicPartition]) -> AsyncIterator[Row]:
-    from oncelog.cli.log_reader import read
-    from oncelog.types import IsolationLevel
+    from oncelog.client.aio.log_reader import stored_batches
 
     first = await admin.list_offsets(dict.fromkeys(names, -2))
     end = await admin.list_offsets(dict.fromkeys(names, -1))
     for name in names:
-        position = first[name].offset
-        while position < end[name].offset:
-            batches = (await read(admin, name, position, IsolationLevel.READ_UNCOMMITTED)).batches
-            if not batches:
-                break
-            position = batches[-1].header.next_offset
-            for batch in batches:
-                for record in batch.records:
-                    row = transition(record)
-                    if row is not None:
-                        yield {**row, "partition": name.partition, "offset": record.offset}
+        async for batch in stored_batches(admin, name, first[name].offset, end[name].offset):
+            for record in batch.records:
+                row = _row(record)
+                if row is not None:
+                    yield {**row, "partition": name.partition, "offset": record.offset}
 
 
-def transition(record: Record) -> Row | None:
+def _row(record: Record) -> Row | None:
     """A record of ``__transaction_state`` for display; None for a kind that is not known. ``Dead`` is the tombstone."""
-    from oncelog.coordinator.transaction.records import decode_key, decode_value
+    from oncelog.coordinator.shown_records import transition
 
-    transactional_id = decode_key(record.key or b"")
-    if transactional_id is None:
+    found = transition(record)
+    if found is None:
         return None
+    transactional_id, txn = found
     row: Row = {"timestamp": show_time(record.timestamp), "transactional_id": transactional_id}
-    if record.value is None:
+    if txn is None:
         return {**row, "state": "Dead"}
-    txn = decode_value(transactional_id, record.value)
     return {
         **row,
         "state": txn.state.label,

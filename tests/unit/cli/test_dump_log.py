@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.cli.dump_log import decode_offsets_record, decode_transaction_record, entry_fields, record_fields
+from oncelog.cli.dump_log import entry_fields, record_fields
+from oncelog.coordinator.shown_records import decode_offsets_record, decode_transaction_record
 from oncelog.errors import StorageError
 from oncelog.log.dump import Damage, OffsetIndexEntry
 from oncelog.log.producer_state import BatchMetadata, ProducerStateEntry

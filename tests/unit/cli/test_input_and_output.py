@@ -10,14 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oncelog.cli.options import Cluster, partition_numbers
-from oncelog.cli.output import json_bytes, show_bytes, show_table, show_time
-from oncelog.cli.positions import offsets_of, parse_offset, parse_time
+from oncelog.cli.output import show_table
 from oncelog.cli.produce import InputError, json_item
 from oncelog.cli.properties import given_properties, named_values
 from oncelog.cli.record_lines import as_json, as_text, by_format
 from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.structs import ConsumerRecord
+from oncelog.client.positions import offsets_of, parse_offset, parse_time
 from oncelog.errors import ConfigError
+from oncelog.shown import json_bytes, show_bytes, show_time
 from oncelog.types import TopicPartition
 
 BYTES = st.none() | st.binary(max_size=20) | st.text(max_size=20).map(str.encode)

@@ -1,6 +1,6 @@
 """Where a reading command begins and ends: texts of options to places in a log, places to offsets.
 
-Called by ``consume``, ``get-offsets`` and ``groups``. Pure.
+Called by the command line and the console. Pure.
 """
 
 from __future__ import annotations

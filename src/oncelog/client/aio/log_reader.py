@@ -1,0 +1,281 @@
+"""Reads the batches of a partition as they are stored, control records included, and tells the fate of each record.
+
+Called by the command line and the console. Below the last stable offset the broker's list of aborted transactions tells
+what was aborted, so one pass suffices; above it a record's fate is the next marker of its producer, and where there is
+none its transaction is open. Sources: KIP-98 (``abortedTransactions`` of Fetch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.cluster import check
+from oncelog.client.core.read_committed import Aborted, AbortedFilter, control_type_of
+from oncelog.client.core.structs import TopicPartition
+from oncelog.client.core.wire import Api
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from oncelog.protocol.generated.fetch_response import FetchResponse
+from oncelog.records.batch import BatchHeader, Record, decode_records, iter_headers
+from oncelog.records.control import ControlType
+from oncelog.types import IsolationLevel
+
+FETCH = Api(FetchRequest, FetchResponse, 4, 12)
+"""Versions that name topics; later ones need their ids."""
+MAX_BYTES = 4 * 1024 * 1024
+
+
+class Fate(Enum):
+    """What became of a record, in the words shown to users."""
+
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    OPEN = "open"
+    ENDED = "ended"
+    """Its transaction is over, and the marker that tells how is further on than was looked."""
+    NOT_TRANSACTIONAL = "not transactional"
+    COMMIT_MARKER = "commit marker"
+    ABORT_MARKER = "abort marker"
+    CONTROL = "control"
+    """A control record of another kind."""
+
+
+class StoredBatch(NamedTuple):
+    """A batch with its decoded records; ``control`` is None for data."""
+
+    header: BatchHeader
+    records: tuple[Record, ...]
+    control: ControlType | None
+
+
+class StoredRecord(NamedTuple):
+    """A record with the batch that holds it and its fate."""
+
+    header: BatchHeader
+    record: Record
+    fate: Fate
+
+
+class Fetched(NamedTuple):
+    """An answer for one partition."""
+
+    batches: list[StoredBatch]
+    aborted: list[Aborted]
+    high_watermark: int
+    last_stable_offset: int
+
+
+async def read(
+    admin: Admin, name: TopicPartition, offset: int, isolation: IsolationLevel, *, max_bytes: int = MAX_BYTES
+) -> Fetched:
+    """Whole batches of one partition from the one that holds ``offset`` on, at least one; none where there is nothing.
+
+    :raises KafkaError: the partition does not exist, or the offset is out of its range.
+    """
+    stored = await _fetch(admin, name, offset, isolation, max_bytes)
+    return Fetched(
+        list(_decoded(stored.records, offset)), stored.aborted, stored.high_watermark, stored.last_stable_offset
+    )
+
+
+class _Stored(NamedTuple):
+    records: bytes | memoryview
+    aborted: list[Aborted]
+    high_watermark: int
+    last_stable_offset: int
+
+
+async def _fetch(admin: Admin, name: TopicPartition, offset: int, isolation: IsolationLevel, max_bytes: int) -> _Stored:
+    cluster = admin.cluster
+    wanted = FetchPartition(partition=name.partition, fetch_offset=offset, partition_max_bytes=max_bytes)
+    request = FetchRequest(
+        max_wait_ms=0,
+        min_bytes=1,
+        max_bytes=max_bytes,
+        isolation_level=isolation,
+        session_epoch=-1,
+        topics=[FetchTopic(topic=name.topic, partitions=[wanted])],
+    )
+
+    async def ask(node: int) -> _Stored:
+        answer = await cluster.ask(node, FETCH, request)
+        check(answer.error_code, f"{name} can not be read")
+        item = answer.responses[0].partitions[0]
+        check(item.error_code, f"{name} can not be read from offset {offset} on")
+        aborted = [(entry.first_offset, entry.producer_id) for entry in item.aborted_transactions or ()]
+        return _Stored(item.records or b"", aborted, item.high_watermark, item.last_stable_offset)
+
+    return await cluster.at_leader(f"reading {name}", name, ask)
+
+
+async def stored_batches(admin: Admin, name: TopicPartition, start: int, end: int) -> AsyncIterator[StoredBatch]:
+    """Every batch from ``start`` to before ``end``, whatever became of it."""
+    position = start
+    while position < end:
+        batches = (await read(admin, name, position, IsolationLevel.READ_UNCOMMITTED)).batches
+        if not batches:
+            return
+        position = batches[-1].header.next_offset
+        for batch in batches:
+            yield batch
+
+
+def _decoded(data: bytes | memoryview, offset: int) -> Iterator[StoredBatch]:
+    """The batches that reach ``offset``; of the first one only the records from there on."""
+    for position, header in iter_headers(data):
+        if header.last_offset < offset:
+            continue
+        records = tuple(record for record in decode_records(data, position) if record.offset >= offset)
+        yield StoredBatch(header, records, control_type_of(data, position) if header.is_control else None)
+
+
+class FateReader:
+    """Goes through one partition from ``position`` on; :meth:`step` never waits for new records.
+
+    :param step_bytes: how much one step reads, at least a batch.
+    :param look_ahead_bytes: how much is read beyond a step for the markers of its records; None reads to the end.
+        Where that does not suffice, a record whose transaction is over is ``ENDED``.
+    """
+
+    def __init__(
+        self,
+        admin: Admin,
+        name: TopicPartition,
+        position: int,
+        *,
+        step_bytes: int = MAX_BYTES,
+        look_ahead_bytes: int | None = None,
+    ) -> None:
+        self.name = name
+        self.position = position
+        self.high_watermark = -1
+        self.last_stable_offset = -1
+        self._admin = admin
+        self._step_bytes = step_bytes
+        self._look_ahead_bytes = look_ahead_bytes
+
+    async def step(self) -> list[StoredRecord]:
+        """The next records with their fates; empty at the end of the partition."""
+        stable = await self._read(IsolationLevel.READ_COMMITTED)
+        self.high_watermark, self.last_stable_offset = stable.high_watermark, stable.last_stable_offset
+        if self.position < stable.last_stable_offset:
+            self._pass(stable.batches, stable.last_stable_offset)
+            return list(decided_fates(stable.batches, stable.aborted))
+        tail: list[StoredBatch] = []
+        while self.position < stable.high_watermark:
+            more = await self._read(IsolationLevel.READ_UNCOMMITTED)
+            self._pass(more.batches, stable.high_watermark)
+            tail += more.batches
+            if self._look_ahead_bytes is not None:
+                break
+        if self._look_ahead_bytes is None or self.position >= stable.high_watermark:
+            return list(fates_by_markers(tail))
+        later = await self._later(tail, stable.high_watermark)
+        return list(fates_by_markers(tail, later))
+
+    async def _read(self, isolation: IsolationLevel) -> Fetched:
+        return await read(self._admin, self.name, self.position, isolation, max_bytes=self._step_bytes)
+
+    async def _later(self, tail: Sequence[StoredBatch], end: int) -> dict[int, Fate]:
+        """How the transactions went on that no marker in ``tail`` ends, by producer id."""
+        wanted = _unended(tail)
+        found: dict[int, Fate] = {}
+        position, left = self.position, self._look_ahead_bytes or 0
+        while wanted.keys() - found.keys() and position < end and left > 0:
+            stored = await _fetch(self._admin, self.name, position, IsolationLevel.READ_UNCOMMITTED, MAX_BYTES)
+            left -= len(stored.records)
+            before = position
+            for at, header in iter_headers(stored.records):
+                position = header.next_offset
+                control = control_type_of(stored.records, at) if header.is_control else None
+                if control in _OUTCOMES:
+                    found.setdefault(header.producer_id, _OUTCOMES[control])
+            if position == before:
+                return found
+        if position < end and wanted.keys() - found.keys():
+            # Asked after the records were read: what is open now from before a record on was open then.
+            states = (await self._admin.describe_producers([self.name]))[self.name]
+            starts = {state.producer_id: state.transaction_start_offset for state in states}
+            for producer_id, last in wanted.items():
+                open_from = starts.get(producer_id, -1)
+                found.setdefault(producer_id, Fate.OPEN if 0 <= open_from <= last else Fate.ENDED)
+        return found
+
+    def _pass(self, batches: list[StoredBatch], end: int) -> None:
+        """Go behind the batches; to ``end`` where compaction has left nothing up to there."""
+        self.position = batches[-1].header.next_offset if batches else end
+
+
+def _unended(batches: Sequence[StoredBatch]) -> dict[int, int]:
+    """Producers whose transaction no marker in ``batches`` ends, with the last offset of theirs there."""
+    found: dict[int, int] = {}
+    for header, _, control in batches:
+        if control in _OUTCOMES:
+            found.pop(header.producer_id, None)
+        elif header.is_transactional and control is None:
+            found[header.producer_id] = header.last_offset
+    return found
+
+
+def decided_fates(batches: list[StoredBatch], aborted: list[Aborted]) -> Iterator[StoredRecord]:
+    """Fates below the last stable offset, where every transaction is over."""
+    transactions = AbortedFilter(aborted)
+    for header, records, control in batches:
+        kept = transactions.keeps(header, control)
+        if control is not None:
+            fate = _MARKERS.get(control, Fate.CONTROL)
+        elif not header.is_transactional:
+            fate = Fate.NOT_TRANSACTIONAL
+        else:
+            fate = Fate.COMMITTED if kept else Fate.ABORTED
+        for record in records:
+            yield StoredRecord(header, record, fate)
+
+
+def fates_by_markers(batches: list[StoredBatch], later: Mapping[int, Fate] | None = None) -> Iterator[StoredRecord]:
+    """Fates above the last stable offset, up to the high watermark: by the next marker of the same producer.
+
+    :param later: the fates by producer id of what no marker in ``batches`` ends; without it they are open.
+    """
+    fates: list[Fate] = []
+    ended = dict(later or {})
+    for header, _, control in reversed(batches):
+        if control is not None:
+            fates.append(_MARKERS.get(control, Fate.CONTROL))
+            if control in _OUTCOMES:
+                ended[header.producer_id] = _OUTCOMES[control]
+        elif header.is_transactional:
+            fates.append(ended.get(header.producer_id, Fate.OPEN))
+        else:
+            fates.append(Fate.NOT_TRANSACTIONAL)
+    for (header, records, _), fate in zip(batches, reversed(fates), strict=True):
+        for record in records:
+            yield StoredRecord(header, record, fate)
+
+
+_MARKERS = {ControlType.COMMIT: Fate.COMMIT_MARKER, ControlType.ABORT: Fate.ABORT_MARKER}
+_OUTCOMES = {ControlType.COMMIT: Fate.COMMITTED, ControlType.ABORT: Fate.ABORTED}
+
+
+class Producers:
+    """Transactional ids by producer id, asked for when a producer is first met. Coordinators forget old ones."""
+
+    def __init__(self, admin: Admin) -> None:
+        self._admin = admin
+        self._names: dict[int, str | None] = {}
+
+    async def name(self, header: BatchHeader) -> str | None:
+        """Who wrote a batch; None where it is not transactional or not known any more."""
+        return (await self.names([header]))[header.producer_id] if header.is_transactional else None
+
+    async def names(self, headers: Iterable[BatchHeader]) -> dict[int, str | None]:
+        """Those of the transactional batches among ``headers``, by producer id, with at most one question."""
+        wanted = sorted({header.producer_id for header in headers if header.is_transactional})
+        unknown = [producer_id for producer_id in wanted if producer_id not in self._names]
+        if unknown:
+            listed = await self._admin.list_transactions(producer_ids=unknown)
+            found = {item.producer_id: item.transactional_id for item in listed}
+            self._names.update((producer_id, found.get(producer_id)) for producer_id in unknown)
+        return {producer_id: self._names[producer_id] for producer_id in wanted}

@@ -1,0 +1,38 @@
+"""Bytes and times as text and as JSON, the same wherever they are shown.
+
+Called by the command line, the console and the decoders of internal topics. Pure.
+"""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime
+from typing import Any
+
+
+def show_bytes(data: bytes | None) -> str:
+    """Bytes as one line of text: ``null``, UTF-8, control characters and what is no UTF-8 escaped."""
+    if data is None:
+        return "null"
+    try:
+        text = bytes(data).decode()
+    except UnicodeDecodeError:
+        return "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in data)
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def json_bytes(data: bytes | None) -> Any:
+    """Bytes for JSON: null, a string where they are UTF-8, else ``{"base64": ...}``."""
+    if data is None:
+        return None
+    try:
+        return bytes(data).decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def show_time(time_ms: int) -> str | None:
+    """UTC with milliseconds; None for the -1 of a time that is not known."""
+    if time_ms < 0:
+        return None
+    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"

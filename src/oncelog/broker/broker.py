@@ -20,6 +20,7 @@ from oncelog.broker.node import Node
 from oncelog.broker.partition import Partition
 from oncelog.broker.produce_runs import ProduceRuns
 from oncelog.broker.purgatory import FetchPurgatory
+from oncelog.broker.recovery import RecoveryProgress
 from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.request_rules import refused_request
 from oncelog.broker.security.security_log import SecurityLog
@@ -43,6 +44,7 @@ from oncelog.types import INTERNAL_TOPICS, ProducerStamp, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.acls import Acl
+    from oncelog.broker.request_metrics import RequestMetrics
     from oncelog.coordinator.group.coordinator import GroupCoordinator
     from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
     from oncelog.coordinator.transaction.host import TxnMarker
@@ -68,8 +70,14 @@ class Broker:
         random: Random,
         background: Background,
         work_clock: Callable[[], int] = lambda: 0,
+        requests: RequestMetrics | None = None,
     ) -> None:
-        """:param work_clock: nanoseconds that this thread has worked, for quotas of request time."""
+        """:param work_clock: nanoseconds that this thread has worked, for quotas of request time.
+
+        :param requests: is told of each request, where somebody asks for metrics.
+        """
+        self.requests = requests
+        self.recovery = RecoveryProgress()
         self.config = config
         self.node = node
         self.metadata = metadata
@@ -100,16 +108,25 @@ class Broker:
     def groups(self) -> GroupCoordinator:
         return self._coordinators.groups
 
+    def coordinators_in_use(self) -> tuple[TransactionCoordinator | None, GroupCoordinator | None]:
+        """Both, None where nobody has needed one yet; for those who only look."""
+        return self._coordinators.made()
+
     # -- life ---------------------------------------------------------------------------------------------------
 
     def recover(self, now_ms: int) -> None:
         """Open every log, recover what a crash left, and read what both coordinators know. It may take long."""
         self._recovered = True
         self.logs.start(self.metadata)
-        for info in self.metadata.topics():
+        topics = self.metadata.topics()
+        self.recovery.partitions = sum(info.partitions for info in topics)
+        for info in topics:
             self._open_partitions(info, range(info.partitions), now_ms)
         self.metadata.reserve_producer_ids(self.logs.producer_ids_end(self.metadata.next_producer_id))
+        begun_ns = self.requests.clock() if self.requests is not None else 0
         self._coordinators.recover()
+        if self.requests is not None:
+            self.recovery.coordinators_ns = self.requests.clock() - begun_ns
 
     def import_all(self) -> None:
         """Import what is else imported when it is first asked for: later there may be no file descriptor for it."""
@@ -126,6 +143,7 @@ class Broker:
             self.recover(now_ms)
         self.logs.started(now_ms)
         self._coordinators.start(now_ms)
+        self.recovery.done = True
         if not self._syncs_before_commit:
             self._repeat_flush(now_ms)
 
@@ -214,15 +232,16 @@ class Broker:
             header.client_id or "",
             now_ms,
         )
+        if self.requests is not None:
+            context.begun_ns = self.requests.clock()
         if self.throttle is not None:
             context.request_bytes, context.work_ns = len(frame), self._work_clock()
         try:
-            if self.authorizer is not None:
-                refused = refused_request(self, context, request)
-                if refused is not None:
-                    self._reply(context, refused)
-                    return
-            result = handler_for(header.api_key)(self, context, request)
+            refused = refused_request(self, context, request) if self.authorizer is not None else None
+            result = handler_for(header.api_key)(self, context, request) if refused is None else refused
+            if self.requests is not None:
+                context.local_ns = self.requests.clock() - context.begun_ns
+                self.requests.handled(context.api_key, context.api_version, context.local_ns)
         except Exception as error:  # noqa: BLE001 - one client's request ends its own connection, nothing else
             self._defect(context, error)
             return
@@ -255,9 +274,10 @@ class Broker:
         """What a connection (None: any) may do or write to has changed: its next requests are looked at anew."""
         self._produce_runs.forget(channel)
 
-    @staticmethod
-    def _defect(context: RequestContext, error: Exception) -> None:
+    def _defect(self, context: RequestContext, error: Exception) -> None:
         """A request met what no rule foresees: its client learns it, and nobody else."""
+        if self.requests is not None:
+            self.requests.failed(context.api_key)
         name = ApiKey(context.api_key).name
         logger.error("%s %d of %s failed", name, context.api_version, context.client_host, exc_info=error)
         context.channel.close(f"{name} version {context.api_version} could not be answered: {error!r:.200}")
@@ -269,6 +289,9 @@ class Broker:
         self.slices.drop(channel)
 
     def _reply(self, context: RequestContext, response: Message | None) -> None:
+        if self.requests is not None:
+            total_ns = self.requests.clock() - context.begun_ns
+            self.requests.answered(context.api_key, context.local_ns, total_ns, response)
         if response is None:
             if self.throttle is not None:
                 self._count_use(self.throttle, context, 0)
@@ -401,6 +424,7 @@ class Broker:
         for index in indexes:
             topic_partition = TopicPartition(info.name, index)
             log = self.logs.open(topic_partition, info.topic_id, info.config, now_ms)
+            self.recovery.opened += 1
             self._partitions[topic_partition] = Partition(
                 topic_partition,
                 info.topic_id,

@@ -56,6 +56,9 @@ class RequestContext:
     """Set by Produce: a batch that is not packed was appended, and the next ones may be like it."""
     request_bytes: int = 0
     work_ns: int = 0
+    begun_ns: int = 0
+    local_ns: int = 0
+    """For metrics: when it came, and how long it was worked on."""
 
     @property
     def session(self) -> Session:

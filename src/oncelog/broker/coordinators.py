@@ -83,6 +83,10 @@ class Coordinators:
     def _runtime(self, topic: str) -> CoordinatorRuntime[Any]:
         return self.transactions.runtime if topic == TRANSACTION_STATE_TOPIC else self.groups.runtime
 
+    def made(self) -> tuple[TransactionCoordinator | None, GroupCoordinator | None]:
+        """Both coordinators, as far as anybody needed them."""
+        return self.__dict__.get("transactions"), self.__dict__.get("groups")
+
     @property
     def _has_groups(self) -> bool:
         return "groups" in self.__dict__
@@ -222,8 +226,13 @@ class Coordinators:
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
         """One control record on each partition; resolves with each partition's outcome once all are known."""
+        requests = self._broker.requests
+        begun_ns = requests.clock() if requests is not None else 0
         outcomes = [self._append_marker(marker, partition, now_ms) for partition in marker.partitions]
-        return gather(outcomes).map(lambda errors: dict(zip(marker.partitions, errors, strict=True)))
+        written = gather(outcomes).map(lambda errors: dict(zip(marker.partitions, errors, strict=True)))
+        if requests is not None:
+            written.then(lambda _: requests.completions.record(requests.clock() - begun_ns))
+        return written
 
     def _append_marker(self, marker: TxnMarker, topic_partition: TopicPartition, now_ms: int) -> Deferred[Error]:
         partition = self._broker.partition(topic_partition)

@@ -26,8 +26,11 @@ class Partition:
         "_sync_before_commit",
         "_waiter_count",
         "_waiters",
+        "bytes_out",
+        "failed_reads",
         "leader_epoch",
         "log",
+        "reads",
         "topic_id",
         "topic_partition",
     )
@@ -52,6 +55,8 @@ class Partition:
         self.topic_id = topic_id
         self.log = log
         self.leader_epoch = leader_epoch
+        self.reads = self.failed_reads = self.bytes_out = 0
+        """Looks of consumers, those that the disk refused, and what consumers were sent; they only rise."""
         self._sync_before_commit = sync_before_commit
         self._on_dirty = on_dirty
         self._on_advance = on_advance

@@ -159,6 +159,8 @@ class ProduceRuns:
         route = self._route(channel, buffer, start)
         if route is None:
             return start
+        requests = self._broker.requests
+        begun_ns = requests.clock() if requests is not None else 0
         max_bytes, require_keys, before_max_ms, after_max_ms = route.limits
         limits = Limits(
             max_bytes, require_keys, max(now_ms - before_max_ms, _MIN_LONG), min(now_ms + after_max_ms, _MAX_LONG)
@@ -176,10 +178,12 @@ class ProduceRuns:
         if not offsets:
             return start
         taken = found[: len(offsets)]
+        if requests is not None:
+            requests.handled(ApiKey.PRODUCE, route.version, requests.clock() - begun_ns, len(taken))
         if route.request.acks == 0:
             channel.reply(slot, ())
         else:
-            self._answer(channel, slot, route, partition, template, taken, offsets, now_ms)
+            self._answer(channel, slot, route, partition, template, taken, offsets, now_ms, begun_ns)
         return taken[-1].end
 
     def _route(self, channel: Channel, buffer: bytearray, start: int) -> Route | None:
@@ -200,6 +204,7 @@ class ProduceRuns:
         taken: Sequence[PlainProduce],
         offsets: Sequence[int],
         now_ms: int,
+        begun_ns: int,
     ) -> None:
         """Now where the batches are committed, else once they are, or it fails, or the producer's patience ends."""
         log_start_offset = partition.log.log_start_offset
@@ -208,11 +213,17 @@ class ProduceRuns:
             fill(entry.correlation_id, offset, log_start_offset) for entry, offset in zip(taken, offsets, strict=True)
         ]
         committed_from = partition.log.log_end_offset
+        requests = self._broker.requests
+        local_ns = requests.clock() - begun_ns if requests is not None else 0
         if partition.log.high_watermark >= committed_from:
+            if requests is not None:
+                requests.answered_run(local_ns, local_ns, len(taken), Error.NONE)
             channel.reply(slot, [b"".join(answers)])
             return
 
         def settle(error: Error) -> None:
+            if requests is not None:
+                requests.answered_run(local_ns, requests.clock() - begun_ns, len(taken), error)
             if error is Error.NONE:
                 channel.reply(slot, [b"".join(answers)])
                 return

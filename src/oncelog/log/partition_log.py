@@ -19,6 +19,7 @@ from struct import Struct
 from oncelog.config import TopicConfig
 from oncelog.errors import Error, OutOfDescriptors, StorageError
 from oncelog.log import recovery, retention
+from oncelog.log.activity import Activity
 from oncelog.log.checkpoints import LEADER_EPOCH_CHECKPOINT, encode_leader_epochs
 from oncelog.log.file_names import SWAP_SUFFIX, deleted_folder
 from oncelog.log.leader_epoch_cache import LeaderEpochCache
@@ -89,7 +90,9 @@ class PartitionLog:
         self._unsynced_files: dict[str, File] = {file.path: file for file in loaded.unsynced}
         self._folder_unsynced = True
         self._name_unsynced = True
-        self._unsynced_bytes = 0
+        self.activity = Activity(loaded.log_end_offset)
+        self._synced_bytes = 0
+        """Of ``activity.bytes_in``, what the last flush took on."""
         self._removals: list[tuple[int, list[str]]] = []
         self.update_config(config)
 
@@ -266,7 +269,9 @@ class PartitionLog:
             self.fail(str(error))
             return []
         self._now_ms = now_ms
-        self._unsynced_bytes += sum(map(len, run))
+        activity = self.activity
+        activity.appends += count
+        activity.bytes_in += sum(map(len, run))
         if leader_epoch > self.leader_epoch_cache.latest_epoch:
             self.leader_epoch_cache.assign(leader_epoch, self.log_end_offset)
         self.log_end_offset = offset
@@ -346,6 +351,10 @@ class PartitionLog:
             self._write([batch], len(batch), offset, offset, now_ms, leader_epoch, now_ms)
         except StorageError as error:
             return self._append_failed(error)
+        if commit:
+            self.activity.commits += 1
+        else:
+            self.activity.aborts += 1
         done = self._state.apply_marker(producer_id, producer_epoch, coordinator_epoch, commit, offset, now_ms)
         if done is not None and done.aborted:
             entry = AbortedTxn(done.producer_id, done.first_offset, done.last_offset, done.last_stable_offset)
@@ -400,7 +409,8 @@ class PartitionLog:
             active = self._roll(base_offset, now_ms)
         active.append(buffers, size_bytes, last_offset, max_timestamp, now_ms, config.index_interval_bytes)
         self._now_ms = now_ms
-        self._unsynced_bytes += size_bytes
+        self.activity.appends += 1
+        self.activity.bytes_in += size_bytes
         self.log_end_offset = last_offset + 1
         if leader_epoch > self.leader_epoch_cache.latest_epoch:
             self.leader_epoch_cache.assign(leader_epoch, base_offset)
@@ -413,6 +423,7 @@ class PartitionLog:
         return zlib.crc32(f"{self.topic_partition} {self._segments.active.base_offset}".encode()) % limit
 
     def _refused(self, error: Error, message: str, record_errors: tuple[tuple[int, str], ...] = ()) -> AppendResult:
+        self.activity.refusals[error] = self.activity.refusals.get(error, 0) + 1
         return AppendResult(error, log_start_offset=self.log_start_offset, message=message, record_errors=record_errors)
 
     def _larger_than_a_segment(self, size_bytes: int) -> AppendResult:
@@ -423,6 +434,7 @@ class PartitionLog:
         )
 
     def _duplicate(self, batch: BatchMetadata) -> AppendResult:
+        self.activity.duplicates += 1
         # Kafka tells the timestamp that it kept of the batch, whatever kind of time the topic has.
         return AppendResult(
             Error.NONE, batch.first_offset, batch.last_offset, batch.timestamp, self.log_start_offset, duplicate=True
@@ -551,7 +563,7 @@ class PartitionLog:
         if self._name_unsynced:
             folders += (self.folder.rpartition("/")[0],)
         self._folder_unsynced = self._name_unsynced = False
-        size_bytes, self._unsynced_bytes = self._unsynced_bytes, 0
+        size_bytes, self._synced_bytes = self.activity.bytes_in - self._synced_bytes, self.activity.bytes_in
         return FlushTicket(tuple(files), folders, end, size_bytes, tuple(self._closed_since_flush))
 
     def flushed(self, ticket: FlushTicket) -> None:

@@ -38,6 +38,8 @@ def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest)
         _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
     ):
         return ApiVersionsResponse(error_code=Error.INVALID_REQUEST)
+    if context.api_version >= 3:
+        context.session.software = request.client_software_name, request.client_software_version
     finalized = broker.metadata.finalized_features
     return ApiVersionsResponse(
         error_code=Error.NONE,

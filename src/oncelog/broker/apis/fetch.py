@@ -231,7 +231,9 @@ def _read_partition(
         # Not there is no news for the other partitions, which wait as if they were alone.
         return _error(key, error)._replace(at_once=False)
     log = partition.log
+    partition.reads += 1
     if partition.failed:
+        partition.failed_reads += 1
         return _error(key, Error.KAFKA_STORAGE_ERROR)
     error = partition.check_leader_epoch(position.current_leader_epoch)
     if error is not Error.NONE:
@@ -296,6 +298,9 @@ def _respond(
     told = [answer for answer in answers if session is None or _is_news(session, answer, incremental)]
     response = FetchResponse(error_code=Error.NONE, session_id=session.session_id if session else NO_SESSION)
     response.responses = _by_topic(told)
+    for answer in told:
+        if answer.size_bytes and (partition := _partition(broker, answer.key)) is not None:
+            partition.bytes_out += answer.size_bytes
     if session is not None:
         for answer in told:
             if answer.size_bytes:

@@ -40,10 +40,12 @@ class Session:
     """One connection's caller.
 
     ``node`` is this broker as the connection's listener advertises it; None where there is one listener alone.
-    ``gate`` is the login that every frame passes; None where the listener asks for none.
+    ``gate`` is the login that every frame passes; None where the listener asks for none. ``software`` is what the
+    client says that it is, name and version (KIP-511).
     """
 
     principal: str = ANONYMOUS
     node: Node | None = None
     listener: str = "PLAINTEXT"
     gate: SaslGate | None = None
+    software: tuple[str, str] = ("unknown", "unknown")

@@ -124,6 +124,8 @@ class TransactionShard:
         self._entries: dict[str, Entry] = {}
         self._being_written: dict[bytes, Txn] = {}
         self._leading = True
+        self.outcomes: dict[tuple[str, Error], int] = {}
+        """How often an event (by its class) was answered with what; for metrics."""
 
     # -- Shard -------------------------------------------------------------------------------------------------
 
@@ -238,6 +240,9 @@ class TransactionShard:
         return newer and records.value_version(self._host.transaction_version) == 0
 
     def _answer(self, request: _Request, decision: Decision, write_error: Error) -> None:
+        told = write_error if write_error is not Error.NONE else decision.error
+        key = type(request.event).__name__, Error.TRANSACTION_ABORTABLE if decision.absent else told
+        self.outcomes[key] = self.outcomes.get(key, 0) + 1
         if write_error is not Error.NONE:
             request.outcome.resolve(Outcome(write_error))
         else:

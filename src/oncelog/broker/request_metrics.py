@@ -1,0 +1,134 @@
+"""What requests there were, how they ended and how long they took (Kafka's ``RequestChannel.Metrics``).
+
+Made by the shell where metrics are asked for; ``Broker`` and ``ProduceRuns`` tell it of each request, everything else
+is counted where the work is done anyway. Times are nanoseconds of the clock that it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.generated.fetch_response import FetchResponse
+from oncelog.protocol.generated.produce_response import ProduceResponse
+from oncelog.protocol.wire import Message, Struct
+
+SUB_BUCKETS = 8
+"""Of each power of two: a quantile is right to an eighth."""
+_BUCKETS = 48 * SUB_BUCKETS
+
+
+class Durations:
+    """A histogram: ``count`` and ``sum_ns`` since the start, quantiles of the last minute or two."""
+
+    __slots__ = ("_before", "_now", "count", "sum_ns")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.sum_ns = 0
+        self._now = [0] * _BUCKETS
+        self._before = [0] * _BUCKETS
+
+    def record(self, duration_ns: int, count: int = 1) -> None:
+        self.count += count
+        self.sum_ns += duration_ns * count
+        shift = duration_ns.bit_length() - 4
+        self._now[(shift << 3) + (duration_ns >> shift) if shift > 0 else max(duration_ns, 0)] += count
+
+    def rotate(self) -> None:
+        """A minute is over: what is older than the last one is left out of quantiles from now on."""
+        self._before, self._now = self._now, [0] * _BUCKETS
+
+    def quantiles_ms(self, wanted: Iterable[float]) -> Iterator[float]:
+        """For rising ``wanted`` between 0 and 1; 0 where there was nothing."""
+        buckets = [now + before for now, before in zip(self._now, self._before, strict=True)]
+        total, seen, index = sum(buckets), 0, -1
+        for quantile in wanted:
+            while index + 1 < _BUCKETS and (seen < quantile * total or index < 0):
+                index += 1
+                seen += buckets[index]
+            yield _upper_ns(index) / 1e6 if total else 0.0
+
+
+def _upper_ns(index: int) -> int:
+    """The end of a bucket."""
+    if index < 2 * SUB_BUCKETS:
+        return index
+    shift = index // SUB_BUCKETS - 1
+    return ((index - (shift << 3)) + 1) << shift
+
+
+class RequestMetrics:
+    """Counts by API; a request answered with several errors counts for each of them, as in Kafka."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self.clock = clock
+        self.requests: dict[tuple[int, int], int] = {}
+        """By API key and version."""
+        self.errors: dict[tuple[int, int], int] = {}
+        """By API key and error code, 0 among them."""
+        self.defects: dict[int, int] = {}
+        """Requests whose connection ended without an answer, by API key."""
+        self.local: dict[int, Durations] = {}
+        self.remote: dict[int, Durations] = {}
+        self.total: dict[int, Durations] = {}
+        self.completions = Durations()
+        """From a transaction's prepared end to its markers on all partitions."""
+
+    def handled(self, api_key: int, version: int, duration_ns: int, count: int = 1) -> None:
+        """``count`` requests were worked on together; their answers may come later."""
+        key = api_key, version
+        self.requests[key] = self.requests.get(key, 0) + count
+        self._of(self.local, api_key).record(duration_ns // count, count)
+
+    def answered(self, api_key: int, local_ns: int, total_ns: int, response: Message | None) -> None:
+        self._of(self.total, api_key).record(total_ns)
+        self._of(self.remote, api_key).record(max(total_ns - local_ns, 0))
+        for code in (0,) if response is None else error_codes(response):
+            key = api_key, code
+            self.errors[key] = self.errors.get(key, 0) + 1
+
+    def answered_run(self, local_ns: int, total_ns: int, count: int, code: int) -> None:
+        """The answer to a run of ``count`` Produce requests leaves."""
+        self._of(self.total, ApiKey.PRODUCE).record(total_ns, count)
+        self._of(self.remote, ApiKey.PRODUCE).record(max(total_ns - local_ns, 0), count)
+        key = ApiKey.PRODUCE, code
+        self.errors[key] = self.errors.get(key, 0) + count
+
+    def failed(self, api_key: int) -> None:
+        self.defects[api_key] = self.defects.get(api_key, 0) + 1
+
+    def rotate(self) -> None:
+        """Called once a minute."""
+        for kind in (self.local, self.remote, self.total):
+            for durations in kind.values():
+                durations.rotate()
+        self.completions.rotate()
+
+    @staticmethod
+    def _of(durations: dict[int, Durations], api_key: int) -> Durations:
+        found = durations.get(api_key)
+        if found is None:
+            found = durations[api_key] = Durations()
+        return found
+
+
+def error_codes(response: Message) -> Iterable[int]:
+    """Every error code that an answer holds: its own, or those of its topics, partitions and so on."""
+    if isinstance(response, ProduceResponse):
+        return [part.error_code for topic in response.responses for part in topic.partition_responses]
+    if isinstance(response, FetchResponse):
+        parts = [part.error_code for topic in response.responses for part in topic.partitions]
+        return parts or (response.error_code,)
+    return list(_codes_in(response)) or (0,)
+
+
+def _codes_in(struct: Struct) -> Iterator[int]:
+    for name in struct.__slots__:
+        value: Any = getattr(struct, name)
+        if name == "error_code":
+            yield value
+        elif isinstance(value, list) and value and isinstance(value[0], Struct):
+            for item in value:
+                yield from _codes_in(item)

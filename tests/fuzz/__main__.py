@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 
 from tests.fuzz.target import FOUND, MOST_BYTES, Target
@@ -52,27 +53,27 @@ def main() -> int:
 
 def run_blind(target: Target, seed: int, seconds: int, runs: int) -> tuple[int, bool]:
     """In this process, for so long or so many; progress each ten seconds."""
-    from tests.fuzz.blind import Finding, inputs, tell
+    from tests.fuzz.blind import KEPT, find, inputs, tell
 
     started = said = time.monotonic()
     count, slowest = 0, 0.0
-    for data in inputs(target, seed):
+    source = inputs(target, seed)
+    while True:
+        batch = list(islice(source, KEPT))
         began = time.thread_time()
-        try:
-            target.run(data)
-        except Exception as error:  # noqa: BLE001 - any exception is what is looked for
-            tell(Finding(target, data, error))
-            _keep(target, data, repr(error))
-            return count + 1, False
-        count += 1
+        finding = find(target, batch)
+        count += len(batch)
+        if finding is not None:
+            tell(finding)
+            _keep(target, finding.sequence, repr(finding.error))
+            return count, False
         slowest = max(slowest, time.thread_time() - began)
         now = time.monotonic()
         if now - said >= 10:
             said = now
-            print(f"  {target.name}: {count:,} inputs, the slowest {1000 * slowest:.0f} ms", flush=True)
+            print(f"  {target.name}: {count:,} inputs, the slowest {KEPT} took {slowest:.1f} s", flush=True)
         if now - started >= seconds or (runs and count >= runs):
-            break
-    return count, True
+            return count, True
 
 
 def run_guided(target: Target, seed: int, seconds: int, runs: int) -> tuple[int, bool]:
@@ -95,7 +96,7 @@ def run_guided(target: Target, seed: int, seconds: int, runs: int) -> tuple[int,
         count = _follow(target, process)
         fine = process.wait() == 0
         if crash.exists():
-            _keep(target, crash.read_bytes(), "found by coverage-guided fuzzing")
+            _keep(target, (crash.read_bytes(),), "found by coverage-guided fuzzing")
         return count, fine
 
 
@@ -116,10 +117,10 @@ def _follow(target: Target, process: subprocess.Popen[str]) -> int:
     return count
 
 
-def _keep(target: Target, data: bytes, remark: str) -> None:
+def _keep(target: Target, sequence: tuple[bytes, ...], remark: str) -> None:
     FOUND.mkdir(exist_ok=True)
     with target.found_path.open("a") as file:
-        file.write(f"# {remark.splitlines()[0][:150]}\n{data.hex()}\n")
+        file.write(f"# {remark.splitlines()[0][:150]}\n{','.join(data.hex() for data in sequence)}\n")
     print(f"  kept in {target.found_path}", flush=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -14,10 +14,55 @@ from tests.fuzz.target import MOST_BYTES, Target
 NEW_INPUTS = 0.25
 
 
+KEPT = 250
+"""Inputs that one session takes."""
+
+
 class Finding(NamedTuple):
     target: Target
-    data: bytes
+    sequence: tuple[bytes, ...]
     error: Exception
+
+
+def find(target: Target, batch: Sequence[bytes]) -> Finding | None:
+    """Feed all to one session; what broke it, made as short as a few tries can."""
+    session = target.session()
+    fed: list[bytes] = []
+    try:
+        for data in batch:
+            fed.append(data)
+            session.feed(data)
+        session.end()
+    except Exception as error:  # noqa: BLE001 - any exception is what is looked for
+        shortest = _shortened(target, fed)
+        return Finding(target, shortest, _failure(target, shortest) or error)
+    return None
+
+
+def _failure(target: Target, sequence: Sequence[bytes]) -> Exception | None:
+    try:
+        target.run(*sequence)
+    except Exception as error:  # noqa: BLE001 - as above
+        return error
+    return None
+
+
+def _shortened(target: Target, fed: Sequence[bytes]) -> tuple[bytes, ...]:
+    """The last input alone where that is enough, else without every part that is not needed."""
+    if _failure(target, fed[-1:]) is not None:
+        return (fed[-1],)
+    left, size = list(fed), max(1, len(fed) // 2)
+    while True:
+        start = 0
+        while start < len(left):
+            fewer = left[:start] + left[start + size :]
+            if _failure(target, fewer) is not None:
+                left = fewer
+            else:
+                start += size
+        if size == 1:
+            return tuple(left)
+        size //= 2
 
 
 def inputs(target: Target, seed: int) -> Iterator[bytes]:
@@ -34,4 +79,7 @@ def inputs(target: Target, seed: int) -> Iterator[bytes]:
 
 def tell(finding: Finding) -> None:
     traceback.print_exception(finding.error, file=sys.stdout)
-    print(f"  {finding.target.name} was broken by {finding.data[:200].hex()}", flush=True)
+    print(
+        f"  {finding.target.name} was broken by {len(finding.sequence)} inputs, {finding.sequence[-1][:200].hex()}",
+        flush=True,
+    )

@@ -7,17 +7,37 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from random import Random
+from typing import Protocol
 
 CORPUS = Path(__file__).parent / "corpus"
 FOUND = CORPUS / "found"
 MOST_BYTES = 16 * 1024
 
 
+class Session(Protocol):
+    """One broker, or two, that inputs are fed to; an exception, or a failed ``assert``, is a finding."""
+
+    def feed(self, data: bytes) -> None: ...
+
+    def end(self) -> None:
+        """Stop, and look whether all is as it should be."""
+
+
+class Single:
+    """The session of a target that keeps nothing between inputs."""
+
+    def __init__(self, run: Callable[[bytes], None]) -> None:
+        self.feed = run
+
+    def end(self) -> None:
+        """There is nothing to end."""
+
+
 @dataclass(frozen=True)
 class Target:
     """One thing that takes bytes from others.
 
-    :param run: feeds one input; an exception, or a failed ``assert``, is a finding.
+    :param session: begins anew; the long form feeds it many inputs, so that brokers need not start for each.
     :param seeds: sound inputs, the same ones at each call; ``python -m tests.fuzz --write-corpus`` keeps them.
     :param generate: a new sound input, where bytes alone rarely get deep enough.
     :param tokens: words of its language.
@@ -25,11 +45,18 @@ class Target:
     """
 
     name: str
-    run: Callable[[bytes], None]
+    session: Callable[[], Session]
     seeds: Callable[[], Iterable[bytes]]
     generate: Callable[[Random], bytes] | None = None
     tokens: tuple[bytes, ...] = ()
     short: int = 2000
+
+    def run(self, *sequence: bytes) -> None:
+        """Feed these inputs to a session of their own."""
+        session = self.session()
+        for data in sequence:
+            session.feed(data)
+        session.end()
 
     @property
     def path(self) -> Path:
@@ -42,18 +69,19 @@ class Target:
 
     @cached_property
     def corpus(self) -> list[bytes]:
-        return read_inputs(self.path) + read_inputs(self.found_path)
+        return [data for sequence in read_inputs(self.path) + read_inputs(self.found_path) for data in sequence]
 
     def write_corpus(self) -> None:
         inputs = sorted(set(self.seeds()), key=lambda data: (len(data), data))
         self.path.write_text("".join(f"{data.hex()}\n" for data in inputs))
 
 
-def read_inputs(path: Path) -> list[bytes]:
-    """One input a line, in hexadecimal; a line that begins with # is a remark."""
+def read_inputs(path: Path) -> list[tuple[bytes, ...]]:
+    """One sequence of inputs a line, in hexadecimal with commas between; a line that begins with # is a remark."""
     if not path.exists():
         return []
-    return [bytes.fromhex(line) for line in path.read_text().splitlines() if not line.startswith("#")]
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
+    return [tuple(map(bytes.fromhex, line.split(","))) for line in lines]
 
 
 def said(refusal: Exception, secret: str = "") -> None:
@@ -61,3 +89,8 @@ def said(refusal: Exception, secret: str = "") -> None:
     text = str(refusal)
     assert text
     assert not secret or secret not in text
+
+
+def one_at_a_time(run: Callable[[bytes], None]) -> Callable[[], Session]:
+    """The sessions of what keeps nothing."""
+    return lambda: Single(run)

@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from tests.fuzz.blind import inputs
+from tests.fuzz.blind import KEPT, find, inputs
 from tests.fuzz.target import CORPUS, Target, read_inputs
 from tests.fuzz.targets import TARGETS
 
@@ -15,24 +15,26 @@ SEED = 1
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_no_input_breaks_it(target: Target) -> None:
-    for data in islice(inputs(target, SEED), target.short):
-        try:
-            target.run(data)
-        except Exception as error:
-            error.add_note(f"the input: {data.hex()}")
-            raise
+    source = inputs(target, SEED)
+    for _ in range(0, target.short, KEPT):
+        finding = find(target, list(islice(source, KEPT)))
+        if finding is not None:
+            finding.error.add_note(f"the inputs: {[data.hex() for data in finding.sequence]}")
+            raise finding.error
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_what_once_broke_it_does_no_more(target: Target) -> None:
-    for data in read_inputs(target.found_path):
-        target.run(data)
+    for sequence in read_inputs(target.found_path):
+        target.run(*sequence)
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_the_corpus_is_what_its_makers_make(target: Target) -> None:
     """Else what it was made from has changed: `python -m tests.fuzz --write-corpus` writes it anew."""
-    assert read_inputs(target.path) == sorted(set(target.seeds()), key=lambda data: (len(data), data))
+    assert [data for (data,) in read_inputs(target.path)] == sorted(
+        set(target.seeds()), key=lambda data: (len(data), data)
+    )
 
 
 def test_the_corpus_is_small() -> None:

@@ -43,7 +43,7 @@ from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
 from oncelog.server.memory_disk import MemoryDisk
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, NO_PRODUCER, TRANSACTION_STATE_TOPIC, ProducerStamp, TopicPartition
-from tests.fuzz.target import Target, said
+from tests.fuzz.target import Target, one_at_a_time, said
 from tests.fuzz.targets.wire import FAILURES, SETTINGS, LikelySource, likely
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
 from tests.unit.protocol.message_values import MESSAGES, make_message
@@ -207,42 +207,54 @@ def _paired(pairs: list[tuple[bytes, bytes | None]]) -> bytes:
     return b"".join(parts)
 
 
-def run_internal(data: bytes) -> None:
-    """The first byte chooses the topic, and whether the records are a transaction's; then keys and values.
+class Coordinating:
+    """A coordinator reads records, or answers that it cannot; what it read it can describe, expire and stop.
 
-    A coordinator reads them, or answers that it cannot; what it read it can describe, expire and stop.
+    Nine days pass with each input.
+
+    The first byte chooses the topic, and whether the records are a transaction's; then keys and values.
     """
-    if not data:
-        return
-    admin = Admin(**SETTINGS)
-    broker = admin.broker
-    broker.create_topic("orders", 2, {}, NOW_MS)
-    for name in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
-        broker.ensure_internal_topic(name, NOW_MS)
-    FAILURES.seen.clear()
-    groups = not data[0] & 1
-    producer = ProducerStamp(7, 0) if data[0] & 2 else NO_PRODUCER
-    runtime: Any = broker.groups.runtime if groups else broker.transactions.runtime
-    log: list[LoggedRecord | LoggedMarker] = []
-    for key, value in _pairs(data[1:]):
-        log.append(LoggedRecord(len(log), NOW_MS, producer, key, value))
-        _decoded(key, value)
-    if data[0] & 4:
-        log.append(LoggedMarker(len(log), producer, bool(data[0] & 8)))
-    runtime.unload(0)
-    read = runtime.replay(0, 0, log)
-    FAILURES.seen.clear()  # a damaged record is logged; that is all right
-    if read:
-        runtime.begin(0, NOW_MS)
-    listed = admin.ask(ListGroupsRequest(), 4)
-    admin.ask(DescribeGroupsRequest(groups=[group.group_id for group in listed.groups][:20]), 5)
-    admin.ask(ListTransactionsRequest(), 1)
-    broker.create_topic("more", 1, {}, NOW_MS)
-    for hours in (1, 24 * 8):
-        broker.advance(NOW_MS + hours * HOUR_MS)
-    broker.delete_topic("orders", NOW_MS + HOUR_MS)
-    broker.stop(NOW_MS + HOUR_MS)
-    FAILURES.check()
+
+    def __init__(self) -> None:
+        self._admin = Admin(**SETTINGS)
+        self._now_ms = NOW_MS
+        for name in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
+            self._admin.broker.ensure_internal_topic(name, NOW_MS)
+
+    def feed(self, data: bytes) -> None:
+        if not data:
+            return
+        admin, broker = self._admin, self._admin.broker
+        broker.create_topic("orders", 2, {}, self._now_ms)
+        FAILURES.seen.clear()
+        groups = not data[0] & 1
+        producer = ProducerStamp(7, 0) if data[0] & 2 else NO_PRODUCER
+        runtime: Any = broker.groups.runtime if groups else broker.transactions.runtime
+        log: list[LoggedRecord | LoggedMarker] = []
+        for key, value in _pairs(data[1:]):
+            log.append(LoggedRecord(len(log), self._now_ms, producer, key, value))
+            _decoded(key, value)
+        if data[0] & 4:
+            log.append(LoggedMarker(len(log), producer, bool(data[0] & 8)))
+        runtime.unload(0)
+        read = runtime.replay(0, 0, log)
+        FAILURES.seen.clear()  # a damaged record is logged; that is all right
+        if read:
+            runtime.begin(0, self._now_ms)
+        listed = admin.ask(ListGroupsRequest(), 4)
+        admin.ask(DescribeGroupsRequest(groups=[group.group_id for group in listed.groups][:20]), 5)
+        admin.ask(ListTransactionsRequest(), 1)
+        broker.create_topic("more", 1, {}, self._now_ms)
+        for hours in (1, 24 * 8):
+            broker.advance(self._now_ms + hours * HOUR_MS)
+        self._now_ms += 24 * 9 * HOUR_MS
+        for name in ("orders", "more"):
+            broker.delete_topic(name, self._now_ms)
+        FAILURES.check()
+
+    def end(self) -> None:
+        self._admin.broker.stop(self._now_ms)
+        FAILURES.check()
 
 
 def _decoded(key: bytes, value: bytes | None) -> None:
@@ -292,6 +304,12 @@ def new_internal_records(random: Random) -> bytes:
 
 
 TARGETS = [
-    Target("files", run_file, file_contents, tokens=(b"\n", b"0\n1\n", b" ", b"orders", b": ", b"=", b"-1"), short=800),
-    Target("internal_records", run_internal, internal_records, new_internal_records, short=1000),
+    Target(
+        "files",
+        one_at_a_time(run_file),
+        file_contents,
+        tokens=(b"\n", b"0\n1\n", b" ", b"orders", b": ", b"=", b"-1"),
+        short=800,
+    ),
+    Target("internal_records", Coordinating, internal_records, new_internal_records, short=1000),
 ]

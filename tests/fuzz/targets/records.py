@@ -28,7 +28,7 @@ from oncelog.records.crc import crc32c
 from oncelog.records.errors import CorruptBatch
 from oncelog.records.record import Record
 from oncelog.records.validation import InvalidBatch, ValidatedBatch, validate_append
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, one_at_a_time
 from tests.property.broker.test_produce_runs import Frames, Sent
 
 NOW_MS = 1_700_000_000_000
@@ -93,7 +93,7 @@ def _read(batch: bytes) -> None:
         assert outcome(native.walk, *walked) == outcome(_pure.walk, *walked)
     decoded = area, count, base, header.last_offset_delta, stamp, header.base_sequence, None
     assert outcome(native.decode, *decoded) == outcome(_pure.decode, *decoded)
-    handed = area, count, base, header.last_offset_delta, stamp, None, base + 1
+    handed = area, count, base, header.last_offset_delta, stamp, None, min(base + 1, UNBOUND[1])
     assert outcome(native.columns, *handed) == outcome(_pure.columns, *handed)
     named = (*handed, ConsumerRecord, "topic", 3, 1)
     assert outcome(native.consumer_records, *named) == outcome(_pure.consumer_records, *named)
@@ -230,7 +230,7 @@ def runs_of_produces() -> Iterator[bytes]:
 
 
 TARGETS = [
-    Target("record_batch", run_batch, sound_batches, short=1500),
-    Target("compressed", run_compressed, compressed, short=3000),
-    Target("produce_scan", run_scan, runs_of_produces, short=4000),
+    Target("record_batch", one_at_a_time(run_batch), sound_batches, short=1500),
+    Target("compressed", one_at_a_time(run_compressed), compressed, short=3000),
+    Target("produce_scan", one_at_a_time(run_scan), runs_of_produces, short=4000),
 ]

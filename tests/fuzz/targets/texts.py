@@ -11,7 +11,7 @@ from oncelog.coordinator.regex import InvalidRegex, LinearRegex
 from oncelog.errors import ConfigError
 from oncelog.metadata.first_users import parse_first_user
 from oncelog.properties_file import load_properties
-from tests.fuzz.target import Target, said
+from tests.fuzz.target import Target, one_at_a_time, said
 
 PASSWORD = "alice-secret"
 
@@ -143,7 +143,7 @@ PROPERTY_TOKENS = (b"\\u00", b"\\\n", b"=", b"-1", b"9" * 20, b"1e999", b"nan", 
 TEXT_TOKENS = (b'"', b"'", b"\\", b"RULE:", b"/", b"$1", b"$99", b"required", b"=", b"\x30\x80", b"\x84\xff\xff")
 
 TARGETS = [
-    Target("properties", run_properties, properties, tokens=PROPERTY_TOKENS, short=500),
-    Target("login_texts", run_login_texts, login_texts, tokens=TEXT_TOKENS, short=4000),
-    Target("regex", run_regex, expressions, tokens=REGEX_TOKENS, short=1500),
+    Target("properties", one_at_a_time(run_properties), properties, tokens=PROPERTY_TOKENS, short=500),
+    Target("login_texts", one_at_a_time(run_login_texts), login_texts, tokens=TEXT_TOKENS, short=4000),
+    Target("regex", one_at_a_time(run_regex), expressions, tokens=REGEX_TOKENS, short=1500),
 ]

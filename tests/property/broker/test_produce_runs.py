@@ -184,6 +184,15 @@ class Side:
                 self.runs += 1
             position, slot = after, slot + 1
 
+    def reconnect(self) -> None:
+        """Go on with another connection."""
+        self.broker.disconnected(self.channel)
+        self.channel = RecordingChannel()
+
+    def told(self) -> object:
+        """What this connection was told."""
+        return b"".join(self.channel.answers), self.channel.closed
+
     def flush(self) -> None:
         while (job := self.broker.take_flush()) is not None:
             self.broker.flushed(job, job.sync())
@@ -203,7 +212,7 @@ class Side:
                     log.segments,
                     [(s.offset_index.entries(), s.time_index.entries()) for s in log._segments],
                 )
-        return logs, b"".join(self.channel.answers), self.channel.closed
+        return logs, self.told()
 
 
 @pytest.mark.parametrize("policy", ["none", "commit"])

@@ -127,12 +127,14 @@ def group_tombstone(group_id: str) -> CoordinatorRecord:
 
 
 def classic_group_from(group_id: str, value: classic_metadata.GroupMetadataValue) -> ClassicGroup:
-    """A loaded group is stable, or empty. Of a member's protocols only the chosen one is known."""
+    """A loaded group is stable, or empty. Of a member's protocols only the chosen one is known.
+
+    A leader who is no member (of a damaged record, or one that another broker wrote) is not taken.
+    """
     group = ClassicGroup(
         group_id,
         state_timestamp_ms=value.current_state_timestamp,
         generation=value.generation,
-        leader_id=value.leader,
     )
     for member in value.members:
         rebalance_timeout_ms = member.session_timeout if member.rebalance_timeout == -1 else member.rebalance_timeout
@@ -149,6 +151,8 @@ def classic_group_from(group_id: str, value: classic_metadata.GroupMetadataValue
                 member.assignment,
             )
         )
+    if value.leader in group.members:
+        group.leader_id = value.leader
     group.state = ClassicState.STABLE if value.members else ClassicState.EMPTY
     group.protocol_type = value.protocol_type or None
     group.protocol_name = value.protocol

@@ -200,6 +200,15 @@ def test_a_member_of_the_classic_protocol_is_stored_with_its_protocols() -> None
     assert group.members["m"] == classic_member
 
 
+def test_a_stored_leader_who_is_no_member_is_not_taken() -> None:
+    member = MemberMetadata("m", None, "cl0", HOST, 300_000, 45_000, SUBSCRIPTION, ASSIGNMENT)
+    value = GroupMetadataValue("consumer", 1, "range", "somebody else", 0, [member])
+    group = records.classic_group_from("classic1", value)
+    assert group.leader_id == "m"
+    group.members["m"].awaiting_join = True
+    assert group.elect_joined_leader()
+
+
 @pytest.mark.parametrize("version", range(5))
 def test_group_metadata_of_every_version_is_loaded(version: int) -> None:
     instance = "i" if version >= 3 else None

@@ -53,7 +53,7 @@ def test_reader_fetches_from_the_replica_in_its_rack(two_racks: ApacheKafka, uni
         ClientConfig.from_properties({"bootstrap.servers": address}), ClusterOptions(rack=RACKS[node])
     )
     partition = TopicPartition(unique_name, 0)
-    leader = cluster.run(cluster.leader(partition))
+    leader = next(iter(cluster.run(cluster.aio.leaders([partition]))))
     fetcher = cluster.fetcher(partition, IsolationLevel.READ_COMMITTED)
     assert isinstance(fetcher, KafkaFetcher)
     batches: list[StoredBatch] = []

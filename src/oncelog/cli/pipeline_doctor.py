@@ -70,7 +70,6 @@ def doctor(checkpoint: str, group: str, on_missing_marker: str, cluster: Cluster
 def _log_state(cluster: Cluster, admin: Admin, group: str) -> LogState:
     from oncelog.spark.doctor import LogState
     from oncelog.spark.kafka_cluster import KafkaCluster
-    from oncelog.spark.sink_protocol import CommittedOffset
 
     offsets = admin.list_consumer_group_offsets(group)
     topics = sorted({partition.topic for partition in offsets})
@@ -78,7 +77,7 @@ def _log_state(cluster: Cluster, admin: Admin, group: str) -> LogState:
     ends = admin.list_offsets(dict.fromkeys(partitions, END), read_committed=True) if partitions else {}
     return LogState(
         facts=KafkaCluster(cluster.admin_settings()).facts(group),
-        offsets={where: CommittedOffset(one.offset, one.metadata) for where, one in offsets.items()},
+        offsets=offsets,
         transaction=_transaction(admin, group),
         ends={where: one.offset for where, one in ends.items()},
     )

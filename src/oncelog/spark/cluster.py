@@ -1,7 +1,7 @@
 """What Spark's workers need of a Kafka cluster, and the connections kept for it.
 
 Called by the readers and the sink, on the driver and in tasks. A worker serves many tasks and batches, so clients
-are kept in this module by their settings. Implemented by :mod:`oncelog.spark.client_cluster` on the client.
+are kept in this module by their settings. Implemented by :mod:`oncelog.spark.kafka_cluster` on the client.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.spark.checkpoint import Checkpoint, CheckpointError, ClusterFacts
 from oncelog.spark.marker import (
     Marker,
@@ -22,7 +23,7 @@ from oncelog.spark.marker import (
     Write,
     decide,
 )
-from oncelog.spark.sink_protocol import CommittedOffset, newest_marker
+from oncelog.spark.sink_protocol import newest_marker
 from oncelog.types import TopicPartition
 
 
@@ -31,7 +32,7 @@ class LogState:
     """What the cluster says of a group: its offsets, its transaction, and the ends of the topic of its marker."""
 
     facts: ClusterFacts
-    offsets: Mapping[TopicPartition, CommittedOffset]
+    offsets: Mapping[TopicPartition, OffsetAndMetadata]
     transaction: str
     ends: Mapping[TopicPartition, int]
 

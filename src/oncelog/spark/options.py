@@ -128,15 +128,16 @@ class Position:
 class ClusterOptions:
     """How the client of a cluster waits, repeats and fetches.
 
-    :param patience_ms: how long a call is repeated while brokers are away; ``delivery_ms`` the same for a batch that is
-        sent, ``poll_ms`` for an answer to a task that reads.
-    :param offset_attempts: how often offsets are asked for, with ``offset_interval_ms`` between; None until
-        ``patience_ms`` is over.
+    :param patience_ms: how long a call is repeated while brokers are away, as ``patience_setting`` says;
+        ``delivery_ms`` the same for a batch that is sent, ``poll_ms`` for an answer to a task that reads.
+    :param offset_attempts: how often offsets are asked for, each time for ``patience_ms`` at most, with
+        ``offset_interval_ms`` between; None once.
     :param rack: where the reader is (KIP-392); empty reads from leaders.
     :param max_request_bytes: bounds one Produce request; None leaves that to the broker.
     """
 
     patience_ms: int = 60_000
+    patience_setting: str = "kafka.default.api.timeout.ms"
     delivery_ms: int = 120_000
     poll_ms: int = 120_000
     offset_attempts: int | None = None
@@ -345,6 +346,7 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
         writers=given.parsed("writers", _writers, "auto or a whole number of at least 0", None),
         cluster=ClusterOptions(
             patience_ms=_client_number(client, "max.block.ms", 60_000, 0, MAX_INT),
+            patience_setting="kafka.max.block.ms",
             delivery_ms=_client_number(client, "delivery.timeout.ms", 120_000, 1, MAX_INT),
             max_request_bytes=max_request if "max.request.size" in client else None,
         ),

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol, TypeAlias
 
+from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import InvariantError, OncelogError
 from oncelog.records.batch import Buffer
 from oncelog.spark.marker import Decision, Marker, Memory, NamedWrite, Plan, Refuse, Skip, Write, decide
@@ -56,13 +57,6 @@ class PartitionBatch(NamedTuple):
     data: Buffer
 
 
-class CommittedOffset(NamedTuple):
-    """A consumer group's committed offset with its metadata."""
-
-    offset: int
-    metadata: str
-
-
 class TransactionEngine(Protocol):
     """The broker, as one transactional id and the consumer group of the same name see it.
 
@@ -81,7 +75,7 @@ class TransactionEngine(Protocol):
         """Go on in the transaction of a producer that another process initialized under this id."""
         ...
 
-    def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, CommittedOffset]:
+    def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, OffsetAndMetadata]:
         """All offsets of the group, none of them pending (require_stable).
 
         A broker leaves out what may not be seen, so ``expected`` is asked for by name where it is not among them:
@@ -187,7 +181,7 @@ def open_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer, 
     return decision
 
 
-def newest_marker(offsets: Mapping[TopicPartition, CommittedOffset]) -> Marker | None:
+def newest_marker(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Marker | None:
     """The group's marker; where the option ``markerTopic`` has changed, an older one stays behind.
 
     Raises SinkRefused where the group has offsets and none of them is a marker: somebody else's took its place.

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.spark.checkpoint import Checkpoint, CheckpointError, ClusterFacts
 from oncelog.spark.doctor import LogState, diagnose, groups_of
 from oncelog.spark.marker import Marker, Memory
-from oncelog.spark.sink_protocol import CommittedOffset
 from oncelog.types import TopicPartition
 from tests.unit.spark.test_checkpoint import spark_writes
 
@@ -20,7 +20,7 @@ OUT = TopicPartition("out", 0)
 
 
 def log_of(marker: Marker | None = None) -> LogState:
-    offsets = {} if marker is None else {OUT: CommittedOffset(marker.batch_id, marker.encode())}
+    offsets = {} if marker is None else {OUT: OffsetAndMetadata(marker.batch_id, marker.encode())}
     return LogState(ClusterFacts("cluster", 10_080 * 60_000), offsets, "CompleteCommit", {OUT: 30})
 
 

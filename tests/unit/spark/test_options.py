@@ -186,7 +186,9 @@ def test_waiting_and_fetching_are_as_the_options_say() -> None:
     }
     sink = parse_sink_options(SINK | more | {"checkpointLocation": "/ck"}, streaming=True)
     assert (sink.compression, sink.compression_level, sink.batch_size_bytes) == ("zstd", -5, 5000)
-    assert sink.cluster == ClusterOptions(patience_ms=600, delivery_ms=800, max_request_bytes=5000)
+    assert sink.cluster == ClusterOptions(
+        patience_ms=600, patience_setting="kafka.max.block.ms", delivery_ms=800, max_request_bytes=5000
+    )
 
 
 def test_pattern_of_another_language_is_refused_with_its_reason() -> None:

@@ -11,8 +11,8 @@ from oncelog.errors import Error, KafkaError
 from oncelog.spark.marker import Marker, Memory, NamedWrite, OnMissingMarker, Plan, PlannedBatch, Previous
 from oncelog.spark.sink_protocol import (
     BatchWrite,
-    CommittedOffset,
     Observer,
+    OffsetAndMetadata,
     Outcome,
     PartitionBatch,
     SinkRefused,
@@ -34,10 +34,10 @@ class ModelBroker:
 
     def __init__(self) -> None:
         self.visible: list[bytes] = []
-        self.offsets: dict[TopicPartition, CommittedOffset] = {}
+        self.offsets: dict[TopicPartition, OffsetAndMetadata] = {}
         self.epoch = 0
         self.open_records: list[bytes] = []
-        self.open_offsets: dict[TopicPartition, CommittedOffset] = {}
+        self.open_offsets: dict[TopicPartition, OffsetAndMetadata] = {}
 
     def fence(self) -> int:
         self.open_records, self.open_offsets = [], {}
@@ -65,7 +65,7 @@ class ModelEngine:
         self._call("init")
         self.epoch = self.broker.fence()
 
-    def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, CommittedOffset]:
+    def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, OffsetAndMetadata]:
         self._call("offsets")
         return dict(self.broker.offsets)
 
@@ -82,7 +82,7 @@ class ModelEngine:
 
     def add_offset(self, partition: TopicPartition, offset: int, metadata: str) -> None:
         self._call("add")
-        self.broker.open_offsets[partition] = CommittedOffset(offset, metadata)
+        self.broker.open_offsets[partition] = OffsetAndMetadata(offset, metadata)
 
     def end(self, *, commit: bool) -> None:
         self._call("commit" if commit else "abort")
@@ -276,9 +276,9 @@ def test_clock_is_read_after_the_marker() -> None:
 def test_newest_marker_counts_where_the_topic_of_markers_has_changed() -> None:
     broker = ModelBroker()
     broker.offsets = {
-        TopicPartition("a-new", 0): CommittedOffset(2, Marker.of(plan_of(2), 4).encode()),
-        TopicPartition("old", 0): CommittedOffset(3, Marker.of(plan_of(3), 4).encode()),
-        TopicPartition("zz", 0): CommittedOffset(7, "a consumer's"),
+        TopicPartition("a-new", 0): OffsetAndMetadata(2, Marker.of(plan_of(2), 4).encode()),
+        TopicPartition("old", 0): OffsetAndMetadata(3, Marker.of(plan_of(3), 4).encode()),
+        TopicPartition("zz", 0): OffsetAndMetadata(7, "a consumer's"),
     }
     assert run(broker, batch_write(3)) is Outcome.SKIPPED
     assert run(broker, batch_write(4)) is Outcome.WRITTEN
@@ -286,6 +286,6 @@ def test_newest_marker_counts_where_the_topic_of_markers_has_changed() -> None:
 
 def test_offset_of_another_client_in_the_marker_s_group_is_no_missing_marker() -> None:
     broker = ModelBroker()
-    broker.offsets = {OUT: CommittedOffset(7, "a consumer's")}
+    broker.offsets = {OUT: OffsetAndMetadata(7, "a consumer's")}
     with pytest.raises(SinkRefused, match=r"holds offsets that are none .7 for out-0., so another client"):
         run(broker, batch_write(0))

@@ -256,6 +256,7 @@ class Cluster:
         partitions: Iterable[TopicPartition],
         ask: Callable[[int, list[TopicPartition]], Awaitable[Mapping[TopicPartition, T | KafkaError]]],
         *,
+        timeout_ms: float | None = None,
         wait_for_unknown_s: float = 0.0,
     ) -> dict[TopicPartition, T]:
         """A result for each partition, all leaders asked at once; those refused for now are asked for again.
@@ -285,7 +286,7 @@ class Cluster:
                 raise error_for(Error.UNKNOWN_SERVER_ERROR, f"the answer left {min(left)} out")
 
         if left:
-            await self.repeat(what, attempt)
+            await self.repeat(what, attempt, timeout_ms=timeout_ms)
         return found
 
     # --- coordinators

@@ -37,9 +37,22 @@ class Deferred(Generic[T]):
     @classmethod
     def of(cls, value: T) -> Deferred[T]:
         """Already resolved."""
-        deferred = cls()
-        deferred.resolve(value)
+        deferred = cls.__new__(cls)
+        deferred._callbacks = []
+        deferred._done = True
+        deferred._value = value
+        deferred._failure = None
         return deferred
+
+    @classmethod
+    def _calling(cls, function: Callable[[U], T], value: U) -> Deferred[T]:
+        """Resolved with what ``function`` answers, or failed with what it raises."""
+        try:
+            return cls.of(function(value))
+        except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
+            result = cls()
+            result.fail(error)
+            return result
 
     @property
     def done(self) -> bool:
@@ -82,27 +95,31 @@ class Deferred(Generic[T]):
         if not self._done:
             self._callbacks.append((callback, failed or _unhandled))
         elif self._failure is None:
-            callback(self.value)
+            callback(self._value)  # type: ignore[arg-type]
         else:
             (failed or _unhandled)(self._failure)
 
     def map(self, function: Callable[[T], U]) -> Deferred[U]:
         """A deferred for ``function`` of the value."""
+        if self._done and self._failure is None:
+            return Deferred._calling(function, self._value)  # type: ignore[arg-type]
         result: Deferred[U] = Deferred()
 
         def known(value: T) -> None:
-            try:
-                mapped = function(value)
-            except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
-                result.fail(error)
-            else:
-                result.resolve(mapped)
+            Deferred._calling(function, value).then(result.resolve, result.fail)
 
         self.then(known, result.fail)
         return result
 
     def flat_map(self, function: Callable[[T], Deferred[U]]) -> Deferred[U]:
         """A deferred for what ``function``'s own deferred resolves to."""
+        if self._done and self._failure is None:
+            try:
+                return function(self._value)  # type: ignore[arg-type]
+            except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
+                failed: Deferred[U] = Deferred()
+                failed.fail(error)
+                return failed
         result: Deferred[U] = Deferred()
         self.map(function).then(lambda inner: inner.then(result.resolve, result.fail), result.fail)
         return result
@@ -114,11 +131,10 @@ def _unhandled(error: Exception) -> None:
 
 def gather(deferreds: Sequence[Deferred[T]]) -> Deferred[list[T]]:
     """All values in the order given, once the last one is known; at once for none. One that failed fails it."""
+    if all(deferred._done and deferred._failure is None for deferred in deferreds):
+        return Deferred.of([deferred.value for deferred in deferreds])
     result: Deferred[list[T]] = Deferred()
     missing = len(deferreds)
-    if not missing:
-        result.resolve([])
-        return result
 
     def one_more(_: object) -> None:
         nonlocal missing

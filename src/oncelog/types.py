@@ -7,6 +7,7 @@ so they are distinct to the type checker.
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple, NewType
 
 Offset = NewType("Offset", int)
@@ -59,10 +60,18 @@ def java_hash_partition(name: str, partitions: int) -> int:
 
     Java's ``String.hashCode`` over UTF-16 code units, ``Utils.abs`` (the minimum becomes 0), modulo.
     """
+    value = _short_java_hash(name) if len(name) <= _SHORT_NAME else _java_hash(name)
+    return (0 if value == -0x80000000 else abs(value)) % partitions
+
+
+def _java_hash(name: str) -> int:
     value = 0
     units = name.encode("utf-16-be", "surrogatepass")
     for high, low in zip(units[::2], units[1::2], strict=True):
         value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
-    if value >= 0x80000000:
-        value -= 0x100000000
-    return (0 if value == -0x80000000 else abs(value)) % partitions
+    return value - 0x100000000 if value >= 0x80000000 else value
+
+
+_SHORT_NAME = 128
+"""Characters; hashes of so short names are kept: the same groups and transactional ids are named again and again."""
+_short_java_hash = lru_cache(maxsize=4096)(_java_hash)

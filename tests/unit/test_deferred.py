@@ -63,5 +63,11 @@ def test_a_defect_in_a_callback_reaches_who_waits_for_its_result_and_nobody_else
     assert [type(failure) for failure in failures] == [ZeroDivisionError] * 3
     assert seen == [7]
     assert [record.name for record in caplog.records] == ["oncelog.deferred"]
-    with pytest.raises(ZeroDivisionError):
-        _ = shared.map(lambda value: value // 0).value
+    for late in (
+        shared.map(lambda value: value // 0),
+        shared.flat_map(lambda value: Deferred.of(value // 0)),
+        gather([Deferred.of(1), shared.map(lambda value: value // 0)]),
+    ):
+        with pytest.raises(ZeroDivisionError):
+            _ = late.value
+    assert shared.flat_map(lambda value: Deferred.of(value + 1)).value == 8

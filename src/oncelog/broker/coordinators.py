@@ -18,9 +18,8 @@ from oncelog.log.partition_log import PartitionLog, VerificationGuard
 from oncelog.log.producer_state import NONE_OPEN
 from oncelog.metadata.features import TRANSACTION_VERSION
 from oncelog.metadata.store import ResourceType
-from oncelog.records.batch import decode_records, encode_batch
+from oncelog.records.batch import decode_records, encode_pairs
 from oncelog.records.control import parse_control
-from oncelog.records.record import Record
 from oncelog.types import (
     CONSUMER_OFFSETS_TOPIC,
     NO_PRODUCER,
@@ -196,11 +195,9 @@ class Coordinators:
         target = self._broker.partition(partition)
         if target is None:
             return _not_appended(Error.NOT_LEADER_OR_FOLLOWER)
-        batch = encode_batch(
-            [
-                Record(offset=delta, timestamp=now_ms, key=key, value=value, headers=())
-                for delta, (key, value) in enumerate(records)
-            ],
+        batch = encode_pairs(
+            records,
+            now_ms,
             producer_id=producer.producer_id,
             producer_epoch=producer.producer_epoch,
             transactional=producer != NO_PRODUCER,

@@ -316,8 +316,13 @@ class PartitionLog:
     ) -> AppendResult:
         size_bytes = header.size_bytes
         base_offset = self.log_end_offset
-        head = _HEAD.pack(base_offset, header.batch_length, leader_epoch)
-        buffers: list[Buffer] = [head, memoryview(batch)[_HEAD_SIZE_BYTES:size_bytes]]
+        buffers: list[Buffer]
+        if isinstance(batch, bytearray):  # nobody else's
+            _HEAD.pack_into(batch, 0, base_offset, header.batch_length, leader_epoch)
+            buffers = [batch]
+        else:
+            head = _HEAD.pack(base_offset, header.batch_length, leader_epoch)
+            buffers = [head, memoryview(batch)[_HEAD_SIZE_BYTES:size_bytes]]
         last_offset = base_offset + header.last_offset_delta
         try:
             self._write(buffers, size_bytes, base_offset, last_offset, header.max_timestamp, leader_epoch, now_ms)

@@ -10,7 +10,7 @@ on, so base offset and leader epoch may be rewritten without a new one. Source: 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple, TypeVar
@@ -67,6 +67,8 @@ CONTROL_BIT = 0x20
 DELETE_HORIZON_BIT = 0x40
 
 _HEADER = Struct(">qiibIhiqqqhii")
+_NOT_COVERED, _COVERED = Struct(">qiibI"), Struct(">hiqqqhii")
+"""The same in two halves: the CRC is over the second one and the records."""
 _OFFSET = Struct(">q")
 _INT32 = Struct(">i")
 _UINT32 = Struct(">I")
@@ -330,10 +332,10 @@ def header_bytes(header: BatchHeader, area: Buffer) -> bytearray:
     size_bytes = HEADER_SIZE_BYTES + len(area)
     if size_bytes > _MAX_BATCH_BYTES:
         raise ValueError(f"a batch of {size_bytes} bytes is larger than the format allows; append fewer records")
-    head = bytearray(HEADER_SIZE_BYTES)
-    length = size_bytes - LOG_OVERHEAD_BYTES
-    _HEADER.pack_into(head, 0, header.base_offset, length, header.partition_leader_epoch, MAGIC, 0, *header[5:])
-    _UINT32.pack_into(head, _CRC_AT, crc32c(area, crc32c(head[ATTRIBUTES_AT:])))
+    covered = _COVERED.pack(*header[5:])
+    length, crc = size_bytes - LOG_OVERHEAD_BYTES, crc32c(area, crc32c(covered))
+    head = bytearray(_NOT_COVERED.pack(header.base_offset, length, header.partition_leader_epoch, MAGIC, crc))
+    head += covered
     return head
 
 
@@ -486,6 +488,34 @@ def encode_batch(
     )
     packed = compress(compression, records_bytes, level) if compression else records_bytes
     return b"".join((header_bytes(header, packed), packed))
+
+
+def encode_pairs(
+    pairs: Sequence[tuple[bytes | None, bytes | None]],
+    timestamp_ms: int,
+    *,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_PRODUCER_EPOCH,
+    transactional: bool = False,
+) -> bytearray:
+    """A batch of keys and values of one time, in their order: what a coordinator writes. It may be stamped."""
+    area = RecordArea()
+    for delta, (key, value) in enumerate(pairs):
+        area.append_at(delta, timestamp_ms, key, value)
+    records = area.to_bytes()
+    count = len(pairs)
+    header = BatchHeader(
+        attributes=TRANSACTIONAL_BIT if transactional else 0,
+        last_offset_delta=count - 1,
+        base_timestamp=timestamp_ms,
+        max_timestamp=timestamp_ms,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        records_count=count,
+    )
+    batch = header_bytes(header, records)
+    batch += records
+    return batch
 
 
 def encode_empty_batch(header: BatchHeader) -> bytes:

@@ -10,11 +10,22 @@ from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple
 
-from oncelog.records.batch import BatchHeader, Buffer, Record, decode_records, encode_batch, read_header
+from oncelog.records.batch import (
+    CONTROL_BIT,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    Buffer,
+    Record,
+    decode_records,
+    header_bytes,
+    read_header,
+)
 from oncelog.records.errors import CorruptBatch
 
 _KEY = Struct(">hh")
 _MARKER = Struct(">hi")
+_MARKER_RECORD = Struct(">BxxxBhhBhiB")
+"""Length, attributes and deltas of 0, then key, value and number of headers; lengths are zigzag varints."""
 
 
 class ControlType(IntEnum):
@@ -51,16 +62,21 @@ def encode_end_txn_marker(
     leader_epoch: int = -1,
 ) -> bytes:
     """The batch of one record that ends a producer's transaction in a partition."""
-    key = _KEY.pack(0, ControlType.COMMIT if commit else ControlType.ABORT)
-    return encode_batch(
-        [Record(base_offset, timestamp_ms, key, _MARKER.pack(0, coordinator_epoch))],
+    # One record, whose sizes are always the same, so that this is a batch's fixed part and a record's.
+    records = _MARKER_RECORD.pack(
+        32, 8, 0, ControlType.COMMIT if commit else ControlType.ABORT, 12, 0, coordinator_epoch, 0
+    )
+    header = BatchHeader(
         base_offset=base_offset,
+        partition_leader_epoch=leader_epoch,
+        attributes=TRANSACTIONAL_BIT | CONTROL_BIT,
+        base_timestamp=timestamp_ms,
+        max_timestamp=timestamp_ms,
         producer_id=producer_id,
         producer_epoch=producer_epoch,
-        transactional=True,
-        control=True,
-        partition_leader_epoch=leader_epoch,
+        records_count=1,
     )
+    return bytes(header_bytes(header, records)) + records
 
 
 def control_type(key: Buffer | None) -> ControlType:

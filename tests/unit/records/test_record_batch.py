@@ -29,6 +29,7 @@ from oncelog.records.batch import (
     decrement_sequence,
     encode_batch,
     encode_empty_batch,
+    encode_pairs,
     header_bytes,
     increment_sequence,
     iter_headers,
@@ -182,6 +183,15 @@ def test_builder_takes_any_bytes_like_and_nothing_else() -> None:
         builder.append(2**63, None, None)
     assert builder.count == 1
     assert len(decode_records(builder.build())) == 1
+
+
+@pytest.mark.parametrize("transactional", [False, True])
+def test_pairs_make_the_batch_that_their_records_make(transactional: bool) -> None:
+    pairs: list[tuple[bytes | None, bytes | None]] = [(b"k", b"v"), (b"", None), (None, b"x" * 300)]
+    producer = {"producer_id": 9, "producer_epoch": 3} if transactional else {}
+    records = [Record(delta, 1_700_000_000_123, key, value) for delta, (key, value) in enumerate(pairs)]
+    made = encode_pairs(pairs, 1_700_000_000_123, transactional=transactional, **producer)
+    assert made == encode_batch(records, transactional=transactional, **producer)
 
 
 def test_empty_batches_are_not_built() -> None:

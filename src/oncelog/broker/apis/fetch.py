@@ -9,7 +9,7 @@ Records leave as file slices: the shell sends them without copying. Sources: Kaf
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.acls import Operation
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 API = ApiKey.FETCH
 VERSIONS = (4, 18)
 FIRST_WITH_TOPIC_IDS = 13
-ISOLATION_LEVELS = frozenset(IsolationLevel)
+ISOLATION_LEVELS = {int(level): level for level in IsolationLevel}
 
 
 class _Answer(NamedTuple):
@@ -58,18 +58,26 @@ class _Answer(NamedTuple):
     at_once: bool
 
 
-def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Deferred[FetchResponse]:
-    """Resolves at once when there is enough, something to report, or nothing to wait for; else later."""
-    if request.isolation_level not in ISOLATION_LEVELS:
-        return Deferred.of(FetchResponse(error_code=Error.INVALID_REQUEST))
+def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> FetchResponse | Deferred[FetchResponse]:
+    """Answers at once when there is enough, something to report, or nothing to wait for; else later."""
+    isolation = ISOLATION_LEVELS.get(request.isolation_level)
+    if isolation is None:
+        return FetchResponse(error_code=Error.INVALID_REQUEST)
     session, positions = _positions(broker, context, request)
     if isinstance(session, Error):
-        return Deferred.of(FetchResponse(error_code=session))
+        return FetchResponse(error_code=session)
+    answers = _read(broker, context, request, positions, isolation)
+    if request.max_wait_ms <= 0 or _is_enough(request, answers):
+        return _respond(broker, context, session, answers)
+    watched = tuple(
+        partition.topic_partition
+        for key in positions
+        if (partition := _partition(broker, key)) is not None and _may_read(broker, context, key, log=False)
+    )
+    if not watched:
+        return _respond(broker, context, session, answers)
     response: Deferred[FetchResponse] = Deferred()
-
-    isolation = IsolationLevel(request.isolation_level)
-
-    waiting = _Waiting(broker, context, request, positions, isolation)
+    waiting = _Waiting(broker, context, request, positions, isolation, answers)
 
     def attempt(final: bool, woken: TopicPartition | None) -> bool:
         try:
@@ -82,20 +90,23 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> De
 
     def look(final: bool) -> bool:
         answers = _read(broker, context, request, positions, isolation)
-        waiting.note(answers)
-        if not (final or waiting.total >= request.min_bytes or any(answer.at_once for answer in answers)):
+        if not (final or _is_enough(request, answers)):
+            waiting.note(answers)
             return False
         response.resolve(_respond(broker, context, session, answers))
         return True
 
-    watched = tuple(
-        partition.topic_partition
-        for key in positions
-        if (partition := _partition(broker, key)) is not None and _may_read(broker, context, key, log=False)
-    )
-    if not attempt(request.max_wait_ms <= 0 or not watched, None):
-        broker.fetches.park(ParkedFetch(context.channel, watched, attempt), context.now_ms + request.max_wait_ms)
+    broker.fetches.park(ParkedFetch(context.channel, watched, attempt), context.now_ms + request.max_wait_ms)
     return response
+
+
+def _is_enough(request: FetchRequest, answers: Sequence[_Answer]) -> bool:
+    """Whether there is what the fetch asks for, or something to report at once."""
+    size_bytes, at_once = 0, False
+    for answer in answers:
+        size_bytes += answer.size_bytes
+        at_once = at_once or answer.at_once
+    return at_once or size_bytes >= request.min_bytes
 
 
 class _Waiting:
@@ -108,15 +119,16 @@ class _Waiting:
         request: FetchRequest,
         positions: dict[PartitionKey, FetchPosition],
         isolation: IsolationLevel,
+        answers: Iterable[_Answer],
     ) -> None:
+        """:param answers: what the first look at all partitions found."""
         self._broker = broker
         self._context = context
         self._request = request
         self._positions = positions
         self._isolation = isolation
-        self._sizes: dict[PartitionKey, int] = {}
         self._keys: dict[TopicPartition, PartitionKey] = {}
-        self.total = 0
+        self.note(answers)
 
     def note(self, answers: Iterable[_Answer]) -> None:
         """What a look at all partitions found."""

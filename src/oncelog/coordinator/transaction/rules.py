@@ -17,8 +17,8 @@ KIP-98, KIP-360, KIP-588, KIP-890.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from oncelog.coordinator.transaction.events import (
     EPOCH_BUMP_VERSION,
@@ -49,8 +49,7 @@ S = TransactionState
 E = TypeVar("E")
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """What to do, in this order: write ``value`` (or the tombstone), then answer ``error``, ``stamp``, ``absent``.
 
     No value and no tombstone: only answer. ``needs_producer_id``: nothing is decided; ask again with
@@ -170,19 +169,19 @@ def _follow(
     timeout_ms: int | None = None,
 ) -> Txn:
     """The value after ``txn``; every value remembers the producer id of the one before."""
-    return replace(
-        txn,
-        state=state,
-        producer_id=txn.producer_id if producer_id is None else producer_id,
-        producer_epoch=epoch,
-        last_producer_epoch=last_epoch,
-        previous_producer_id=txn.producer_id,
-        next_producer_id=next_producer_id,
-        client_transaction_version=version,
-        partitions=partitions,
-        start_ms=start_ms,
-        last_update_ms=now_ms,
-        timeout_ms=txn.timeout_ms if timeout_ms is None else timeout_ms,
+    return Txn(
+        txn.transactional_id,
+        txn.producer_id if producer_id is None else producer_id,
+        epoch,
+        txn.timeout_ms if timeout_ms is None else timeout_ms,
+        state,
+        partitions,
+        start_ms,
+        now_ms,
+        txn.producer_id,
+        next_producer_id,
+        last_epoch,
+        version,
     )
 
 
@@ -235,7 +234,7 @@ def _fence(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
     A write that fails bumps nothing, so repeated attempts do not add up (Kafka's ``hasFailedEpochFence``).
     """
     aborted = _abort_open(txn, event.transaction_version, event.fresh_producer_id, now_ms)
-    return replace(aborted, error=Error.CONCURRENT_TRANSACTIONS) if aborted.value is not None else aborted
+    return aborted._replace(error=Error.CONCURRENT_TRANSACTIONS) if aborted.value is not None else aborted
 
 
 def _abort_open(txn: Txn, version: int, fresh_producer_id: int, now_ms: int) -> Decision:
@@ -484,7 +483,7 @@ def _disown_prepared(txn: Txn, event: Disown, now_ms: int) -> Decision:
     """A partition that refuses the marker as too old has had it: nothing newer could have been written there before."""
     value = complete(txn, now_ms)
     used_up = value.producer_id == txn.producer_id
-    return Decision(value=replace(value, producer_epoch=MAX_EPOCH) if used_up else value)
+    return Decision(value=value._replace(producer_epoch=MAX_EPOCH) if used_up else value)
 
 
 _DISOWN_IDLE: Final = Rule("use the epochs up", _disown)

@@ -154,7 +154,7 @@ class TransactionShard:
         self._on_loaded(now_ms)
         for entry in self._entries.values():
             if entry.txn.start_ms > now_ms:  # written before the wall clock was set back
-                entry.txn = replace(entry.txn, start_ms=now_ms)
+                entry.txn = entry.txn._replace(start_ms=now_ms)
         for entry in list(self._entries.values()):
             if entry.txn.state in PREPARED:
                 self._send_markers(entry.txn, entry.txn.partitions, now_ms)
@@ -195,7 +195,7 @@ class TransactionShard:
         """Open transactions have as long as they had before."""
         for entry in self._entries.values():
             if entry.txn.state is TransactionState.ONGOING:
-                entry.txn = replace(entry.txn, start_ms=entry.txn.start_ms + step_ms)
+                entry.txn = entry.txn._replace(start_ms=entry.txn.start_ms + step_ms)
 
     def remove_expired(self, idle_ms: int, now_ms: int) -> None:
         """Write tombstones for ids without a transaction that were idle for ``idle_ms``."""

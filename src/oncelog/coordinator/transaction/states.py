@@ -8,9 +8,8 @@ Source: Kafka's ``TransactionState`` and ``TransactionMetadata`` (KIP-98, KIP-36
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from oncelog.types import (
     MAX_EPOCH,
@@ -75,8 +74,7 @@ LAST_CLIENT_EPOCH: Final = MAX_EPOCH - 1
 """The highest epoch a client is given, so that the coordinator can always bump once more for a marker (KIP-360)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Txn:
+class Txn(NamedTuple):
     """A transactional id with its producer and its current or last transaction.
 
     ``previous_producer_id`` is the producer id before the last record (Kafka writes it with every record, so it

@@ -44,7 +44,7 @@ def txn(state: TransactionState, **changes: object) -> Txn:
         previous_producer_id=PID,
         client_transaction_version=0,
     )
-    return replace(base, **changes)  # type: ignore[arg-type]
+    return base._replace(**changes)  # type: ignore[arg-type]
 
 
 def written(decision: Decision) -> Txn:
@@ -84,7 +84,7 @@ EVENTS = (
 @pytest.mark.parametrize("state", [state for state in S if state not in {S.DEAD, S.PREPARE_EPOCH_FENCE}])
 def test_a_value_is_a_valid_transition_and_changes_nothing_in_place(state: TransactionState, event: Event) -> None:
     before = txn(state, previous_producer_id=5)
-    kept = replace(before)
+    kept = before._replace()
     if isinstance(event, MarkersWritten) and state not in PREPARED:
         with pytest.raises(InvariantError, match="MarkersWritten in state"):
             decide(before, event, NOW)

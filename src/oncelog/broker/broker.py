@@ -40,7 +40,7 @@ from oncelog.protocol.messages import request_type, response_type
 from oncelog.protocol.produce_fast import parse_produce_request
 from oncelog.protocol.wire import Message
 from oncelog.timers import Timers
-from oncelog.types import INTERNAL_TOPICS, ProducerStamp, TopicPartition
+from oncelog.types import INTERNAL_TOPICS, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.acls import Acl
@@ -476,16 +476,6 @@ class Broker:
                 partition.flush_failed(reason)
 
     # -- transactions -------------------------------------------------------------------------------------------
-
-    def verify_transaction(
-        self, transactional_id: str, stamp: ProducerStamp, partition: TopicPartition, *, add: bool, now_ms: int
-    ) -> Deferred[Error]:
-        """Ask the coordinator whether, or see to it that, ``partition`` is in the producer's transaction (KIP-890)."""
-        if add:
-            return self.transactions.add_partitions(transactional_id, stamp, [partition], now_ms, transaction_version=2)
-        return self.transactions.verify_partitions(transactional_id, stamp, [partition], now_ms).map(
-            lambda errors: errors[partition]
-        )
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
         """Append one transaction's end to each of its partitions here; each answers once its marker is committed."""

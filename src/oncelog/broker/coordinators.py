@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from oncelog.broker.verification import verify_transaction
 from oncelog.coordinator.runtime import Appended, CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error, StorageError
-from oncelog.log.partition_log import PartitionLog, VerificationGuard
-from oncelog.log.producer_state import NONE_OPEN
+from oncelog.log.partition_log import PartitionLog
+from oncelog.log.producer_entry import NONE_OPEN
+from oncelog.log.verification import TransactionSupportedOperation, Verification, VerificationGuard
 from oncelog.metadata.features import TRANSACTION_VERSION
 from oncelog.metadata.store import ResourceType
 from oncelog.records.batch import decode_records, encode_pairs
@@ -24,7 +26,6 @@ from oncelog.types import (
     CONSUMER_OFFSETS_TOPIC,
     NO_PRODUCER,
     NO_PRODUCER_ID,
-    NO_SEQUENCE,
     TRANSACTION_STATE_TOPIC,
     ProducerStamp,
     TopicPartition,
@@ -49,7 +50,6 @@ class Coordinators:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self.timers = broker.timers
-        self._guards: dict[tuple[TopicPartition, int], VerificationGuard] = {}
         self._made: list[CoordinatorRuntime[Any]] = []
         self._recovered: list[tuple[CoordinatorRuntime[Any], int]] = []
 
@@ -191,6 +191,7 @@ class Coordinators:
         records: Sequence[CoordinatorRecord],
         now_ms: int,
         producer: ProducerStamp = NO_PRODUCER,
+        guard: VerificationGuard | None = None,
     ) -> Appended:
         target = self._broker.partition(partition)
         if target is None:
@@ -202,7 +203,6 @@ class Coordinators:
             producer_epoch=producer.producer_epoch,
             transactional=producer != NO_PRODUCER,
         )
-        guard = self._guards.pop((partition, producer.producer_id), None)
         result = target.append_coordinator(batch, now_ms, guard)
         if result.error is not Error.NONE:
             return _not_appended(result.error)
@@ -235,8 +235,6 @@ class Coordinators:
         partition = self._broker.partition(topic_partition)
         if partition is None:
             return Deferred.of(Error.UNKNOWN_TOPIC_OR_PARTITION)
-        # One is left where the offsets were refused after the transaction was verified.
-        self._guards.pop((topic_partition, marker.stamp.producer_id), None)
         result = partition.append_marker(
             marker.stamp,
             commit=marker.commit,
@@ -254,28 +252,17 @@ class Coordinators:
     # -- GroupHost ----------------------------------------------------------------------------------------------
 
     def verify_transaction(
-        self, transactional_id: str, stamp: ProducerStamp, partition: TopicPartition, add: bool, now_ms: int
-    ) -> Deferred[Error]:
-        """KIP-890 for TxnOffsetCommit; the guard taken here must still be in force when the offsets are appended."""
-        target = self._broker.partition(partition)
-        if target is None:
-            return Deferred.of(Error.NOT_COORDINATOR)
-        guard = target.log.begin_verification(stamp.producer_id, stamp.producer_epoch, NO_SEQUENCE, add)
-        if guard is None:
-            return Deferred.of(Error.NONE)
-        key = partition, stamp.producer_id
-
-        def keep_guard(error: Error) -> Error:
-            if error is Error.NONE:
-                self._guards[key] = guard
-            return error
-
+        self,
+        transactional_id: str,
+        stamp: ProducerStamp,
+        partition: TopicPartition,
+        operation: TransactionSupportedOperation,
+        now_ms: int,
+    ) -> Deferred[Verification]:
         leader = self._broker.partition(partition)
-        if leader is not None and leader.log.knows_newer_epoch(stamp):
-            return Deferred.of(Error.INVALID_PRODUCER_EPOCH)
-        return self._broker.verify_transaction(transactional_id, stamp, partition, add=add, now_ms=now_ms).map(
-            keep_guard
-        )
+        if leader is None:
+            return Deferred.of(Verification(Error.NOT_COORDINATOR))
+        return verify_transaction(self._broker, leader, transactional_id, stamp, operation, now_ms)
 
     def topic_partitions(self, topic: str) -> int | None:
         info = self._broker.metadata.topic(topic)

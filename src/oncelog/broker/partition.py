@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.log.partition_log import AppendResult, FlushTicket, PartitionLog, VerificationGuard
+from oncelog.log.partition_log import AppendResult, FlushTicket, PartitionLog
+from oncelog.log.verification import VerificationGuard
 from oncelog.ports import Buffer
 from oncelog.records.batch import BatchHeader
 from oncelog.types import IsolationLevel, ProducerStamp, TopicPartition

@@ -3,6 +3,8 @@
 A coordinator's state is a fold over its internal topic. ``write`` appends the decided records, applies them with
 the very function that replays them at start, and resolves only when they are committed (below the high
 watermark, which under the flush policy ``commit`` means on stable storage). A failed append applies nothing.
+A caller that has the new state at hand says so with ``apply`` (Kafka's ``replayRecords``); there are two: a
+transaction's value, of which the log does not keep all, and a classic group, whose members are ahead of the log.
 
 Callers: ``coordinator.transaction`` and ``coordinator.group``. The broker implements :class:`CoordinatorHost`
 and calls ``load``/``unload`` when it gains or loses the leadership of an internal partition.
@@ -12,15 +14,35 @@ Source: Kafka's ``CoordinatorRuntime`` (KIP-848) and ``TransactionStateManager``
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
+from oncelog.log.verification import VerificationGuard
 from oncelog.timers import Timers
 from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition, java_hash_partition
 
 logger = logging.getLogger(__name__)
+
+LOG_ERRORS: Final[Mapping[Error, Error]] = {
+    Error.UNKNOWN_TOPIC_OR_PARTITION: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.REQUEST_TIMED_OUT: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_LEADER_OR_FOLLOWER: Error.NOT_COORDINATOR,
+    Error.KAFKA_STORAGE_ERROR: Error.NOT_COORDINATOR,
+    Error.NETWORK_EXCEPTION: Error.COORDINATOR_LOAD_IN_PROGRESS,
+    Error.MESSAGE_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
+    Error.RECORD_LIST_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
+    Error.INVALID_FETCH_SIZE: Error.UNKNOWN_SERVER_ERROR,
+}
+"""What a client is told if the record of its request could not be written (``CoordinatorOperationExceptionHelper``)."""
+
+
+def client_error(error: Error) -> Error:
+    """The log's error in the words of a coordinator."""
+    return LOG_ERRORS.get(error, error)
 
 
 class CoordinatorRecord(NamedTuple):
@@ -70,8 +92,12 @@ class CoordinatorHost(Protocol):
         records: Sequence[CoordinatorRecord],
         now_ms: int,
         producer: ProducerStamp = NO_PRODUCER,
+        guard: VerificationGuard | None = None,
     ) -> Appended:
-        """One batch with acks=all; a ``producer`` makes it transactional (no sequence, TxnOffsetCommit)."""
+        """One batch with acks=all; a ``producer`` makes it transactional (no sequence, TxnOffsetCommit).
+
+        :param guard: what the verification of the producer's transaction gave (KIP-890).
+        """
         ...
 
 
@@ -79,7 +105,7 @@ class Shard(Protocol):
     """The state of one internal partition."""
 
     def replay(self, record: LoggedRecord) -> None:
-        """Apply one record: the only way in which state changes, live and at load."""
+        """Apply one record, live and at load."""
         ...
 
     def replay_marker(self, marker: LoggedMarker) -> None: ...
@@ -112,7 +138,6 @@ class CoordinatorRuntime(Generic[S]):
         self.partitions = partitions
         self._new_shard = new_shard
         self._shards: dict[int, S] = {}
-        self._loading: set[int] = set()
         self._unreadable: set[int] = set()
 
     def partition_for(self, key: str) -> TopicPartition:
@@ -120,14 +145,15 @@ class CoordinatorRuntime(Generic[S]):
         return TopicPartition(self.topic, java_hash_partition(key, self.partitions))
 
     def shard_for(self, key: str) -> S | Error:
-        """The shard that owns ``key``, or NOT_COORDINATOR or COORDINATOR_LOAD_IN_PROGRESS."""
+        """The shard that owns ``key``, or NOT_COORDINATOR, or COORDINATOR_NOT_AVAILABLE if it cannot be read.
+
+        Never COORDINATOR_LOAD_IN_PROGRESS: all is loaded before anybody is served.
+        """
         partition = self.partition_for(key).partition
         shard = self._shards.get(partition)
         if shard is not None:
             return shard
-        if partition in self._unreadable:
-            return Error.COORDINATOR_NOT_AVAILABLE
-        return Error.COORDINATOR_LOAD_IN_PROGRESS if partition in self._loading else Error.NOT_COORDINATOR
+        return Error.COORDINATOR_NOT_AVAILABLE if partition in self._unreadable else Error.NOT_COORDINATOR
 
     @property
     def is_whole(self) -> bool:
@@ -142,10 +168,6 @@ class CoordinatorRuntime(Generic[S]):
         for partition in sorted(self._shards):
             yield self._shards[partition]
 
-    @property
-    def loading(self) -> bool:
-        return bool(self._loading)
-
     def load(self, partition: int, epoch: int, log: Iterable[LoggedRecord | LoggedMarker], now_ms: int) -> None:
         """Become the coordinator of a partition: replay its log, then let it act."""
         if self.replay(partition, epoch, log):
@@ -154,10 +176,9 @@ class CoordinatorRuntime(Generic[S]):
     def replay(self, partition: int, epoch: int, log: Iterable[LoggedRecord | LoggedMarker]) -> bool:
         """The first half of :meth:`load`: know what the log knows.
 
-        False where it cannot be read: whom the partition owns is answered COORDINATOR_NOT_AVAILABLE, all others are
+        False if it cannot be read: whom the partition owns is answered COORDINATOR_NOT_AVAILABLE, all others are
         served.
         """
-        self._loading.add(partition)
         self._unreadable.discard(partition)
         topic_partition = TopicPartition(self.topic, partition)
         shard = self._new_shard(topic_partition, epoch)
@@ -178,8 +199,6 @@ class CoordinatorRuntime(Generic[S]):
             )
             self._unreadable.add(partition)
             return False
-        finally:
-            self._loading.discard(partition)
         self._shards[partition] = shard
         return True
 
@@ -198,19 +217,27 @@ class CoordinatorRuntime(Generic[S]):
         records: Sequence[CoordinatorRecord],
         now_ms: int,
         producer: ProducerStamp = NO_PRODUCER,
+        guard: VerificationGuard | None = None,
+        apply: Callable[[], None] | None = None,
     ) -> Deferred[Error]:
         """Append, apply, and resolve with NONE once committed, or with why nothing was written.
 
-        No records: nothing is appended and the answer is NONE at once. Errors are those of the log; the
-        coordinators translate them (``Error.NOT_ENOUGH_REPLICAS`` to COORDINATOR_NOT_AVAILABLE, ...).
+        No records: nothing is appended and the answer is NONE at once. Errors are those of the log; coordinators
+        answer them as :func:`client_error` says.
+
+        :param apply: called once the records are appended, instead of replaying them.
         """
         shard = self._shards.get(partition.partition)
         if shard is None:
             return Deferred.of(Error.NOT_COORDINATOR)
         if not records:
             return Deferred.of(Error.NONE)
-        appended = self.host.append_records(partition, records, now_ms, producer)
-        if appended.error is Error.NONE:
+        appended = self.host.append_records(partition, records, now_ms, producer, guard)
+        if appended.error is not Error.NONE:
+            return appended.committed
+        if apply is not None:
+            apply()
+        else:
             for delta, (key, value) in enumerate(records):
                 shard.replay(LoggedRecord(appended.base_offset + delta, now_ms, producer, key, value))
         return appended.committed

@@ -21,8 +21,8 @@ from oncelog.log.file_names import (
 )
 from oncelog.log.leader_epoch_cache import EpochEntry
 from oncelog.log.offset_index import OffsetIndex
+from oncelog.log.producer_entry import ProducerStateEntry
 from oncelog.log.producer_snapshot import decode_snapshot
-from oncelog.log.producer_state import ProducerStateEntry
 from oncelog.log.time_index import TimeIndex
 from oncelog.log.transaction_index import AbortedTxn, TransactionIndex
 from oncelog.ports import Disk

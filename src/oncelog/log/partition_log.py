@@ -23,17 +23,14 @@ from oncelog.log.activity import Activity
 from oncelog.log.checkpoints import LEADER_EPOCH_CHECKPOINT, encode_leader_epochs
 from oncelog.log.file_names import SWAP_SUFFIX, deleted_folder
 from oncelog.log.leader_epoch_cache import LeaderEpochCache
-from oncelog.log.producer_state import (
-    BatchMetadata,
-    ProducerStateEntry,
-    ProducerStateManager,
-    Refusal,
-    VerificationGuard,
-)
+from oncelog.log.producer_entry import BatchMetadata, ProducerStateEntry
+from oncelog.log.producer_rules import Refusal
+from oncelog.log.producer_state import ProducerStateManager
 from oncelog.log.results import AppendResult, FileSlice, FlushTicket, LogRead, SegmentInfo, TimestampOffset
 from oncelog.log.segment import Segment
 from oncelog.log.segment_list import SegmentList
 from oncelog.log.transaction_index import AbortedTxn
+from oncelog.log.verification import VerificationGuard
 from oncelog.ports import Buffer, Disk, File
 from oncelog.records.batch import BatchHeader, TimestampType, read_header
 from oncelog.records.compression import Compression
@@ -49,7 +46,6 @@ __all__ = [
     "PartitionLog",
     "SegmentInfo",
     "TimestampOffset",
-    "VerificationGuard",
 ]
 
 logger = logging.getLogger(__name__)
@@ -464,11 +460,10 @@ class PartitionLog:
 
     def begin_verification(
         self, producer_id: int, epoch: int, first_sequence: int, supports_epoch_bump: bool
-    ) -> VerificationGuard | None:
+    ) -> VerificationGuard | Error | None:
         """What the first append of a transaction must carry once its coordinator has verified it (KIP-890).
 
-        None: not needed, a transaction of this producer and epoch is open here, or verification is switched off and
-        the producer adds its partitions itself.
+        None if there is nothing to verify, an error if the append is refused without asking.
         """
         return self._state.begin_verification(producer_id, epoch, first_sequence, supports_epoch_bump, self._now_ms)
 
@@ -485,11 +480,6 @@ class PartitionLog:
         """Forget producers that were idle for ``producer.id.expiration.ms``."""
         self._now_ms = max(self._now_ms, now_ms)
         self._state.expire(now_ms)
-
-    def knows_newer_epoch(self, stamp: ProducerStamp) -> bool:
-        """Whether a batch or marker with a higher epoch of this producer is in the log."""
-        entry = self._state.entries.get(stamp.producer_id)
-        return entry is not None and entry.producer_epoch > stamp.producer_epoch
 
     def active_producers(self) -> list[ProducerStateEntry]:
         """Every producer that is known, by id; the entries are live, not to be changed."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from struct import Struct
 
 from oncelog.errors import CorruptLogError
-from oncelog.log.producer_state import NONE_OPEN, BatchMetadata, ProducerStateEntry
+from oncelog.log.producer_entry import NONE_OPEN, BatchMetadata, ProducerStateEntry
 from oncelog.records.crc import crc32c
 
 SNAPSHOT_VERSION = 1

@@ -1,273 +1,32 @@
-"""What one partition knows of its producers: the rules of idempotence and transactions, and their state.
+"""What one partition knows of its producers.
 
-Called by ``log.partition_log`` (checks, live appends) and ``log.recovery`` (replay). :data:`CLIENT_RULES`,
-:data:`COORDINATOR_RULES` and :data:`MARKER_RULES` are the only place that says when an append is refused for its
-producer; they change nothing. ``apply_data`` and ``apply_marker`` are the only mutations, and the same functions when
-the log is replayed, which never refuses.
-Source: KIP-98, KIP-360, KIP-890, KIP-1228; Kafka's ``ProducerStateManager``, ``ProducerAppendInfo``.
+Called by ``log.partition_log`` (checks, live appends) and ``log.recovery`` (replay). ``log.producer_rules`` says when
+an append is refused for its producer. ``apply_data`` and ``apply_marker`` are the only mutations, live and when the log
+is replayed, which never refuses.
+Source: KIP-98, KIP-360, KIP-890; Kafka's ``ProducerStateManager``.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from oncelog.errors import Error, InvariantError
+from oncelog.log.producer_entry import BATCHES_KEPT, NONE_OPEN, BatchMetadata, ProducerStateEntry
+from oncelog.log.producer_rules import (
+    CLIENT_RULES,
+    COORDINATOR_RULES,
+    MARKER_RULES,
+    Attempt,
+    MarkerAttempt,
+    Refusal,
+    Rule,
+    refused_unasked,
+)
+from oncelog.log.verification import VerificationEntry, VerificationGuard
 from oncelog.records.batch import BatchHeader
-from oncelog.records.record import decrement_sequence
-from oncelog.types import MAX_SEQUENCE, NO_SEQUENCE, TopicPartition
-
-BATCHES_KEPT = 5
-"""Batches of a producer that can be recognised when they come again: as many as it may have in flight."""
-
-NONE_OPEN = -1
-"""``current_txn_first_offset`` of a producer without an open transaction."""
-
-
-class BatchMetadata(NamedTuple):
-    """An appended batch, enough to recognise it; ``timestamp`` is its largest, in ms."""
-
-    last_sequence: int
-    last_offset: int
-    offset_delta: int
-    timestamp: int
-
-    @property
-    def first_sequence(self) -> int:
-        return decrement_sequence(self.last_sequence, self.offset_delta)
-
-    @property
-    def first_offset(self) -> int:
-        return self.last_offset - self.offset_delta
-
-
-class ProducerStateEntry:
-    """State of one producer in this partition. ``batches`` holds the newest last, at most :data:`BATCHES_KEPT`."""
-
-    __slots__ = (
-        "batches",
-        "coordinator_epoch",
-        "current_txn_first_offset",
-        "last_timestamp",
-        "producer_epoch",
-        "producer_id",
-    )
-
-    def __init__(
-        self,
-        producer_id: int,
-        producer_epoch: int,
-        coordinator_epoch: int = -1,
-        last_timestamp: int = -1,
-        current_txn_first_offset: int = NONE_OPEN,
-        batches: Iterable[BatchMetadata] = (),
-    ) -> None:
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.coordinator_epoch = coordinator_epoch
-        self.last_timestamp = last_timestamp
-        self.current_txn_first_offset = current_txn_first_offset
-        self.batches = list(batches)
-
-    def _fields(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in self.__slots__)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ProducerStateEntry) and self._fields() == other._fields()
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"ProducerStateEntry({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
-
-    @property
-    def last_sequence(self) -> int:
-        """-1 where no batch of the current epoch is known."""
-        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
-
-    @property
-    def last_offset(self) -> int:
-        return self.batches[-1].last_offset if self.batches else -1
-
-    def duplicate_of(self, header: BatchHeader) -> BatchMetadata | None:
-        """The kept batch with exactly the sequences of ``header``, where epochs are the same."""
-        if header.producer_epoch == self.producer_epoch:
-            last_sequence, delta = header.last_sequence, header.last_offset_delta
-            for batch in self.batches:
-                if batch.last_sequence == last_sequence and batch.offset_delta == delta:
-                    return batch
-        return None
-
-
-class VerificationGuard:
-    """Proof that an append was verified with the transaction coordinator (KIP-890), while it is the current one."""
-
-    __slots__ = ()
-
-
-class VerificationEntry:
-    """A producer whose transaction is being verified, and the lowest sequence it has tried to append meanwhile."""
-
-    __slots__ = ("created_ms", "epoch", "guard", "lowest_sequence", "supports_epoch_bump")
-
-    def __init__(self, created_ms: int, epoch: int, first_sequence: int, supports_epoch_bump: bool) -> None:
-        self.created_ms = created_ms
-        self.epoch = epoch
-        self.lowest_sequence = first_sequence
-        self.supports_epoch_bump = supports_epoch_bump
-        self.guard = VerificationGuard()
-
-    def seen(self, epoch: int, first_sequence: int) -> None:
-        """Another append asks for verification: a lower sequence, or a newer epoch, which starts anew."""
-        if epoch > self.epoch or (epoch == self.epoch and first_sequence < self.lowest_sequence):
-            self.epoch = epoch
-            self.lowest_sequence = first_sequence
-
-
-class Attempt(NamedTuple):
-    """A data batch that wants in, with what is known of its producer (None: nothing)."""
-
-    header: BatchHeader
-    entry: ProducerStateEntry | None
-    verification: VerificationEntry | None
-    guard: VerificationGuard | None
-    verify: bool
-
-
-class MarkerAttempt(NamedTuple):
-    """The end of a transaction that wants in."""
-
-    producer_id: int
-    producer_epoch: int
-    coordinator_epoch: int
-    transaction_version: int
-    entry: ProducerStateEntry | None
-
-
-class Rule(NamedTuple):
-    """One reason to refuse: ``error`` is answered where ``broken`` holds and no rule before it did."""
-
-    name: str
-    error: Error
-    broken: Callable[[Attempt], bool]
-
-
-class MarkerRule(NamedTuple):
-    """One reason to refuse a marker."""
-
-    name: str
-    error: Error
-    broken: Callable[[MarkerAttempt], bool]
-
-
-class Refusal(NamedTuple):
-    """The rule that refused, and a sentence with the values it compared."""
-
-    error: Error
-    message: str
-
-
-def _not_verified(a: Attempt) -> bool:
-    if not a.verify or not a.header.is_transactional:
-        return False
-    entry = a.entry
-    if (
-        entry is not None
-        and entry.current_txn_first_offset != NONE_OPEN
-        and entry.producer_epoch == a.header.producer_epoch
-    ):
-        return False
-    return a.guard is None or a.verification is None or a.verification.guard is not a.guard
-
-
-def _older_epoch(a: Attempt) -> bool:
-    return a.entry is not None and a.header.producer_epoch < a.entry.producer_epoch
-
-
-def _not_first_of_lost_state(a: Attempt) -> bool:
-    if a.verification is None or not a.header.base_sequence or (a.entry is not None and a.entry.batches):
-        return False
-    return a.verification.supports_epoch_bump
-
-
-def _overtakes_verification(a: Attempt) -> bool:
-    return a.verification is not None and a.header.base_sequence > a.verification.lowest_sequence
-
-
-def _new_epoch_not_from_zero(a: Attempt) -> bool:
-    return a.entry is not None and a.entry.producer_epoch != a.header.producer_epoch and a.header.base_sequence != 0
-
-
-def _out_of_sequence(a: Attempt) -> bool:
-    if a.entry is None or a.entry.producer_epoch != a.header.producer_epoch:
-        return False
-    last = a.entry.last_sequence
-    return a.header.base_sequence != (0 if last == MAX_SEQUENCE else last + 1)
-
-
-def _plain_write_in_transaction(a: Attempt) -> bool:
-    return a.entry is not None and a.entry.current_txn_first_offset != NONE_OPEN and not a.header.is_transactional
-
-
-_VERIFIED = Rule("transaction not verified with its coordinator", Error.INVALID_TXN_STATE, _not_verified)
-_EPOCH = Rule("producer epoch older than the last one seen", Error.INVALID_PRODUCER_EPOCH, _older_epoch)
-_PLAIN = Rule(
-    "non-transactional write while a transaction is open", Error.INVALID_TXN_STATE, _plain_write_in_transaction
-)
-
-CLIENT_RULES: Final = (
-    # A batch with exactly the sequences of one that is kept was answered as a duplicate before.
-    _VERIFIED,
-    _EPOCH,
-    Rule(
-        "sequence not from 0 where no sequence is known (transaction version 2)",
-        Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        _not_first_of_lost_state,
-    ),
-    Rule(
-        "sequence after one that still waits for its verification",
-        Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        _overtakes_verification,
-    ),
-    Rule("sequence of a new epoch not from 0", Error.OUT_OF_ORDER_SEQUENCE_NUMBER, _new_epoch_not_from_zero),
-    Rule("sequence does not follow the last one", Error.OUT_OF_ORDER_SEQUENCE_NUMBER, _out_of_sequence),
-    # A producer that is not known may start with any sequence (KIP-360).
-    _PLAIN,
-)
-"""Reasons to refuse a producer's batch, in the order in which they are looked at."""
-
-COORDINATOR_RULES: Final = (_VERIFIED, _EPOCH, _PLAIN)
-"""Reasons to refuse a batch of a coordinator of this broker (TxnOffsetCommit), which has no sequence."""
-
-
-def _marker_epoch_older(m: MarkerAttempt) -> bool:
-    return m.entry is not None and m.producer_epoch < m.entry.producer_epoch
-
-
-def _marker_epoch_not_bumped(m: MarkerAttempt) -> bool:
-    """Transaction version 2 bumps the epoch with each marker; the same epoch again is the retry of a marker."""
-    if m.entry is None or m.transaction_version < 2 or m.entry.current_txn_first_offset == NONE_OPEN:
-        return False
-    return m.producer_epoch == m.entry.producer_epoch
-
-
-def _marker_coordinator_older(m: MarkerAttempt) -> bool:
-    return m.entry is not None and m.coordinator_epoch < m.entry.coordinator_epoch
-
-
-MARKER_RULES: Final = (
-    MarkerRule("producer epoch older than the last one seen", Error.INVALID_PRODUCER_EPOCH, _marker_epoch_older),
-    MarkerRule(
-        "producer epoch not bumped (transaction version 2)", Error.INVALID_PRODUCER_EPOCH, _marker_epoch_not_bumped
-    ),
-    MarkerRule(
-        "coordinator epoch older than the last one seen",
-        Error.TRANSACTION_COORDINATOR_FENCED,
-        _marker_coordinator_older,
-    ),
-)
-"""Reasons to refuse a transaction marker, in the order in which they are looked at."""
+from oncelog.types import TopicPartition
 
 
 class CompletedTxn(NamedTuple):
@@ -396,13 +155,18 @@ class ProducerStateManager:
 
     def begin_verification(
         self, producer_id: int, producer_epoch: int, first_sequence: int, supports_epoch_bump: bool, now_ms: int
-    ) -> VerificationGuard | None:
-        """The guard that the append must carry, None where a transaction of this epoch is open already.
+    ) -> VerificationGuard | Error | None:
+        """The guard that the append must carry, or why it is refused; None if there is nothing to verify.
 
-        Switched off, it still is for a producer that leaves it to the append to add the partition: nothing else would.
+        That is so while a transaction of this epoch is open, or if verification is switched off and the producer has
+        added the partition itself.
         """
-        needed = self.verify_transactions or supports_epoch_bump
-        if not needed or self.has_open_transaction(producer_id, producer_epoch):
+        if not (self.verify_transactions or supports_epoch_bump):
+            return None
+        refused = refused_unasked(producer_epoch, self.entries.get(producer_id))
+        if refused is not None:
+            return refused
+        if self.has_open_transaction(producer_id, producer_epoch):
             return None
         entry = self._verifications.get(producer_id)
         if entry is None:

@@ -19,6 +19,8 @@ from oncelog.coordinator.group.shard import GroupShard
 from oncelog.coordinator.runtime import Appended, CoordinatorRecord, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
+from oncelog.log.producer_rules import refused_by_coordinator
+from oncelog.log.verification import TransactionSupportedOperation, Verification, VerificationGuard
 from oncelog.protocol.generated.consumer_group_heartbeat_request import (
     ConsumerGroupHeartbeatRequest,
     TopicPartitions,
@@ -186,6 +188,7 @@ class MemoryGroupHost:
         records: Sequence[CoordinatorRecord],
         now_ms: int,
         producer: ProducerStamp = NO_PRODUCER,
+        guard: VerificationGuard | None = None,
     ) -> Appended:
         if self.append_error is not Error.NONE:
             return Appended(self.append_error, -1, Deferred.of(self.append_error))
@@ -201,10 +204,15 @@ class MemoryGroupHost:
         return Appended(Error.NONE, base_offset, committed)
 
     def verify_transaction(
-        self, transactional_id: str, stamp: ProducerStamp, partition: TopicPartition, add: bool, now_ms: int
-    ) -> Deferred[Error]:
-        self.verified.append((transactional_id, stamp, partition, add))
-        return Deferred.of(self.verification)
+        self,
+        transactional_id: str,
+        stamp: ProducerStamp,
+        partition: TopicPartition,
+        operation: TransactionSupportedOperation,
+        now_ms: int,
+    ) -> Deferred[Verification]:
+        self.verified.append((transactional_id, stamp, partition, operation.supports_epoch_bump))
+        return Deferred.of(Verification(refused_by_coordinator(self.verification, operation)))
 
 
 def subscription(*topics: str, version: int = 1, owned: Mapping[str, Sequence[int]] | None = None) -> bytes:

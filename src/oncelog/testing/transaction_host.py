@@ -14,6 +14,7 @@ from oncelog.coordinator.runtime import Appended, CoordinatorRecord, LoggedRecor
 from oncelog.coordinator.transaction.coordinator import TransactionCoordinator, TxnMarker
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
+from oncelog.log.verification import VerificationGuard
 from oncelog.timers import Timers
 from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
 
@@ -73,6 +74,7 @@ class MemoryTransactionHost:
         records: Sequence[CoordinatorRecord],
         now_ms: int,
         producer: ProducerStamp = NO_PRODUCER,
+        guard: VerificationGuard | None = None,
     ) -> Appended:
         if self.append_error is not Error.NONE:
             return Appended(self.append_error, -1, Deferred.of(self.append_error))

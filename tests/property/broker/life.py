@@ -13,11 +13,13 @@ from typing import TypeVar
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.node import Node
+from oncelog.broker.verification import verify_transaction
 from oncelog.config import BrokerConfig, parse
 from oncelog.coordinator.group.coordinator import GroupCoordinator
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog
+from oncelog.log.verification import TransactionSupportedOperation
 from oncelog.metadata.opening import open_metadata
 from oncelog.records.batch import decode_records
 from oncelog.testing.faulty_disk import FaultyDisk
@@ -146,12 +148,12 @@ class Life:
         for place in PLACES:
             partition = self.broker.partition(place)
             assert partition is not None
-            guard = partition.log.begin_verification(stamp.producer_id, stamp.producer_epoch, 0, implicit)
-            if guard is not None:
-                verified = self.broker.verify_transaction(ID, stamp, place, add=implicit, now_ms=NOW_MS)
-                assert self.answer(verified) is Error.NONE
+            operations = TransactionSupportedOperation
+            operation = operations.ADD_PARTITION if implicit else operations.GENERIC_ERROR_SUPPORTED
+            verification = self.answer(verify_transaction(self.broker, partition, ID, stamp, operation, NOW_MS, 0))
+            assert verification.error is Error.NONE
             data = batch(1, pid=stamp.producer_id, epoch=stamp.producer_epoch, seq=0, txn=True, key=b"%d" % number)
-            result = partition.append_client(data, NOW_MS, guard)
+            result = partition.append_client(data, NOW_MS, verification.guard)
             assert result.error is Error.NONE, result
             if acknowledged or self._rng.random() < 0.5:
                 assert self.answer(partition.when_committed(result.last_offset + 1)) is Error.NONE

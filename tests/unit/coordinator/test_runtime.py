@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from oncelog.coordinator.runtime import CoordinatorRuntime, LoggedMarker, LoggedRecord
+from oncelog.coordinator.runtime import Appended, CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
+from oncelog.deferred import Deferred
 from oncelog.errors import CorruptLogError, Error
 from oncelog.types import NO_PRODUCER, TopicPartition
 
@@ -57,5 +58,30 @@ def test_an_unreadable_record_costs_its_own_partition_its_coordinator(
     assert isinstance(served, Fold)
     assert (served.keys, served.began) == ([b"a", b"b"], True)
     assert not runtime.is_whole
-    assert not runtime.loading
     assert "__consumer_offsets-0" in caplog.text
+
+
+class Host:
+    """A log that takes what it is given, or refuses it."""
+
+    def __init__(self, error: Error) -> None:
+        self.error = error
+
+    def append_records(self, *args: object) -> Appended:
+        return Appended(self.error, 0, Deferred.of(self.error))
+
+
+@pytest.mark.parametrize(
+    ("error", "replayed", "applied"), [(Error.NONE, [b"k"], 1), (Error.NOT_ENOUGH_REPLICAS, [], 0)]
+)
+def test_what_is_appended_is_replayed_or_applied_as_the_caller_says_and_what_is_not_is_neither(
+    error: Error, replayed: list[bytes], applied: int
+) -> None:
+    runtime: CoordinatorRuntime[Fold] = CoordinatorRuntime(cast(Any, Host(error)), "__consumer_offsets", 1, Fold)
+    runtime.load(0, 0, iter(()), 0)
+    partition, calls = runtime.partition_for("k"), []
+    shard = cast(Fold, runtime.shard(0))
+    assert runtime.write(partition, [CoordinatorRecord(b"k", b"")], 0).value is error
+    assert shard.keys == replayed
+    written = runtime.write(partition, [CoordinatorRecord(b"k", b"")], 0, apply=lambda: calls.append(1))
+    assert (written.value, len(calls), shard.keys) == (error, applied, replayed)

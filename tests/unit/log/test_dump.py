@@ -9,7 +9,7 @@ from oncelog.errors import CorruptLogError, StorageError
 from oncelog.log import checkpoints, dump
 from oncelog.log.dump import BatchEntry, CheckpointEntry, Damage, PropertyEntry, dump_file
 from oncelog.log.leader_epoch_cache import EpochEntry
-from oncelog.log.producer_state import ProducerStateEntry
+from oncelog.log.producer_entry import ProducerStateEntry
 from oncelog.log.transaction_index import AbortedTxn
 from oncelog.records.control import ControlType
 from oncelog.testing.faulty_disk import FaultyDisk

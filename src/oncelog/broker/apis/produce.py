@@ -15,9 +15,11 @@ from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.partition import Partition
 from oncelog.broker.security.access import TOPIC, TRANSACTIONAL_ID, allows
+from oncelog.broker.verification import verify_transaction
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
-from oncelog.log.partition_log import AppendResult, VerificationGuard
+from oncelog.log.partition_log import AppendResult
+from oncelog.log.verification import TransactionSupportedOperation, Verification, VerificationGuard
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import (
@@ -47,6 +49,15 @@ REFUSED_WITHOUT_LOG_START = frozenset(
     {Error.CORRUPT_MESSAGE, Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE, Error.KAFKA_STORAGE_ERROR}
 )
 """Refusals that do not tell where the log starts; those of producer state and of single records do."""
+NOT_REACHED = frozenset(
+    {
+        Error.COORDINATOR_LOAD_IN_PROGRESS,
+        Error.COORDINATOR_NOT_AVAILABLE,
+        Error.NOT_COORDINATOR,
+        Error.NETWORK_EXCEPTION,
+    }
+)
+"""The transaction coordinator gave no answer: told as NOT_ENOUGH_REPLICAS, upon which every producer tries again."""
 ADMIN_CLIENT_ID = "__admin_client"
 """The one client id that may write to internal topics (Kafka's ``AdminUtils``)."""
 
@@ -119,8 +130,7 @@ def _write_partition(
     write = _locate(broker, context, topic, data)
     if isinstance(write, PartitionProduceResponse):
         return Deferred.of(write)
-    wanted = broker.config.transaction_partition_verification_enable
-    if not write.header.is_transactional or not (wanted or context.api_version >= FIRST_WITH_TRANSACTION_V2):
+    if not write.header.is_transactional:
         return _append(broker, context, request, write, guard=None)
     return _verify_and_append(broker, context, request, write)
 
@@ -162,54 +172,36 @@ def _locate(
 def _verify_and_append(
     broker: Broker, context: RequestContext, request: ProduceRequest, write: _Write
 ) -> Deferred[PartitionProduceResponse]:
-    """Ask the transaction coordinator first where the partition has no open transaction of this producer (KIP-890)."""
-    header, partition = write.header, write.partition
-    stamp = ProducerStamp(header.producer_id, header.producer_epoch)
-    if partition.log.knows_newer_epoch(stamp):
-        return Deferred.of(_refused_write(write, Error.INVALID_PRODUCER_EPOCH))
-    transaction_v2 = context.api_version >= FIRST_WITH_TRANSACTION_V2
-    guard = partition.log.begin_verification(
-        header.producer_id, header.producer_epoch, header.base_sequence, transaction_v2
-    )
-    if guard is None:
-        return _append(broker, context, request, write, guard=None)
+    """Ask the transaction coordinator first if the partition has no open transaction of this producer (KIP-890)."""
+    header = write.header
     transactional_id = request.transactional_id
     if transactional_id is None:  # refused for the whole request before
         return Deferred.of(_refused_write(write, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
-    verified = broker.verify_transaction(
-        transactional_id,
-        stamp,
-        partition.topic_partition,
-        add=transaction_v2,
-        now_ms=context.now_ms,
-    )
 
-    def append(error: Error) -> Deferred[PartitionProduceResponse]:
+    def append(verification: Verification) -> Deferred[PartitionProduceResponse]:
+        error, guard = verification
         if error is not Error.NONE:
-            return Deferred.of(_refused_write(write, _verification_error(error, context.api_version)))
+            told = Error.NOT_ENOUGH_REPLICAS if error in NOT_REACHED else error
+            return Deferred.of(_refused_write(write, told))
         return _append(broker, context, request, write, guard)
 
-    return verified.flat_map(append)
+    return verify_transaction(
+        broker,
+        write.partition,
+        transactional_id,
+        ProducerStamp(header.producer_id, header.producer_epoch),
+        _supported_operation(context.api_version),
+        context.now_ms,
+        header.base_sequence,
+    ).flat_map(append)
 
 
-def _verification_error(error: Error, version: int) -> Error:
-    """The coordinator's refusal as a producer of this version understands it (KIP-890)."""
-    match error:
-        case Error.PRODUCER_FENCED:
-            return Error.INVALID_PRODUCER_EPOCH
-        case Error.TRANSACTION_ABORTABLE:
-            return error if version >= FIRST_WITH_ABORTABLE_ERROR else Error.INVALID_TXN_STATE
-        case (
-            Error.COORDINATOR_LOAD_IN_PROGRESS
-            | Error.COORDINATOR_NOT_AVAILABLE
-            | Error.NOT_COORDINATOR
-            | Error.NETWORK_EXCEPTION
-        ):
-            return Error.NOT_ENOUGH_REPLICAS
-        case Error.CONCURRENT_TRANSACTIONS:
-            return error if version >= FIRST_WITH_TRANSACTION_V2 else Error.NOT_ENOUGH_REPLICAS
-        case _:
-            return error
+def _supported_operation(version: int) -> TransactionSupportedOperation:
+    if version >= FIRST_WITH_TRANSACTION_V2:
+        return TransactionSupportedOperation.ADD_PARTITION
+    if version >= FIRST_WITH_ABORTABLE_ERROR:
+        return TransactionSupportedOperation.GENERIC_ERROR_SUPPORTED
+    return TransactionSupportedOperation.DEFAULT_ERROR
 
 
 def _append(

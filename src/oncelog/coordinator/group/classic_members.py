@@ -13,7 +13,7 @@ from oncelog.coordinator.group import migration
 from oncelog.coordinator.group.consumer_draft import Draft
 from oncelog.coordinator.group.consumer_group import ClassicMembership, ConsumerGroup, ConsumerMember
 from oncelog.coordinator.group.consumer_protocol import ConsumerProtocol
-from oncelog.coordinator.group.environment import Caller, Environment, client_error
+from oncelog.coordinator.group.environment import Caller, Environment
 from oncelog.coordinator.group.reconcile import MustRejoin
 from oncelog.coordinator.group.states import MemberState
 from oncelog.coordinator.group.subscription import (
@@ -22,6 +22,7 @@ from oncelog.coordinator.group.subscription import (
     parse_subscription,
     version_of,
 )
+from oncelog.coordinator.runtime import client_error
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_protocol_subscription import ConsumerProtocolSubscription

@@ -16,8 +16,9 @@ from typing import TypeVar
 from oncelog.coordinator.group import classic_rules, records
 from oncelog.coordinator.group.classic_group import ClassicGroup, ClassicMember
 from oncelog.coordinator.group.classic_rules import JoinKnown, JoinNew, Step
-from oncelog.coordinator.group.environment import Caller, Environment, client_error
+from oncelog.coordinator.group.environment import Caller, Environment
 from oncelog.coordinator.group.states import ClassicState
+from oncelog.coordinator.runtime import client_error
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, InvariantError
 from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
@@ -70,7 +71,7 @@ class ClassicProtocol:
         self, group: ClassicGroup, answer: Deferred[JoinGroupResponse], now_ms: int
     ) -> Deferred[JoinGroupResponse]:
         """Write a new group's empty metadata; where that fails there is no group."""
-        written = self._env.write([records.empty_group_metadata(group)], now_ms)
+        written = self._env.write([records.empty_group_metadata(group)], now_ms, apply=members_are_ahead)
         if not written.done or written.value is Error.NONE:
             return answer
         self._env.timers.cancel_group(group.group_id)
@@ -272,7 +273,7 @@ class ClassicProtocol:
             self._answer_join(group, member, response)
 
         assignments = {member.member_id: member.assignment for member in group.members.values()}
-        self._env.write([records.group_metadata(group, assignments)], now_ms).then(stored)
+        self._env.write([records.group_metadata(group, assignments)], now_ms, apply=members_are_ahead).then(stored)
         return answer
 
     def _take_over(
@@ -351,7 +352,7 @@ class ClassicProtocol:
         group.new_member_added = False
         group.next_generation(now_ms)
         if group.empty:
-            self._env.write([records.group_metadata(group, {})], now_ms)
+            self._env.write([records.group_metadata(group, {})], now_ms, apply=members_are_ahead)
             return
         for member in list(group.members.values()):
             self.alive(group, member, now_ms)
@@ -397,7 +398,7 @@ class ClassicProtocol:
             group.enter(ClassicState.STABLE, now_ms)
             self._answer_syncs(group, lambda member: _assignment(group, member), now_ms)
 
-        self._env.write([records.group_metadata(group, assignments)], now_ms).then(stored)
+        self._env.write([records.group_metadata(group, assignments)], now_ms, apply=members_are_ahead).then(stored)
 
     def _reset_assignments(self, group: ClassicGroup, error: Error, now_ms: int) -> None:
         for member in group.members.values():
@@ -495,3 +496,7 @@ def _assignment(group: ClassicGroup, member: ClassicMember) -> SyncGroupResponse
     return SyncGroupResponse(
         protocol_type=group.protocol_type, protocol_name=group.protocol_name, assignment=member.assignment
     )
+
+
+def members_are_ahead() -> None:
+    """What is done instead of replaying a group's metadata: its members are in memory, and ahead of the log."""

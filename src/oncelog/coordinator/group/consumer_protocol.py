@@ -22,11 +22,11 @@ from oncelog.coordinator.group.consumer_group import (
     OwnedPartitions,
 )
 from oncelog.coordinator.group.consumer_rules import JOIN_EPOCH, Refusal, Verdict
-from oncelog.coordinator.group.environment import Caller, Environment, client_error
+from oncelog.coordinator.group.environment import Caller, Environment
 from oncelog.coordinator.group.reconcile import MustRejoin, Reported
 from oncelog.coordinator.group.states import MemberState
 from oncelog.coordinator.regex import InvalidRegex, LinearRegex
-from oncelog.coordinator.runtime import CoordinatorRecord
+from oncelog.coordinator.runtime import CoordinatorRecord, client_error
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
@@ -239,10 +239,13 @@ class ConsumerProtocol:
             *records.consumer_group_tombstones(group),
             records.group_metadata(converted, assignments),
         ]
-        self._env.groups[group_id] = converted
-        written = self._env.write(written_records, now_ms)
+
+        def replace_group() -> None:
+            """Its members are in memory, and know more than the record does."""
+            self._env.groups[group_id] = converted
+
+        written = self._env.write(written_records, now_ms, apply=replace_group)
         if written.done and written.value is not Error.NONE:
-            self._env.groups[group_id] = group
             return written
         self._env.timers.cancel_group(group_id)
         self._classic.adopt(converted, rebalance=rebalance, now_ms=now_ms)

@@ -14,10 +14,10 @@ from oncelog.config import BrokerConfig
 from oncelog.coordinator.group import classic_rules, consumer_rules, describe, records
 from oncelog.coordinator.group.classic_group import ClassicGroup
 from oncelog.coordinator.group.consumer_group import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, ConsumerGroup
-from oncelog.coordinator.group.environment import Caller, GroupHost, Records, client_error
+from oncelog.coordinator.group.environment import Caller, GroupHost
 from oncelog.coordinator.group.offset_requests import OffsetRequests
 from oncelog.coordinator.group.shard import GroupShard
-from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime
+from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, client_error
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
 from oncelog.ports import Random
@@ -44,7 +44,7 @@ from oncelog.protocol.generated.sync_group_request import SyncGroupRequest
 from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 from oncelog.protocol.generated.txn_offset_commit_request import TxnOffsetCommitRequest
 from oncelog.protocol.generated.txn_offset_commit_response import TxnOffsetCommitResponse
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, ProducerStamp, TopicPartition
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 
 R = TypeVar("R")
 
@@ -66,10 +66,7 @@ class GroupCoordinator:
         self._offsets = OffsetRequests(host, settings, self.runtime)
 
     def _new_shard(self, partition: TopicPartition, epoch: int) -> GroupShard:
-        def write(partition: TopicPartition, records: Records, now_ms: int, producer: ProducerStamp) -> Deferred[Error]:
-            return self.runtime.write(partition, records, now_ms, producer)
-
-        return GroupShard(self._host, self._settings, self._random, partition, write)
+        return GroupShard(self._host, self._settings, self._random, partition, self.runtime)
 
     # Topics
 
@@ -129,7 +126,6 @@ class GroupCoordinator:
         return shard.classic.sync(group, request, caller, now_ms)
 
     def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> Deferred[HeartbeatResponse]:
-        """While the group is being loaded every heartbeat is welcome."""
         return Deferred.of(HeartbeatResponse(error_code=self._heartbeat(request, now_ms)))
 
     def _heartbeat(self, request: HeartbeatRequest, now_ms: int) -> Error:
@@ -137,7 +133,7 @@ class GroupCoordinator:
             return Error.INVALID_GROUP_ID
         shard = self.runtime.shard_for(request.group_id)
         if isinstance(shard, Error):
-            return Error.NONE if shard is Error.COORDINATOR_LOAD_IN_PROGRESS else shard
+            return shard
         group = shard.groups.get(request.group_id)
         if group is None:
             return Error.UNKNOWN_MEMBER_ID
@@ -249,9 +245,7 @@ class GroupCoordinator:
         return gather([one(group_id) for group_id in group_ids])
 
     def list_groups(self, request: ListGroupsRequest, now_ms: int) -> Deferred[ListGroupsResponse]:
-        """All groups here; COORDINATOR_LOAD_IN_PROGRESS while some are not loaded."""
-        if self.runtime.loading:
-            return Deferred.of(ListGroupsResponse(error_code=Error.COORDINATOR_LOAD_IN_PROGRESS))
+        """All groups here."""
         states = {state.strip().lower() for state in request.states_filter}
         types = {group_type.lower() for group_type in request.types_filter}
         listed: list[ListedGroup] = []

@@ -17,9 +17,10 @@ from oncelog.coordinator.group.consumer_group import ConsumerGroup
 from oncelog.coordinator.runtime import CoordinatorHost, CoordinatorRecord
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
+from oncelog.log.verification import TransactionSupportedOperation, Verification
 from oncelog.ports import Random
 from oncelog.timers import Timer, Timers
-from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
+from oncelog.types import ProducerStamp, TopicPartition
 
 Group = ClassicGroup | ConsumerGroup
 Records = Sequence[CoordinatorRecord]
@@ -29,11 +30,16 @@ class GroupHost(CoordinatorHost, Protocol):
     """What the group coordinator needs of the broker, besides a log: transactions and topics."""
 
     def verify_transaction(
-        self, transactional_id: str, stamp: ProducerStamp, partition: TopicPartition, add: bool, now_ms: int
-    ) -> Deferred[Error]:
-        """Whether the producer's transaction covers ``partition``; with ``add`` put it there (KIP-890).
+        self,
+        transactional_id: str,
+        stamp: ProducerStamp,
+        partition: TopicPartition,
+        operation: TransactionSupportedOperation,
+        now_ms: int,
+    ) -> Deferred[Verification]:
+        """Whether the producer's transaction covers ``partition``, which ADD_PARTITION sees to (KIP-890).
 
-        TRANSACTION_ABORTABLE where it does not; ``coordinator`` translates it for requests that are too old to know it.
+        What is then written carries the guard.
         """
         ...
 
@@ -121,8 +127,11 @@ class NamedTimers:
 
 
 class Write(Protocol):
-    def __call__(self, records: Records, now_ms: int, producer: ProducerStamp = NO_PRODUCER) -> Deferred[Error]:
-        """Append and apply; resolves with NONE once committed, or with the log's error."""
+    def __call__(self, records: Records, now_ms: int, *, apply: Callable[[], None] | None = None) -> Deferred[Error]:
+        """Append and apply; resolves with NONE once committed, or with the log's error.
+
+        :param apply: instead of replaying the records (:meth:`CoordinatorRuntime.write`).
+        """
         ...
 
 
@@ -170,22 +179,3 @@ class Environment:
         """A version 4 UUID as Java writes it, which Kafka appends to the ids of classic members."""
         text = self._random_uuid().hex()
         return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
-
-
-_WRITE_ERRORS = {
-    Error.UNKNOWN_TOPIC_OR_PARTITION: Error.COORDINATOR_NOT_AVAILABLE,
-    Error.REQUEST_TIMED_OUT: Error.COORDINATOR_NOT_AVAILABLE,
-    Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE,
-    Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Error.COORDINATOR_NOT_AVAILABLE,
-    Error.NOT_LEADER_OR_FOLLOWER: Error.NOT_COORDINATOR,
-    Error.KAFKA_STORAGE_ERROR: Error.NOT_COORDINATOR,
-    Error.NETWORK_EXCEPTION: Error.COORDINATOR_LOAD_IN_PROGRESS,
-    Error.MESSAGE_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
-    Error.RECORD_LIST_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
-    Error.INVALID_FETCH_SIZE: Error.UNKNOWN_SERVER_ERROR,
-}
-
-
-def client_error(error: Error) -> Error:
-    """The log's error in the words of a coordinator (Kafka's ``CoordinatorOperationExceptionHelper``)."""
-    return _WRITE_ERRORS.get(error, error)

@@ -14,12 +14,13 @@ from oncelog.config import BrokerConfig
 from oncelog.coordinator.group import classic_rules, consumer_rules, records
 from oncelog.coordinator.group.classic_group import ClassicGroup
 from oncelog.coordinator.group.consumer_rules import CommitCheck
-from oncelog.coordinator.group.environment import Caller, GroupHost, client_error
+from oncelog.coordinator.group.environment import Caller, GroupHost
 from oncelog.coordinator.group.offsets import CommittedOffset
 from oncelog.coordinator.group.shard import GroupShard
-from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime
+from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, client_error
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
+from oncelog.log.verification import TransactionSupportedOperation, Verification
 from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestPartition
 from oncelog.protocol.generated.offset_commit_response import (
     OffsetCommitResponse,
@@ -53,24 +54,19 @@ from oncelog.types import ProducerStamp
 
 GROUP_ID_NOT_FOUND_FROM = 9
 """OffsetCommit: what used to be ILLEGAL_GENERATION where the group does not exist."""
-TRANSACTION_ABORTABLE_FROM = 4
-IMPLICIT_ADD_FROM = 5
+GENERIC_ERROR_FROM = 4
+ADD_PARTITION_FROM = 5
 """TxnOffsetCommit: versions that know TRANSACTION_ABORTABLE, and that add the partition to the transaction."""
 
 NO_OFFSET = -1
 
 
-def _verification_error(error: Error, version: int) -> Error:
-    """The transaction coordinator's refusal in the words of a partition's leader (KIP-890), and of the version."""
-    match error:
-        case Error.PRODUCER_FENCED:
-            return Error.INVALID_PRODUCER_EPOCH
-        case Error.TRANSACTION_ABORTABLE if version < TRANSACTION_ABORTABLE_FROM:
-            return Error.INVALID_TXN_STATE
-        case Error.CONCURRENT_TRANSACTIONS if version < IMPLICIT_ADD_FROM:
-            return Error.NOT_ENOUGH_REPLICAS
-        case _:
-            return error
+def _supported_operation(version: int) -> TransactionSupportedOperation:
+    if version >= ADD_PARTITION_FROM:
+        return TransactionSupportedOperation.ADD_PARTITION
+    if version >= GENERIC_ERROR_FROM:
+        return TransactionSupportedOperation.GENERIC_ERROR_SUPPORTED
+    return TransactionSupportedOperation.DEFAULT_ERROR
 
 
 class _Commits(NamedTuple):
@@ -160,20 +156,21 @@ class OffsetRequests:
         stamp = ProducerStamp(request.producer_id, request.producer_epoch)
         partition = shard.partition
 
-        def verified(error: Error) -> Deferred[TxnOffsetCommitResponse]:
+        def verified(verification: Verification) -> Deferred[TxnOffsetCommitResponse]:
             """The transaction covers the partition; the shard may have moved while that was found out."""
-            error = _verification_error(error, caller.api_version)
+            error, guard = verification
             shard = self._runtime.shard(partition.partition)
             if error is not Error.NONE or shard is None:
                 return Deferred.of(answer(_same(Error.NOT_COORDINATOR if shard is None else client_error(error))))
             decided = self._decide_in_transaction(shard, request, now_ms)
             if isinstance(decided, Error):
                 return Deferred.of(answer(_same(decided)))
-            written = shard.write(decided.written, now_ms, stamp)
+            written = shard.write(decided.written, now_ms, stamp, guard)
             return written.map(lambda error: answer(_outcomes(error, decided.outcomes)))
 
-        add = caller.api_version >= IMPLICIT_ADD_FROM
-        return self._host.verify_transaction(request.transactional_id, stamp, partition, add, now_ms).flat_map(verified)
+        return self._host.verify_transaction(
+            request.transactional_id, stamp, partition, _supported_operation(caller.api_version), now_ms
+        ).flat_map(verified)
 
     def _may_commit(
         self, shard: GroupShard, request: OffsetCommitRequest, caller: Caller, now_ms: int

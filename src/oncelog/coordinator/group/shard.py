@@ -1,9 +1,9 @@
 """The groups of one partition of ``__consumer_offsets``: records in, state out, and the protocols at work on it.
 
 Made by ``coordinator.GroupCoordinator`` through :class:`CoordinatorRuntime`, which calls ``replay``, ``replay_marker``,
-``loaded`` and ``unloaded``. A group's metadata of the classic protocol is the exception to "state changes by records
-alone": its members live in memory and are ahead of the log, so a live record of theirs changes nothing (Kafka writes
-it without replaying it); offsets, consumer groups and tombstones are applied the same way live and at load.
+``loaded`` and ``unloaded``. The classic protocol is the exception to "state changes by records alone": its members live
+in memory and are ahead of the log, so it writes a group's metadata without replaying it, as Kafka does
+(:func:`members_are_ahead`); offsets, consumer groups and tombstones are applied the same way live and at load.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from oncelog.coordinator.group.consumer_group import ConsumerGroup, ConsumerMemb
 from oncelog.coordinator.group.consumer_protocol import ConsumerProtocol
 from oncelog.coordinator.group.environment import Environment, GroupHost, NamedTimers, Records
 from oncelog.coordinator.group.offsets import OffsetStore
-from oncelog.coordinator.runtime import CoordinatorRecord, LoggedMarker, LoggedRecord
+from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
+from oncelog.log.verification import VerificationGuard
 from oncelog.ports import Random
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.internal_records import GroupRecord, decode_group_record
 from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
-
-WriteRecords = Callable[[TopicPartition, Records, int, ProducerStamp], Deferred[Error]]
 
 
 class GroupShard:
@@ -41,13 +40,12 @@ class GroupShard:
         settings: Callable[[], BrokerConfig],
         random: Random,
         partition: TopicPartition,
-        write: WriteRecords,
+        runtime: CoordinatorRuntime[GroupShard],
     ) -> None:
         self.partition = partition
         self.offsets = OffsetStore()
-        self._write_records = write
+        self._runtime = runtime
         self._last_write: Deferred[Error] = Deferred.of(Error.NONE)
-        self._live = False
         self._now_ms = 0
         self.env = Environment(host, settings, random, partition, self.write, NamedTimers(host.timers))
         self.groups = self.env.groups
@@ -57,12 +55,19 @@ class GroupShard:
 
     # The log
 
-    def write(self, records: Records, now_ms: int, producer: ProducerStamp = NO_PRODUCER) -> Deferred[Error]:
+    def write(
+        self,
+        records: Records,
+        now_ms: int,
+        producer: ProducerStamp = NO_PRODUCER,
+        guard: VerificationGuard | None = None,
+        apply: Callable[[], None] | None = None,
+    ) -> Deferred[Error]:
         """Append and apply; resolves once committed. No records: once everything written before is."""
         self._now_ms = now_ms
         if not records:
             return self._last_write
-        written = self._write_records(self.partition, records, now_ms, producer)
+        written = self._runtime.write(self.partition, records, now_ms, producer, guard, apply)
         if not written.done or written.value is Error.NONE:
             self._last_write = written
         return written
@@ -81,7 +86,6 @@ class GroupShard:
         self.offsets.replay_marker(marker)
 
     def loaded(self, now_ms: int) -> None:
-        self._live = True
         for group_id in list(self.groups):
             group = self.groups[group_id]
             if isinstance(group, ClassicGroup):
@@ -139,7 +143,7 @@ class GroupShard:
             if isinstance(self.groups.get(key.group), ClassicGroup):
                 self.env.timers.cancel_group(key.group)
                 del self.groups[key.group]
-        elif not (self._live and isinstance(self.groups.get(key.group), ClassicGroup)):
+        else:
             self.groups[key.group] = records.classic_group_from(key.group, value)
 
     def _consumer_group(self, group_id: str) -> ConsumerGroup:

@@ -105,7 +105,7 @@ class TransactionCoordinator:
         )
 
     def _new_shard(self, partition: TopicPartition, epoch: int) -> TransactionShard:
-        return TransactionShard(self._host, self.runtime.write, partition, epoch, self._start_sweeps)
+        return TransactionShard(self._host, self.runtime, partition, epoch, self._start_sweeps)
 
     # -- sweeps --------------------------------------------------------------------------------------------------
 
@@ -269,8 +269,6 @@ class TransactionCoordinator:
         :param duration_ms: at least 0: only transactions that began longer ago than that.
         :param pattern: a regular expression for the whole id; INVALID_REGULAR_EXPRESSION where it is none.
         """
-        if self.runtime.loading:
-            return TransactionList(Error.COORDINATOR_LOAD_IN_PROGRESS)
         try:
             matcher = LinearRegex(pattern) if pattern else None
         except InvalidRegex:

@@ -19,11 +19,17 @@ Source: Kafka's ``TransactionStateManager``, ``TransactionMarkerChannelManager``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
-from oncelog.coordinator.runtime import CoordinatorRecord, LoggedMarker, LoggedRecord
+from oncelog.coordinator.runtime import (
+    CoordinatorRecord,
+    CoordinatorRuntime,
+    LoggedMarker,
+    LoggedRecord,
+    client_error,
+)
 from oncelog.coordinator.transaction import records
 from oncelog.coordinator.transaction.events import (
     AddPartitions,
@@ -49,18 +55,6 @@ RETRY_MS: Final = 100
 TOMBSTONE_BATCH_BYTES: Final = 16_384
 """Keys in one batch of tombstones (Kafka's first buffer size for it)."""
 
-LOG_ERRORS: Final[Mapping[Error, Error]] = {
-    Error.UNKNOWN_TOPIC_OR_PARTITION: Error.COORDINATOR_NOT_AVAILABLE,
-    Error.REQUEST_TIMED_OUT: Error.COORDINATOR_NOT_AVAILABLE,
-    Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE,
-    Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Error.COORDINATOR_NOT_AVAILABLE,
-    Error.NOT_LEADER_OR_FOLLOWER: Error.NOT_COORDINATOR,
-    Error.KAFKA_STORAGE_ERROR: Error.NOT_COORDINATOR,
-    Error.MESSAGE_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
-    Error.RECORD_LIST_TOO_LARGE: Error.UNKNOWN_SERVER_ERROR,
-}
-"""What a client is told when the record of its request could not be written."""
-
 MARKER_DONE: Final = frozenset({Error.NONE, Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, Error.UNSUPPORTED_VERSION})
 """The partition needs no marker any more; one that cannot hold markers cannot hold transactional records."""
 MARKER_CANCELLED: Final = frozenset({Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED})
@@ -73,12 +67,6 @@ class Outcome(NamedTuple):
     error: Error
     stamp: ProducerStamp = NO_PRODUCER
     absent: tuple[TopicPartition, ...] = ()
-
-
-class Write(Protocol):
-    def __call__(
-        self, partition: TopicPartition, records: Sequence[CoordinatorRecord], now_ms: int
-    ) -> Deferred[Error]: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -110,7 +98,7 @@ class TransactionShard:
     def __init__(
         self,
         host: TransactionHost,
-        write: Write,
+        runtime: CoordinatorRuntime[TransactionShard],
         partition: TopicPartition,
         coordinator_epoch: int,
         on_loaded: Callable[[int], None],
@@ -118,11 +106,10 @@ class TransactionShard:
         """:param on_loaded: called with the time once the log is replayed, before anything is done about it."""
         self._on_loaded = on_loaded
         self._host = host
-        self._write_records = write
+        self._runtime = runtime
         self._partition = partition
         self._coordinator_epoch = coordinator_epoch
         self._entries: dict[str, Entry] = {}
-        self._being_written: dict[bytes, Txn] = {}
         self._leading = True
         self.outcomes: dict[tuple[str, Error], int] = {}
         """How often an event (by its class) was answered with what; for metrics."""
@@ -130,16 +117,15 @@ class TransactionShard:
     # -- Shard -------------------------------------------------------------------------------------------------
 
     def replay(self, record: LoggedRecord) -> None:
-        """Apply a record. One that is just being written is at hand, with what the log does not keep of it."""
-        txn = self._being_written.get(record.key)
-        if txn is None:
-            transactional_id = records.decode_key(record.key)
-            if transactional_id is None:
-                return
-            if record.value is None:
-                self._entries.pop(transactional_id, None)
-                return
-            txn = records.decode_value(transactional_id, record.value)
+        transactional_id = records.decode_key(record.key)
+        if transactional_id is None:
+            return
+        if record.value is None:
+            self._entries.pop(transactional_id, None)
+        else:
+            self._apply(records.decode_value(transactional_id, record.value))
+
+    def _apply(self, txn: Txn) -> None:
         entry = self._entries.get(txn.transactional_id)
         if entry is None:
             self._entries[txn.transactional_id] = Entry(txn)
@@ -207,10 +193,10 @@ class TransactionShard:
                 batch.append(CoordinatorRecord(records.encode_key(txn.transactional_id), None))
                 size += len(batch[-1].key)
                 if size >= TOMBSTONE_BATCH_BYTES:
-                    self._write_records(self._partition, batch, now_ms)
+                    self._runtime.write(self._partition, batch, now_ms)
                     batch, size = [], 0
         if batch:
-            self._write_records(self._partition, batch, now_ms)
+            self._runtime.write(self._partition, batch, now_ms)
 
     def _attempt(self, request: _Request) -> None:
         entry = self._entries.get(request.transactional_id)
@@ -294,18 +280,17 @@ class TransactionShard:
     # -- writing -------------------------------------------------------------------------------------------------
 
     def _persist(self, value: Txn, now_ms: int, answer: Callable[[Error], None]) -> bool:
-        """Append and apply ``value``; False where nothing was appended. ``answer`` is called once the fate is known.
+        """Append and apply ``value``; False if nothing was appended. ``answer`` is called once the fate is known.
 
-        What was appended but not committed is applied all the same; it is written again until it is committed, so that
+        It is applied as it is, not as the log keeps it: ``last_producer_epoch`` is in no record. What was appended but
+        not committed is applied all the same; it is written again until it is committed, so that
         an answer which needs no write of its own does not rest on a state that a crash may take back.
         """
         key = records.encode_key(value.transactional_id)
         record = CoordinatorRecord(
             key, records.encode_value(value, records.value_version(self._host.transaction_version))
         )
-        self._being_written[key] = value
-        committed = self._write_records(self._partition, [record], now_ms)
-        del self._being_written[key]
+        committed = self._runtime.write(self._partition, [record], now_ms, apply=lambda: self._apply(value))
         entry = self._entries.get(value.transactional_id)
         appended = entry is not None and entry.txn is value
         if entry is not None and appended:
@@ -327,7 +312,7 @@ class TransactionShard:
 
     def _told(self, error: Error) -> Error:
         """A log's error as clients of the coordinator know it; NOT_COORDINATOR after the leadership is gone."""
-        return LOG_ERRORS.get(error, error) if self._leading else Error.NOT_COORDINATOR
+        return client_error(error) if self._leading else Error.NOT_COORDINATOR
 
     def _current(self, value: Txn) -> bool:
         """Whether this broker still coordinates and nothing was applied after ``value``."""

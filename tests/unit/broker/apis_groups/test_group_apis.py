@@ -173,10 +173,7 @@ def test_early_transactional_commits_do_not_know_that_a_coordinator_loads(
         ("t", 9): 3,
         ("gone", 0): 3,
     }
-    runtime = broker.host.coordinator.runtime
-    partition = runtime.partition_for("g").partition
-    runtime.unload(partition)
-    runtime._loading.add(partition)
+    broker.host.append_error = Error.NETWORK_EXCEPTION
     answer = broker.ask(request, version)
     assert answer.topics[0].partitions[0].error_code == loading
 

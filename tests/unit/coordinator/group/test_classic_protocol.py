@@ -7,7 +7,6 @@ import pytest
 from oncelog.coordinator.group.classic_group import ClassicGroup
 from oncelog.coordinator.group.states import ClassicState
 from oncelog.errors import Error
-from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
 from oncelog.testing.group_host import GroupClient, MemoryGroupHost, subscription
 
 MINUTE_MS = 60_000
@@ -491,19 +490,14 @@ def test_a_group_whose_members_are_all_static_and_absent_waits_for_one(g: GroupC
     assert back.value.generation_id == 2
 
 
-# Loading
+# Another coordinator
 
 
-def test_while_groups_are_loaded_members_are_told_to_wait_or_to_carry_on(g: GroupClient) -> None:
+def test_members_are_sent_away_by_a_coordinator_that_has_not_their_group(g: GroupClient) -> None:
     (lead,) = g.stable(1)
     g.host.unload()
-    runtime = g.host.coordinator.runtime
     assert g.heartbeat(lead, 1) == Error.NOT_COORDINATOR
-    runtime._loading.add(runtime.partition_for("g").partition)
-    assert g.heartbeat(lead, 1) == Error.NONE
-    assert g.join(lead).value.error_code == Error.COORDINATOR_LOAD_IN_PROGRESS
-    listed = g.host.coordinator.list_groups(ListGroupsRequest(), g.host.now_ms)
-    assert listed.value.error_code == Error.COORDINATOR_LOAD_IN_PROGRESS
+    assert g.join(lead).value.error_code == Error.NOT_COORDINATOR
 
 
 def test_whoever_waits_is_sent_away_when_the_coordinator_moves(g: GroupClient) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from oncelog.config import BrokerConfig, parse
-from oncelog.coordinator.runtime import LoggedMarker
+from oncelog.coordinator.runtime import LOG_ERRORS, LoggedMarker
 from oncelog.coordinator.transaction.coordinator import (
     ProducerResult,
     TransactionCoordinator,
@@ -15,7 +15,7 @@ from oncelog.coordinator.transaction.coordinator import (
     TransactionListing,
     TxnMarker,
 )
-from oncelog.coordinator.transaction.shard import LOG_ERRORS, PARK_LIMIT_MS, RETRY_MS
+from oncelog.coordinator.transaction.shard import PARK_LIMIT_MS, RETRY_MS
 from oncelog.coordinator.transaction.states import TransactionState
 from oncelog.deferred import Deferred
 from oncelog.errors import Error

@@ -1,0 +1,61 @@
+"""How an append is verified with its transaction coordinator (KIP-890): the one way, for Produce and TxnOffsetCommit.
+
+The guard is taken before the coordinator is asked and travels with the answer to the append: what was verified before
+a marker came does not let in what comes after it. Source: Kafka's ``AddPartitionsToTxnManager``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
+from oncelog.log.producer_rules import refused_by_coordinator
+from oncelog.log.verification import TransactionSupportedOperation, Verification
+from oncelog.types import NO_SEQUENCE, ProducerStamp, TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+    from oncelog.broker.partition import Partition
+
+_NOT_NEEDED = Deferred.of(Verification(Error.NONE))
+
+
+def verify_transaction(
+    broker: Broker,
+    partition: Partition,
+    transactional_id: str,
+    stamp: ProducerStamp,
+    operation: TransactionSupportedOperation,
+    now_ms: int,
+    base_sequence: int = NO_SEQUENCE,
+) -> Deferred[Verification]:
+    """Whether the producer may append to ``partition`` in its transaction, and the guard that the append must carry."""
+    guard = partition.log.begin_verification(*stamp, base_sequence, operation.supports_epoch_bump)
+    if guard is None:
+        return _NOT_NEEDED
+    if isinstance(guard, Error):
+        return Deferred.of(Verification(guard))
+
+    def verified(error: Error) -> Verification:
+        if error is not Error.NONE:
+            return Verification(refused_by_coordinator(error, operation))
+        return Verification(Error.NONE, guard)
+
+    return _ask(broker, partition.topic_partition, transactional_id, stamp, operation, now_ms).map(verified)
+
+
+def _ask(
+    broker: Broker,
+    partition: TopicPartition,
+    transactional_id: str,
+    stamp: ProducerStamp,
+    operation: TransactionSupportedOperation,
+    now_ms: int,
+) -> Deferred[Error]:
+    coordinator = broker.transactions
+    if operation.supports_epoch_bump:
+        return coordinator.add_partitions(transactional_id, stamp, [partition], now_ms, transaction_version=2)
+    return coordinator.verify_partitions(transactional_id, stamp, [partition], now_ms).map(
+        lambda errors: errors[partition]
+    )

@@ -1,0 +1,95 @@
+"""What one partition keeps of one producer: its epoch, its last batches, its open transaction.
+
+Used by ``log.producer_state``, which keeps one entry for each producer, by its rules, and by the snapshots on disk.
+Source: Kafka's ``ProducerStateEntry`` and ``BatchMetadata``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from oncelog.records.batch import BatchHeader
+from oncelog.records.record import decrement_sequence
+from oncelog.types import NO_SEQUENCE
+
+BATCHES_KEPT = 5
+"""Batches of a producer that can be recognised when they come again: as many as it may have in flight."""
+
+NONE_OPEN = -1
+"""``current_txn_first_offset`` of a producer without an open transaction."""
+
+
+class BatchMetadata(NamedTuple):
+    """An appended batch, enough to recognise it; ``timestamp`` is its largest, in ms."""
+
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+
+    @property
+    def first_sequence(self) -> int:
+        return decrement_sequence(self.last_sequence, self.offset_delta)
+
+    @property
+    def first_offset(self) -> int:
+        return self.last_offset - self.offset_delta
+
+
+class ProducerStateEntry:
+    """State of one producer in this partition. ``batches`` holds the newest last, at most :data:`BATCHES_KEPT`."""
+
+    __slots__ = (
+        "batches",
+        "coordinator_epoch",
+        "current_txn_first_offset",
+        "last_timestamp",
+        "producer_epoch",
+        "producer_id",
+    )
+
+    def __init__(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int = -1,
+        last_timestamp: int = -1,
+        current_txn_first_offset: int = NONE_OPEN,
+        batches: Iterable[BatchMetadata] = (),
+    ) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.coordinator_epoch = coordinator_epoch
+        self.last_timestamp = last_timestamp
+        self.current_txn_first_offset = current_txn_first_offset
+        self.batches = list(batches)
+
+    def _fields(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ProducerStateEntry) and self._fields() == other._fields()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"ProducerStateEntry({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
+
+    @property
+    def last_sequence(self) -> int:
+        """-1 where no batch of the current epoch is known."""
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+    @property
+    def last_offset(self) -> int:
+        return self.batches[-1].last_offset if self.batches else -1
+
+    def duplicate_of(self, header: BatchHeader) -> BatchMetadata | None:
+        """The kept batch with exactly the sequences of ``header``, where epochs are the same."""
+        if header.producer_epoch == self.producer_epoch:
+            last_sequence, delta = header.last_sequence, header.last_offset_delta
+            for batch in self.batches:
+                if batch.last_sequence == last_sequence and batch.offset_delta == delta:
+                    return batch
+        return None

@@ -15,8 +15,9 @@ $(STAMP): pyproject.toml $(wildcard setup.py) $(shell find src -name '*.pyx' -o 
 	@tools/setup.sh install
 	@touch $@
 
-setup: $(STAMP) ## .venv with the package and all extras; Java 17+ for Spark
+setup: $(STAMP) ## .venv with the package and all extras; Java 17+ for Spark; Chromium for tests
 	@tools/setup.sh java
+	@tools/setup.sh browser
 
 check: $(STAMP) ## lint, types, layers, unit tests, generated files: under a minute
 	.venv/bin/ruff check .

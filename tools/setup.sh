@@ -1,6 +1,7 @@
 #!/bin/sh
 # setup.sh install   .venv with the package, editable, and all that development needs
 # setup.sh java      Java 17 or later for Spark and Apache Kafka; installs Debian's where it may
+# setup.sh browser   Chromium for the tests of the console; installs Debian's where it may, else they are skipped
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -48,11 +49,25 @@ java() {
     .venv/bin/python -m oncelog.spark.java
 }
 
+browser() {
+    for name in chromium chromium-browser google-chrome; do
+        command -v "$name" >/dev/null 2>&1 && return
+    done
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+        echo "make setup: no Chromium here; installing Debian's"
+        export DEBIAN_FRONTEND=noninteractive
+        apt-get update -qq
+        apt-get install -y -qq --no-install-recommends chromium >/dev/null && return
+    fi
+    echo "make setup: no Chromium here; the tests that need a browser are skipped"
+}
+
 case ${1:-} in
 install) install ;;
 java) java ;;
+browser) browser ;;
 *)
-    sed -n 2,3p "$0"
+    sed -n 2,4p "$0"
     exit 2
     ;;
 esac

@@ -31,6 +31,7 @@ COMMANDS = {
     "delete-records": "Forget the beginning of partitions.",
     "transactions": "Transactions: which are open, what holds readers back, and how to end it.",
     "dump-log": "Show what the files of a log say.",
+    "console": "The cluster in a browser: records with their fates, transactions, groups, pipelines.",
     "pipeline": "Run a data pipeline on Spark.",
     "proxy": "Faults by name in front of any broker, for tests.",
     "promote": "Make of a data folder an Apache Kafka node.",

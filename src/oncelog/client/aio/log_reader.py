@@ -50,6 +50,13 @@ class StoredBatch(NamedTuple):
     control: ControlType | None
 
 
+class BatchFate(NamedTuple):
+    """A batch and the fate that its records share."""
+
+    batch: StoredBatch
+    fate: Fate
+
+
 class StoredRecord(NamedTuple):
     """A record with the batch that holds it and its fate."""
 
@@ -158,6 +165,14 @@ class FateReader:
 
     async def step(self) -> list[StoredRecord]:
         """The next records with their fates; empty at the end of the partition."""
+        return [
+            StoredRecord(batch.header, record, fate)
+            for batch, fate in await self.step_batches()
+            for record in batch.records
+        ]
+
+    async def step_batches(self) -> list[BatchFate]:
+        """The next batches with their fates; empty at the end of the partition."""
         stable = await self._read(IsolationLevel.READ_COMMITTED)
         self.high_watermark, self.last_stable_offset = stable.high_watermark, stable.last_stable_offset
         if self.position < stable.last_stable_offset:
@@ -219,10 +234,11 @@ def _unended(batches: Sequence[StoredBatch]) -> dict[int, int]:
     return found
 
 
-def decided_fates(batches: list[StoredBatch], aborted: list[Aborted]) -> Iterator[StoredRecord]:
+def decided_fates(batches: list[StoredBatch], aborted: list[Aborted]) -> Iterator[BatchFate]:
     """Fates below the last stable offset, where every transaction is over."""
     transactions = AbortedFilter(aborted)
-    for header, records, control in batches:
+    for batch in batches:
+        header, _, control = batch
         kept = transactions.keeps(header, control)
         if control is not None:
             fate = _MARKERS.get(control, Fate.CONTROL)
@@ -230,11 +246,10 @@ def decided_fates(batches: list[StoredBatch], aborted: list[Aborted]) -> Iterato
             fate = Fate.NOT_TRANSACTIONAL
         else:
             fate = Fate.COMMITTED if kept else Fate.ABORTED
-        for record in records:
-            yield StoredRecord(header, record, fate)
+        yield BatchFate(batch, fate)
 
 
-def fates_by_markers(batches: list[StoredBatch], later: Mapping[int, Fate] | None = None) -> Iterator[StoredRecord]:
+def fates_by_markers(batches: list[StoredBatch], later: Mapping[int, Fate] | None = None) -> Iterator[BatchFate]:
     """Fates above the last stable offset, up to the high watermark: by the next marker of the same producer.
 
     :param later: the fates by producer id of what no marker in ``batches`` ends; without it they are open.
@@ -250,9 +265,7 @@ def fates_by_markers(batches: list[StoredBatch], later: Mapping[int, Fate] | Non
             fates.append(ended.get(header.producer_id, Fate.OPEN))
         else:
             fates.append(Fate.NOT_TRANSACTIONAL)
-    for (header, records, _), fate in zip(batches, reversed(fates), strict=True):
-        for record in records:
-            yield StoredRecord(header, record, fate)
+    return (BatchFate(batch, fate) for batch, fate in zip(batches, reversed(fates), strict=True))
 
 
 _MARKERS = {ControlType.COMMIT: Fate.COMMIT_MARKER, ControlType.ABORT: Fate.ABORT_MARKER}

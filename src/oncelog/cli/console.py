@@ -1,0 +1,101 @@
+"""``oncelog console``: the cluster in a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import secrets
+import sys
+import threading
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import click
+
+from oncelog.cli.options import Cluster, cluster_options
+from oncelog.errors import OncelogError
+
+if TYPE_CHECKING:
+    from oncelog.console.settings import ConsoleSettings
+
+TOKEN_ENVIRONMENT = "ONCELOG_CONSOLE_TOKEN"
+NEEDED = ("starlette", "uvicorn", "jinja2", "fastavro", "jsonpath_rfc9535")
+
+
+@click.command("console")
+@click.option("--listen", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="Port 0: a free one.")
+@click.option("--allow-changes", is_flag=True, help="Let pages change the cluster; without it they only read.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A name that browsers call it by.")
+@click.option("--shared-login", is_flag=True, help="Visitors act with the credentials of --config and --set.")
+@click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
+@click.option("--with-parent", is_flag=True, hidden=True, help="End when standard input ends.")
+@cluster_options
+def command(
+    cluster: Cluster,
+    listen: str,
+    allow_changes: bool,
+    hosts: tuple[str, ...],
+    shared_login: bool,
+    log_level: str,
+    with_parent: bool,
+) -> None:
+    """Show topics, records with their fates, transactions, groups and pipelines in a browser, until Ctrl-C.
+
+    It only reads unless --allow-changes is given. Where the broker asks for a login with a password, each visitor
+    logs in with theirs, and may do what the broker lets them. It works on Apache Kafka as on this broker.
+
+    \b
+    Examples:
+      oncelog console --bootstrap-server 127.0.0.1:9092
+      oncelog console -b kafka:9092 --listen 127.0.0.1:8081 --allow-changes
+      oncelog console -b kafka:9093 -X security.protocol=SASL_SSL -X sasl.mechanism=SCRAM-SHA-512
+    """
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise OncelogError(f"the console needs {', '.join(missing)}: install it with pip install 'oncelog[console]'")
+    from oncelog.console.settings import ConsoleSettings
+    from oncelog.server.listeners import Address
+
+    logging.basicConfig(
+        level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr
+    )
+    address = Address.parse(listen)
+    token = os.environ.get(TOKEN_ENVIRONMENT)
+    settings = ConsoleSettings(
+        cluster.properties, allow_changes, shared_login, frozenset(hosts), token or secrets.token_urlsafe(24)
+    )
+    settings.admin_config("user", "password")  # settings that contradict each other are refused here and now
+
+    def announce(url: str) -> None:
+        if cluster.as_json:
+            click.echo(json.dumps({"console": url, "report_token": settings.report_token}))
+        else:
+            click.echo(f"oncelog console: {url}")
+            if not token:
+                click.echo(f"pipelines report to it with {TOKEN_ENVIRONMENT}={settings.report_token}", err=True)
+        sys.stdout.flush()
+
+    asyncio.run(_serve(settings, address.host, address.port, announce, with_parent))
+
+
+async def _serve(
+    settings: ConsoleSettings, host: str, port: int, announce: Callable[[str], None], with_parent: bool
+) -> None:
+    from oncelog.console.app import serve
+    from oncelog.server.loops import on_stop_signals
+
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    on_stop_signals(loop, ended.set)
+    if with_parent:
+        threading.Thread(target=_await_parent, args=(loop, ended), daemon=True).start()
+    await serve(settings, host, port, announce, ended)
+
+
+def _await_parent(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
+    """Standard input is a pipe from the broker's process: it ends when that does, however it ends."""
+    sys.stdin.buffer.read()
+    loop.call_soon_threadsafe(ended.set)

@@ -1,0 +1,107 @@
+"""The application: which address shows what, and the server that runs it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Callable
+from importlib.resources import files
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from oncelog.console.guard import Guard
+from oncelog.console.pages import login, records, topics
+from oncelog.console.sessions import Link, Sessions
+from oncelog.console.settings import ConsoleSettings
+from oncelog.console.web import Console, acts, shows, templates
+from oncelog.errors import OncelogError
+
+GRACE_SECONDS = 1
+
+
+def application(settings: ConsoleSettings) -> Starlette:
+    """The console of one cluster."""
+    shared = None if settings.asks_for_login else Link(settings.admin_config())
+    console = Console(settings, Sessions(shared), templates())
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        await console.sessions.close()
+
+    app = Starlette(
+        routes=_routes(),
+        middleware=[Middleware(Guard, hosts=settings.hosts)],
+        lifespan=lifespan,
+    )
+    app.state.console = console
+    return app
+
+
+def _routes() -> list[Route | Mount]:
+    return [
+        Route("/", _home),
+        Route("/login", shows(login.form, open_to_all=True)),
+        Route("/login", acts(login.enter, changes=False, open_to_all=True), methods=["POST"]),
+        Route("/logout", acts(login.leave, changes=False), methods=["POST"]),
+        Route("/topics", shows(topics.listing)),
+        Route("/topic", shows(topics.one)),
+        Route("/records", shows(records.browse)),
+        Route("/records/live", shows(records.live)),
+        Route("/records/schema", acts(records.schema, changes=False), methods=["POST"]),
+        Route("/record", shows(records.one)),
+        Route("/record/raw", shows(records.raw)),
+        Mount("/static", StaticFiles(directory=str(files("oncelog.console") / "static"))),
+    ]
+
+
+async def _home(request: Request) -> Response:
+    return RedirectResponse("/topics")
+
+
+async def serve(
+    settings: ConsoleSettings, host: str, port: int, announce: Callable[[str], None], ended: asyncio.Event
+) -> None:
+    """Serve until ``ended``; ``announce`` is told the address when browsers can connect.
+
+    :raises OncelogError: it cannot listen there.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise OncelogError(f"the console cannot listen on {host}:{port}: {error.strerror}") from error
+    server = uvicorn.Server(
+        uvicorn.Config(
+            application(settings),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            limit_concurrency=1000,
+        )
+    )
+    task = asyncio.ensure_future(_serve(server, listening))
+    shown = f"[{host}]" if ":" in host else host
+    announce(f"http://{shown}:{listening.getsockname()[1]}")
+    stop = asyncio.ensure_future(ended.wait())
+    await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+    stop.cancel()
+    server.should_exit = True
+    await task
+
+
+async def _serve(server: uvicorn.Server, listening: socket.socket) -> None:
+    """Signals belong to the command, which sets ``ended``."""
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
+    await server.serve(sockets=[listening])

@@ -1,0 +1,171 @@
+"""Keys and values as somebody reads them: text, JSON, hex, Avro, or the fields of an internal topic. Pure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from oncelog.console.avro import AvroSchema, NotAvro
+from oncelog.coordinator.shown_records import decode_internal_record
+from oncelog.records.record import Record
+from oncelog.shown import show_bytes
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+
+INTERNAL_TOPICS = (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC)
+PREVIEW_CHARACTERS = 240
+FULL_BYTES = 64 * 1024
+"""How much of a key or value one page shows; the rest is there to download."""
+
+
+class Decoder(Enum):
+    """How bytes are read. ``AUTO`` takes the first of schema, JSON, text and hex that fits."""
+
+    AUTO = "auto"
+    TEXT = "text"
+    JSON = "json"
+    HEX = "hex"
+    AVRO = "avro"
+
+    @classmethod
+    def named(cls, text: str) -> Decoder:
+        return cls(text) if text in cls._value2member_map_ else cls.AUTO
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A key or value: its text, what it was read as, its size (-1 for null), and what stood in the way."""
+
+    text: str
+    kind: str
+    size: int
+    problem: str = ""
+    cut: bool = False
+
+    def preview(self) -> Shown:
+        """Its beginning, for a table."""
+        if len(self.text) <= PREVIEW_CHARACTERS:
+            return self
+        return Shown(self.text[:PREVIEW_CHARACTERS], self.kind, self.size, self.problem, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How the records of a topic are shown."""
+
+    topic: str
+    key: Decoder = Decoder.AUTO
+    value: Decoder = Decoder.AUTO
+    schema: AvroSchema | None = None
+
+    def shown(self, record: Record) -> tuple[Shown, Shown]:
+        """Key and value."""
+        if self.topic in INTERNAL_TOPICS and Decoder.AUTO in (self.key, self.value):
+            fields = decode_internal_record(self.topic, record)
+            if fields is not None:
+                key, value = (_fields(part) for part in fields)
+                return (
+                    Shown(key, "fields", _size(record.key)) if self.key is Decoder.AUTO else self._shown_key(record),
+                    Shown(value, "fields", _size(record.value))
+                    if self.value is Decoder.AUTO
+                    else decode(record.value, self.value, self.schema),
+                )
+        return self._shown_key(record), decode(record.value, self.value, self.schema)
+
+    def _shown_key(self, record: Record) -> Shown:
+        return decode(record.key, self.key, self.schema if self.key is Decoder.AVRO else None)
+
+    def parsed(self, record: Record) -> Any:
+        """The value as JSON has it, for a search in it; :data:`NOTHING` where it is none."""
+        fields = decode_internal_record(self.topic, record) if self.topic in INTERNAL_TOPICS else None
+        if fields is not None:
+            return {"key": fields[0], "value": fields[1]}
+        if record.value is None:
+            return NOTHING
+        if self.schema is not None:
+            try:
+                return self.schema.read(record.value)
+            except NotAvro:
+                return NOTHING
+        try:
+            return json.loads(record.value)
+        except (ValueError, RecursionError):
+            return NOTHING
+
+
+NOTHING = object()
+
+
+def decode(data: bytes | None, decoder: Decoder, schema: AvroSchema | None) -> Shown:
+    """Bytes as text; what cannot be read as asked is shown as it is, with the reason."""
+    if data is None:
+        return Shown("null", "null", -1)
+    size = len(data)
+    if decoder is Decoder.AVRO and schema is None:
+        return Shown(_hex(data), "hex", size, "no Avro schema was given for this topic", size > FULL_BYTES)
+    problem = ""
+    if schema is not None and decoder in (Decoder.AUTO, Decoder.AVRO):
+        try:
+            return _cut(_dumped(schema.read(data)), "Avro", size)
+        except NotAvro as error:
+            problem = f"does not fit the Avro schema: {error}"
+    match decoder:
+        case Decoder.TEXT:
+            return _cut(show_bytes(data[:FULL_BYTES]), "text", size)
+        case Decoder.HEX:
+            return Shown(_hex(data), "hex", size, problem, size > FULL_BYTES)
+        case Decoder.JSON:
+            return _json(data) or Shown(show_bytes(data[:FULL_BYTES]), "text", size, "is no JSON", size > FULL_BYTES)
+        case _:
+            return _guessed(data, problem)
+
+
+def _guessed(data: bytes, problem: str) -> Shown:
+    size = len(data)
+    if data[:1] in (b"{", b"[") and size <= FULL_BYTES:
+        found = _json(data)
+        if found is not None:
+            return found
+    head = data[:FULL_BYTES]
+    try:
+        text = head.decode()
+    except UnicodeDecodeError as error:
+        if size <= FULL_BYTES or error.start < FULL_BYTES - 4:
+            return Shown(_hex(data), "hex", size, problem, size > FULL_BYTES)
+        text = head[: error.start].decode()
+    if any(ord(c) < 32 and c not in "\t\r\n" for c in text):
+        return Shown(_hex(data), "hex", size, problem, size > FULL_BYTES)
+    return Shown(text, "text", size, problem, size > FULL_BYTES)
+
+
+def _json(data: bytes) -> Shown | None:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return _cut(_dumped(value), "JSON", len(data))
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> str:
+    return show_bytes(value) if isinstance(value, bytes) else str(value)
+
+
+def _fields(value: Any) -> str:
+    return "null" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _cut(text: str, kind: str, size: int) -> Shown:
+    return Shown(text[:FULL_BYTES], kind, size, "", len(text) > FULL_BYTES or size > FULL_BYTES)
+
+
+def _hex(data: bytes) -> str:
+    return data[: FULL_BYTES // 4].hex(" ", 1)
+
+
+def _size(data: bytes | None) -> int:
+    return -1 if data is None else len(data)

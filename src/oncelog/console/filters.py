@@ -1,0 +1,77 @@
+"""How templates write numbers, times and fates. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from markupsafe import Markup
+
+from oncelog.client.aio.log_reader import Fate
+from oncelog.shown import show_time
+
+_CLASSES = {
+    Fate.COMMITTED: "committed",
+    Fate.ABORTED: "aborted",
+    Fate.OPEN: "open",
+    Fate.ENDED: "ended",
+    Fate.NOT_TRANSACTIONAL: "plain",
+    Fate.COMMIT_MARKER: "marker-commit",
+    Fate.ABORT_MARKER: "marker-abort",
+    Fate.CONTROL: "marker",
+}
+FATE_WORDS = {Fate.NOT_TRANSACTIONAL: "none", Fate.ENDED: "ended"}
+
+
+def number(value: int | float | None) -> str:
+    """With a narrow space between thousands; a dash for what is not known."""
+    if value is None:
+        return "–"
+    return f"{value:,.1f}".replace(",", "\u202f") if isinstance(value, float) else f"{value:,}".replace(",", "\u202f")
+
+
+def moment(time_ms: int | None) -> Markup:
+    """A time that the page's script turns into the visitor's zone; UTC without the script."""
+    text = show_time(time_ms) if time_ms is not None else None
+    if text is None:
+        return Markup("–")
+    return Markup('<time datetime="{}">{} UTC</time>').format(text, text[:-5].replace("T", " "))
+
+
+def span(duration_ms: int | float | None) -> str:
+    """A duration in its two largest units."""
+    if duration_ms is None or duration_ms < 0:
+        return "–"
+    seconds = int(duration_ms // 1000)
+    if seconds < 1:
+        return f"{int(duration_ms)} ms"
+    units = [(seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s")]
+    first = next(i for i, (amount, _) in enumerate(units) if amount)
+    return " ".join(f"{amount} {unit}" for amount, unit in units[first : first + 2] if amount)
+
+
+def size(amount: int) -> str:
+    """Bytes in a unit that can be read; null has none."""
+    if amount < 0:
+        return "null"
+    if amount < 1024:
+        return f"{amount} B"
+    return f"{amount / 1024:.1f} KB" if amount < 1024 * 1024 else f"{amount / 1024 / 1024:.1f} MB"
+
+
+def fate_class(fate: Fate) -> str:
+    return _CLASSES[fate]
+
+
+def fate_word(fate: Fate) -> str:
+    return FATE_WORDS.get(fate, fate.value)
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "number": number,
+    "moment": moment,
+    "span": span,
+    "size": size,
+    "fate_class": fate_class,
+    "fate_word": fate_word,
+}

@@ -1,0 +1,88 @@
+"""What every request passes before a page sees it, and what every answer carries.
+
+- The Host header names an address, localhost, or a name that the console was started with: a page of another site whose
+  name was pointed here (DNS rebinding) is refused.
+- No script and no style but the console's own files; nothing may frame it; nothing leaves it.
+- A body is at most ``MOST_BODY_BYTES``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_BODY_BYTES = 512 * 1024
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class TooLarge(Exception):
+    """A request's body is larger than it may be."""
+
+
+class Guard:
+    """ASGI middleware around the whole application."""
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
+        self._app = app
+        self._hosts = {name.lower() for name in hosts} | {"localhost"}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        host = Headers(scope=scope).get("host", "")
+        if not self._may_be_called(host):
+            text = (
+                f"This console is not called {host[:200]!r}. Use its address or localhost, or start it with "
+                "--allow-host NAME.\n"
+            )
+            await PlainTextResponse(text, 421)(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        taken = 0
+
+        async def receive_bounded() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > MOST_BODY_BYTES:
+                raise TooLarge
+            return message
+
+        try:
+            await self._app(scope, receive_bounded, send_guarded)
+        except TooLarge:
+            text = f"A request may hold {MOST_BODY_BYTES} bytes at most.\n"
+            await PlainTextResponse(text, 413)(scope, receive, send_guarded)
+
+    def _may_be_called(self, host: str) -> bool:
+        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
+        name = name.strip("[]").lower()
+        if name in self._hosts:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True

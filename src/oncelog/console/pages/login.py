@@ -1,0 +1,51 @@
+"""Logging in with the broker's own credentials, and out."""
+
+from __future__ import annotations
+
+from starlette.responses import RedirectResponse, Response
+
+from oncelog.client.core.errors import KafkaConnectionError, KafkaTimeoutError
+from oncelog.console.sessions import Link
+from oncelog.console.web import Visit, set_session
+from oncelog.errors import Error, KafkaError
+
+_REFUSED = (Error.SASL_AUTHENTICATION_FAILED, Error.ILLEGAL_SASL_STATE, Error.UNSUPPORTED_SASL_MECHANISM)
+
+
+async def form(visit: Visit) -> Response:
+    """The form; who needs no login goes on."""
+    if visit.session.link is not None:
+        return RedirectResponse("/topics", 303)
+    return visit.page("login.html", problem="", next=_within(visit.query("next")))
+
+
+async def enter(visit: Visit) -> Response:
+    """Log in to the broker as this user, and go on under a new session."""
+    user, password = visit.field("user"), (visit.form.get("password") or [""])[-1]
+    console = visit.console
+    link = Link(console.settings.admin_config(user, password))
+    try:
+        await link.admin()
+    except (KafkaConnectionError, KafkaTimeoutError) as error:
+        return visit.page("login.html", 503, problem=f"The broker does not answer: {error}", next=_next(visit))
+    except KafkaError as error:
+        text = "The broker refused this user or password." if error.error in _REFUSED else str(error)
+        return visit.page("login.html", 403, problem=text, next=_next(visit))
+    console.sessions.end(visit.session)
+    return set_session(visit, console.sessions.begin(link, user), RedirectResponse(_next(visit), 303))
+
+
+async def leave(visit: Visit) -> Response:
+    """End the session and its connection."""
+    visit.console.sessions.end(visit.session)
+    return set_session(visit, visit.console.sessions.begin(), RedirectResponse("/login", 303))
+
+
+def _next(visit: Visit) -> str:
+    return _within(visit.field("next"))
+
+
+def _within(address: str) -> str:
+    """An address of this console: never another site's, and never the login itself."""
+    own = address.startswith("/") and not address.startswith(("//", "/\\", "/login")) and address.isprintable()
+    return address if own else "/topics"

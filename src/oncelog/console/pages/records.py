@@ -1,0 +1,263 @@
+"""Records: browsing and searching, one record whole, and what is being written now."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+from starlette.responses import Response, StreamingResponse
+
+from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.log_reader import Fate, FateReader, StoredRecord
+from oncelog.client.positions import parse_time
+from oncelog.console.avro import AvroSchema
+from oncelog.console.decoding import Decoder, Decoding
+from oncelog.console.reading import (
+    LOOK_AHEAD_BYTES,
+    MOST_PARTITIONS,
+    STEP_BYTES,
+    Ends,
+    Found,
+    Positions,
+    Reading,
+    decode_positions,
+    encode_positions,
+    ends_of,
+)
+from oncelog.console.search import Search
+from oncelog.console.web import Refused, Visit, link
+from oncelog.errors import OncelogError
+from oncelog.shown import show_bytes
+from oncelog.types import TopicPartition
+
+LIMIT = 50
+LIVE_SECONDS = 0.5
+LIVE_MOST_ROWS = 100
+"""Rows of one message to the page; more are only counted."""
+QUIET_TICKS = 20
+DOWNLOAD_HEADERS = {"Content-Disposition": 'attachment; filename="record.bin"'}
+
+
+async def browse(visit: Visit) -> Response:
+    """The page of records."""
+    topic = visit.query("topic")
+    admin = await visit.admin()
+    if not topic:
+        return visit.page("records_choose.html", topics=(await admin.list_topics(internal=True))[:5000])
+    counts = len(await admin.partitions(topic))
+    chosen = _chosen(visit, counts)
+    ends = {name.partition: end for name, end in (await ends_of(admin, chosen)).items()}
+    reading = await _reading(visit, admin)
+    search = Search.parse(visit.query("key"), visit.query("text"), visit.query("path"), visit.query("equals"))
+    found, newest = await _found(visit, reading, search, ends)
+    older = link("/records", **{**_kept(visit), "before": encode_positions(found.next)})
+    later = link("/records", **{**_kept(visit), "at": encode_positions(found.next)})
+    return visit.page(
+        "records.html",
+        topic=topic,
+        partitions=counts,
+        ends=ends,
+        rows=found.rows,
+        looked_at=found.looked_at,
+        over=found.over,
+        newest=newest,
+        searching=bool(search),
+        following=older if newest else later,
+        live=link("/records/live", **_kept(visit)),
+        fields={name: visit.query(name) for name in _FIELDS},
+        decoders=[decoder.value for decoder in Decoder],
+        schema=visit.session.schemas.get(topic),
+        first_page=not visit.query("at") and not visit.query("before"),
+    )
+
+
+_FIELDS = ("topic", "partition", "from", "offset", "time", "key", "text", "path", "equals", "kd", "vd", "control")
+
+
+def _kept(visit: Visit) -> dict[str, str]:
+    return {name: visit.query(name) for name in _FIELDS}
+
+
+def _chosen(visit: Visit, count: int) -> list[TopicPartition]:
+    topic, text = visit.query("topic"), visit.query("partition")
+    if text:
+        number = visit.number("partition", -1, -1)
+        if not 0 <= number < count:
+            raise Refused(f"topic {topic!r} has no partition {text}; its partitions are 0 to {count - 1}")
+        return [TopicPartition(topic, number)]
+    return [TopicPartition(topic, number) for number in range(min(count, MOST_PARTITIONS))]
+
+
+async def _reading(visit: Visit, admin: Admin) -> Reading:
+    topic = visit.query("topic")
+    decoding = Decoding(
+        topic, Decoder.named(visit.query("kd")), Decoder.named(visit.query("vd")), visit.session.schemas.get(topic)
+    )
+    if visit.session.link is None:
+        raise Refused("log in first")
+    return Reading(admin, await visit.session.link.producers(), decoding, LIMIT, visit.query("control") == "1")
+
+
+async def _found(visit: Visit, reading: Reading, search: Search, ends: dict[int, Ends]) -> tuple[Found, bool]:
+    """The page's records, and whether the newest come first."""
+    at = {p: max(offset, ends[p].first) for p, offset in decode_positions(visit.query("at")).items() if p in ends}
+    before = {p: min(offset, ends[p].end) for p, offset in decode_positions(visit.query("before")).items() if p in ends}
+    if search:
+        starts = at or await _starts(visit, reading, ends)
+        return await reading.search(search, starts, ends), False
+    if before:
+        return await reading.backward(before, ends), True
+    if at or visit.query("from") in ("oldest", "offset", "time"):
+        return await reading.forward(at or await _starts(visit, reading, ends), ends), False
+    return await reading.backward({p: end.end for p, end in ends.items()}, ends), True
+
+
+async def _starts(visit: Visit, reading: Reading, ends: dict[int, Ends]) -> Positions:
+    """Where the form says that reading begins."""
+    kind = visit.query("from")
+    if kind == "offset":
+        offset = visit.number("offset", 0)
+        return {p: min(max(offset, end.first), end.end) for p, end in ends.items()}
+    if kind == "time":
+        time_ms = parse_time("the time", visit.query("time") or "0")
+        wanted = {TopicPartition(reading.topic, p): time_ms for p in ends}
+        found = await reading.admin.list_offsets(wanted)
+        return {name.partition: ends[name.partition].end if o.offset < 0 else o.offset for name, o in found.items()}
+    return {p: end.first for p, end in ends.items()}
+
+
+async def one(visit: Visit) -> Response:
+    """One record with everything that is known of it."""
+    admin = await visit.admin()
+    stored, reader = await _stored(visit, admin)
+    reading = await _reading(visit, admin)
+    header, record, fate = stored
+    key, value = reading.decoding.shown(record)
+    return visit.page(
+        "record.html",
+        topic=visit.query("topic"),
+        partition=reader.name.partition,
+        header=header,
+        record=record,
+        fate=fate,
+        transactional_id=await reading.producers.name(header),
+        key=key,
+        value=value,
+        headers=[(name, _header_text(data)) for name, data in record.headers[:1000]],
+        stable=reader.last_stable_offset,
+        fields={name: visit.query(name) for name in ("topic", "kd", "vd")},
+    )
+
+
+def _header_text(data: bytes | None) -> str:
+    return show_bytes(data if data is None else data[:4096])
+
+
+async def raw(visit: Visit) -> Response:
+    """The bytes of a key or value, to download: never shown as a page."""
+    stored, _ = await _stored(visit, await visit.admin())
+    data = stored.record.key if visit.query("part") == "key" else stored.record.value
+    return Response(data or b"", media_type="application/octet-stream", headers=DOWNLOAD_HEADERS)
+
+
+async def _stored(visit: Visit, admin: Admin) -> tuple[StoredRecord, FateReader]:
+    topic, offset = visit.query("topic"), visit.number("offset", 0)
+    chosen = _chosen(visit, len(await admin.partitions(topic)))[0]
+    reader = FateReader(admin, chosen, offset, step_bytes=STEP_BYTES, look_ahead_bytes=LOOK_AHEAD_BYTES)
+    for stored in await reader.step():
+        if stored.record.offset == offset:
+            return stored, reader
+    raise Refused(f"{chosen} has no record at offset {offset}: it was deleted, compacted away, or is yet to come")
+
+
+async def schema(visit: Visit) -> Response:
+    """Take an Avro schema for a topic's values, for this visitor."""
+    topic, text = visit.field("topic"), visit.field("schema")
+    if text:
+        visit.session.schemas[topic] = AvroSchema.parse(text)
+        return visit.done(f"Values of {topic} are read with that Avro schema.", "/records", topic=topic)
+    visit.session.schemas.pop(topic, None)
+    return visit.done(f"No Avro schema for {topic} any more.", "/records", topic=topic)
+
+
+# --- what is being written now
+
+
+async def live(visit: Visit) -> Response:
+    """Server-sent events: ``records`` with rows, ``ended`` for a transaction that has ended, ``problem``, ``well``."""
+    admin = await visit.admin()
+    topic = visit.query("topic")
+    chosen = _chosen(visit, len(await admin.partitions(topic)))
+    reading = await _reading(visit, admin)
+    search = Search.parse(visit.query("key"), visit.query("text"), visit.query("path"), visit.query("equals"))
+    headers = {"X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(visit, reading, search, chosen), media_type="text/event-stream", headers=headers)
+
+
+async def _events(visit: Visit, reading: Reading, search: Search, chosen: list[TopicPartition]) -> AsyncIterator[str]:
+    readers: dict[TopicPartition, FateReader] = {}
+    quiet, in_trouble = 0, False
+    yield "retry: 2000\n\n"
+    while True:
+        try:
+            sent = False
+            async for event in _news(visit, reading, search, chosen, readers):
+                yield event
+                sent = True
+            if in_trouble:
+                yield _event("well", "")
+                in_trouble = False
+        except OncelogError as error:
+            in_trouble = sent = True
+            yield _event("problem", str(error))
+        quiet = 0 if sent else quiet + 1
+        if quiet >= QUIET_TICKS:
+            quiet = 0
+            yield ": still here\n\n"
+        await asyncio.sleep(LIVE_SECONDS)
+
+
+async def _news(
+    visit: Visit,
+    reading: Reading,
+    search: Search,
+    chosen: list[TopicPartition],
+    readers: dict[TopicPartition, FateReader],
+) -> AsyncIterator[str]:
+    """What came since the last call; the first one only notes where the partitions end."""
+    latest = await reading.admin.list_offsets(dict.fromkeys(chosen, -1))
+    row_template = visit.console.templates.get_template("_rows.html")
+    for name in chosen:
+        end = latest[name].offset
+        reader = readers.get(name)
+        if reader is None or reader.position > end:
+            readers[name] = FateReader(
+                reading.admin, name, end, step_bytes=STEP_BYTES, look_ahead_bytes=LOOK_AHEAD_BYTES
+            )
+            continue
+        while reader.position < end:
+            stored = await reader.step()
+            if not stored:
+                break
+            wanted = [
+                (name.partition, one)
+                for one in stored
+                if (reading.control or not one.header.is_control)
+                and (one.header.is_control or not search or search.finds(one.record, reading.decoding))
+            ]
+            if wanted:
+                rows = await reading.rows(wanted[-LIVE_MOST_ROWS:])
+                text = row_template.render(rows=rows[::-1], fields={n: visit.query(n) for n in ("topic", "kd", "vd")})
+                yield _event("records", json.dumps({"html": text, "count": len(wanted)}))
+            for one in stored:
+                if one.fate in (Fate.COMMIT_MARKER, Fate.ABORT_MARKER):
+                    yield _event("ended", json.dumps({
+                        "partition": name.partition, "producer": one.header.producer_id, "offset": one.record.offset,
+                        "fate": "committed" if one.fate is Fate.COMMIT_MARKER else "aborted",
+                    }))  # fmt: skip
+
+
+def _event(name: str, text: str) -> str:
+    lines = "".join(f"data: {line}\n" for line in text.splitlines() or [""])
+    return f"event: {name}\n{lines}\n"

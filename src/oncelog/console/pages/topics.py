@@ -1,0 +1,102 @@
+"""Topics: all of them, one of them, and making, changing and deleting them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from oncelog.client.aio.admin import Admin
+from oncelog.client.core.admin_types import ConfigEntry, ConfigResource, ConfigResourceType, TopicDescription
+from oncelog.console.reading import Ends, ends_of
+from oncelog.console.web import Visit
+from oncelog.errors import KafkaError
+from oncelog.types import TopicPartition
+
+PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """A topic's partitions together: records from first offset to end, and how many of them readers may not see yet."""
+
+    offsets: int
+    held_back: int
+
+    @classmethod
+    def of(cls, ends: list[Ends]) -> Sums:
+        return cls(sum(e.end - e.first for e in ends), sum(max(0, e.end - e.stable) for e in ends))
+
+
+async def listing(visit: Visit) -> Response:
+    """All topics, a hundred on a page."""
+    admin = await visit.admin()
+    described = await _described(admin, internal=visit.query("internal") == "1")
+    wanted = visit.query("q").strip().lower()
+    matching = [topic for topic in described if wanted in topic.name.lower()]
+    pages = max(1, -(-len(matching) // PAGE))
+    number = visit.number("page", 1, 1, pages)
+    shown = matching[(number - 1) * PAGE : number * PAGE]
+    sums, problem = await _sums(admin, shown)
+    return visit.page(
+        "topics.html",
+        topics=shown,
+        sums=sums,
+        problem=problem,
+        total=len(described),
+        matching=len(matching),
+        number=number,
+        pages=pages,
+        q=visit.query("q"),
+        internal=visit.query("internal") == "1",
+    )
+
+
+async def _described(admin: Admin, *, internal: bool) -> list[TopicDescription]:
+    if not internal:
+        return await admin.describe_topics()
+    return await admin.describe_topics(await admin.list_topics(internal=True))
+
+
+async def _sums(admin: Admin, topics: list[TopicDescription]) -> tuple[dict[str, Sums], str]:
+    """By topic; what stands in the way where the offsets of some cannot be had."""
+    names = [TopicPartition(topic.name, item.partition) for topic in topics for item in topic.partitions]
+    try:
+        ends = await ends_of(admin, names)
+    except KafkaError as error:
+        return {}, str(error)
+    return {
+        topic.name: Sums.of([ends[TopicPartition(topic.name, item.partition)] for item in topic.partitions])
+        for topic in topics
+    }, ""
+
+
+async def settings_of(admin: Admin, resource: ConfigResource) -> tuple[list[ConfigEntry], str]:
+    """What was set first, then the defaults; and why there is none where the broker refuses."""
+    try:
+        found = await admin.describe_configs([resource])
+    except KafkaError as error:
+        return [], str(error)
+    return sorted(found[resource].values(), key=lambda entry: (entry.is_default, entry.name)), ""
+
+
+async def one(visit: Visit) -> Response:
+    """One topic: partitions, settings, and the groups that read it."""
+    admin = await visit.admin()
+    name = visit.query("name")
+    topic = (await admin.describe_topics([name]))[0]
+    resource = ConfigResource(ConfigResourceType.TOPIC, name)
+    partitions = [TopicPartition(name, item.partition) for item in topic.partitions]
+    ends, (entries, config_problem) = await asyncio.gather(ends_of(admin, partitions), settings_of(admin, resource))
+    return visit.page(
+        "topic.html",
+        topic=topic,
+        topic_id=topic.topic_id.hex(),
+        ends={item.partition: ends[item] for item in partitions},
+        setting_kind="topic",
+        setting_name=name,
+        sums=Sums.of(list(ends.values())),
+        entries=entries,
+        config_problem=config_problem,
+    )

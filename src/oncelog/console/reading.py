@@ -1,0 +1,236 @@
+"""Pages of records: forwards and backwards from given offsets of several partitions, and searches.
+
+What one request reads is bounded in bytes and in time, whatever the topic holds. Positions are offsets by partition;
+the records of several partitions are merged by their timestamps, each partition's own order kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.log_reader import Fate, FateReader, Producers, StoredRecord
+from oncelog.client.positions import EARLIEST, LATEST
+from oncelog.console.decoding import Decoding, Shown
+from oncelog.console.search import Search
+from oncelog.types import TopicPartition
+
+STEP_BYTES = 256 * 1024
+LOOK_AHEAD_BYTES = 8 * 1024 * 1024
+BUDGET_BYTES = 8 * 1024 * 1024
+SEARCH_STEP_BYTES = 1024 * 1024
+SEARCH_SECONDS = 1.5
+MOST_TRIES = 4
+"""At finding a window of offsets that holds records, but not too many bytes."""
+MOST_PARTITIONS = 64
+"""Read at once; who has more chooses one."""
+
+Positions = dict[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A record for a table."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    fate: Fate
+    producer_id: int
+    producer_epoch: int
+    sequence: int
+    transactional_id: str | None
+    key: Shown
+    value: Shown
+    headers: int
+    control: bool
+
+
+@dataclass(slots=True)
+class Found:
+    """One page: ``next`` is where the page after it begins (or, backwards, ends); empty where there is none."""
+
+    rows: list[Row] = field(default_factory=list)
+    next: Positions = field(default_factory=dict)
+    looked_at: int = 0
+    over: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """First offset, high watermark and last stable offset of a partition."""
+
+    first: int
+    end: int
+    stable: int
+
+
+async def ends_of(admin: Admin, names: Iterable[TopicPartition]) -> dict[TopicPartition, Ends]:
+    """The ends of partitions, asked for at once."""
+    wanted = list(names)
+    first, end, stable = await asyncio.gather(
+        admin.list_offsets(dict.fromkeys(wanted, EARLIEST)),
+        admin.list_offsets(dict.fromkeys(wanted, LATEST)),
+        admin.list_offsets(dict.fromkeys(wanted, LATEST), read_committed=True),
+    )
+    return {name: Ends(first[name].offset, end[name].offset, stable[name].offset) for name in wanted}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the records of a topic are read and shown."""
+
+    admin: Admin
+    producers: Producers
+    decoding: Decoding
+    limit: int
+    control: bool = False
+
+    @property
+    def topic(self) -> str:
+        return self.decoding.topic
+
+    async def forward(self, starts: Mapping[int, int], ends: Mapping[int, Ends]) -> Found:
+        """The records from these positions on."""
+        taken = await asyncio.gather(
+            *(self._from(partition, offset, ends[partition].end) for partition, offset in starts.items())
+        )
+        found = Found(looked_at=sum(len(records) for records, _ in taken))
+        queues = {partition: records for partition, (records, _) in zip(starts, taken, strict=True)}
+        rows: list[tuple[int, StoredRecord]] = []
+        heads = dict.fromkeys(queues, 0)
+        while len(rows) < self.limit:
+            waiting = [p for p, records in queues.items() if heads[p] < len(records)]
+            if not waiting:
+                break
+            chosen = min(waiting, key=lambda p: (queues[p][heads[p]].record.timestamp, p))
+            rows.append((chosen, queues[chosen][heads[chosen]]))
+            heads[chosen] += 1
+        for partition, (records, position) in zip(starts, taken, strict=True):
+            left = records[heads[partition] :]
+            found.next[partition] = left[0].record.offset if left else position
+        found.over = all(found.next[partition] >= ends[partition].end for partition in starts)
+        found.rows = await self.rows(rows)
+        return found
+
+    async def backward(self, bounds: Mapping[int, int], ends: Mapping[int, Ends]) -> Found:
+        """The records before these positions, the newest first."""
+        taken = await asyncio.gather(
+            *(self._before(partition, offset, ends[partition].first) for partition, offset in bounds.items())
+        )
+        found = Found(looked_at=sum(len(records) for records, _ in taken))
+        queues = {partition: list(records) for partition, (records, _) in zip(bounds, taken, strict=True)}
+        rows: list[tuple[int, StoredRecord]] = []
+        while len(rows) < self.limit and any(queues.values()):
+            chosen = max(
+                (p for p, records in queues.items() if records), key=lambda p: (queues[p][-1].record.timestamp, p)
+            )
+            rows.append((chosen, queues[chosen].pop()))
+        for partition, (_, start) in zip(bounds, taken, strict=True):
+            left = queues[partition]
+            found.next[partition] = left[-1].record.offset + 1 if left else start
+        found.over = all(found.next[partition] <= ends[partition].first for partition in bounds)
+        found.rows = await self.rows(rows)
+        return found
+
+    async def search(self, search: Search, starts: Mapping[int, int], ends: Mapping[int, Ends]) -> Found:
+        """Matching records from these positions on, one partition after the other, until the page is full or the time
+        of one request is over."""
+        found = Found(next=dict(starts))
+        until = time.monotonic() + SEARCH_SECONDS
+        rows: list[tuple[int, StoredRecord]] = []
+        for partition, start in starts.items():
+            reader = self._reader(partition, start, SEARCH_STEP_BYTES)
+            while found.next[partition] < ends[partition].end:
+                if len(rows) >= self.limit or time.monotonic() > until:
+                    found.over = False
+                    break
+                stored = await reader.step()
+                found.next[partition] = reader.position if stored else ends[partition].end
+                for one in stored:
+                    found.looked_at += 1
+                    if self._wants(one) and search.finds(one.record, self.decoding):
+                        rows.append((partition, one))
+                        if len(rows) >= self.limit:
+                            found.next[partition] = one.record.offset + 1
+                            break
+                await asyncio.sleep(0)
+        found.rows = await self.rows(rows)
+        return found
+
+    async def rows(self, records: Iterable[tuple[int, StoredRecord]]) -> list[Row]:
+        """Records as a table shows them."""
+        given = list(records)
+        names = await self.producers.names(stored.header for _, stored in given)
+        return [self._row(partition, stored, names) for partition, stored in given]
+
+    def _row(self, partition: int, stored: StoredRecord, names: Mapping[int, str | None]) -> Row:
+        header, record, fate = stored
+        nothing = Shown("", "null", -1)
+        key, value = (nothing, nothing) if header.is_control else self.decoding.shown(record)
+        return Row(
+            self.topic, partition, record.offset, record.timestamp, fate, header.producer_id, header.producer_epoch,
+            record.sequence, names.get(header.producer_id), key.preview(), value.preview(), len(record.headers),
+            header.is_control,
+        )  # fmt: skip
+
+    def _reader(self, partition: int, offset: int, step_bytes: int = STEP_BYTES) -> FateReader:
+        name = TopicPartition(self.topic, partition)
+        return FateReader(self.admin, name, offset, step_bytes=step_bytes, look_ahead_bytes=LOOK_AHEAD_BYTES)
+
+    def _wants(self, stored: StoredRecord) -> bool:
+        return self.control or not stored.header.is_control
+
+    async def _from(self, partition: int, offset: int, end: int) -> tuple[list[StoredRecord], int]:
+        """Up to ``limit`` records, and where the next one would be."""
+        reader = self._reader(partition, offset)
+        records: list[StoredRecord] = []
+        size = 0
+        while reader.position < end and len(records) < self.limit and size < BUDGET_BYTES:
+            stored = await reader.step()
+            if not stored:
+                return records, max(reader.position, end)
+            size += sum(len(one.record.value or b"") for one in stored)
+            records += [one for one in stored if self._wants(one)]
+        return records, reader.position
+
+    async def _before(self, partition: int, bound: int, first: int) -> tuple[list[StoredRecord], int]:
+        """Up to ``limit`` records before ``bound``, and where they begin."""
+        window, tries = self.limit, 0
+        while True:
+            tries += 1
+            start = max(first, bound - window)
+            reader = self._reader(partition, start)
+            records: list[StoredRecord] = []
+            size = 0
+            while reader.position < bound and size < BUDGET_BYTES:
+                stored = await reader.step()
+                if not stored:
+                    break
+                size += sum(len(one.record.value or b"") for one in stored)
+                records += [one for one in stored if self._wants(one) and one.record.offset < bound]
+            if size >= BUDGET_BYTES and reader.position < bound and window > 1 and tries < MOST_TRIES:
+                window = max(1, window // 4)  # large records: rather a few, and the newest
+                continue
+            if not records and start > first and tries < MOST_TRIES:
+                window *= 8  # a gap that compaction left, or markers only
+                continue
+            return records[-self.limit :], records[-self.limit].record.offset if len(records) > self.limit else start
+
+
+def encode_positions(positions: Mapping[int, int]) -> str:
+    return ",".join(f"{partition}:{offset}" for partition, offset in sorted(positions.items()))
+
+
+def decode_positions(text: str) -> Positions:
+    """Positions from an address; what is none is left out."""
+    found: Positions = {}
+    for part in text.split(",")[: 4 * MOST_PARTITIONS]:
+        partition, _, offset = part.partition(":")
+        if partition.isdecimal() and offset.isdecimal() and len(partition) < 10 and len(offset) < 19:
+            found[int(partition)] = int(offset)
+    return found

@@ -1,0 +1,123 @@
+"""Who visits, and the connection to the cluster that each visitor has.
+
+A visitor is known by a random cookie. Where the broker asks for a login each session has a connection of its own, made
+with that user's credentials; what the user may do is the broker's business. Elsewhere all share one. Sessions live in
+memory and end after ``IDLE_SECONDS`` without a request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.log_reader import Producers
+from oncelog.client.core.config import AdminConfig
+from oncelog.console.avro import AvroSchema
+
+IDLE_SECONDS = 8 * 3600
+MOST_SESSIONS = 1000
+
+
+class Link:
+    """One connection to the cluster, made when it is first needed and again after it could not be made."""
+
+    def __init__(self, config: AdminConfig) -> None:
+        self._config = config
+        self._admin: Admin | None = None
+        self._producers: Producers | None = None
+        self._lock = asyncio.Lock()
+
+    async def admin(self) -> Admin:
+        """A connected client.
+
+        :raises KafkaError: no broker answers, or the login is refused.
+        """
+        async with self._lock:
+            if self._admin is None:
+                admin = Admin(config=self._config)
+                await admin.start()
+                self._admin, self._producers = admin, Producers(admin)
+            return self._admin
+
+    async def producers(self) -> Producers:
+        """Who is who among producers, remembered."""
+        await self.admin()
+        if self._producers is None:
+            raise RuntimeError("a connected link knows its producers")
+        return self._producers
+
+    async def close(self) -> None:
+        """End the connection; the next call makes a new one."""
+        async with self._lock:
+            admin, self._admin, self._producers = self._admin, None, None
+        if admin is not None:
+            await admin.close()
+
+
+@dataclass(slots=True)
+class Session:
+    """A browser that has called.
+
+    :param link: None until somebody has logged in, where that is asked for.
+    :param flash: what an action has done, told on the next page.
+    :param schemas: Avro schemas by topic, as the visitor gave them.
+    """
+
+    id: str
+    csrf: str
+    link: Link | None
+    user: str | None = None
+    seen: float = 0.0
+    flash: str | None = None
+    schemas: dict[str, AvroSchema] = field(default_factory=dict)
+
+
+class Sessions:
+    """All of them, the least recently seen first."""
+
+    def __init__(self, shared: Link | None) -> None:
+        self._shared = shared
+        self._known: OrderedDict[str, Session] = OrderedDict()
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def find(self, cookie: str | None) -> Session | None:
+        """The session of a cookie that is still good."""
+        self._forget_old()
+        session = self._known.get(cookie or "")
+        if session is not None:
+            session.seen = time.monotonic()
+            self._known.move_to_end(session.id)
+        return session
+
+    def begin(self, link: Link | None = None, user: str | None = None) -> Session:
+        """A new session; one that has logged in brings its own link."""
+        while len(self._known) >= MOST_SESSIONS:
+            self.end(next(iter(self._known.values())))
+        session = Session(
+            secrets.token_urlsafe(32), secrets.token_urlsafe(32), link or self._shared, user, time.monotonic()
+        )
+        self._known[session.id] = session
+        return session
+
+    def end(self, session: Session) -> None:
+        """Log out: the cookie means nothing any more, the connection is closed."""
+        self._known.pop(session.id, None)
+        if session.link is not None and session.link is not self._shared:
+            task = asyncio.get_running_loop().create_task(session.link.close())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def close(self) -> None:
+        """End all connections."""
+        links = {session.link for session in self._known.values()} | {self._shared}
+        self._known.clear()
+        await asyncio.gather(*(link.close() for link in links if link is not None), *self._closing)
+
+    def _forget_old(self) -> None:
+        limit = time.monotonic() - IDLE_SECONDS
+        while self._known and next(iter(self._known.values())).seen < limit:
+            self.end(next(iter(self._known.values())))

@@ -1,0 +1,68 @@
+"""What a console is started with. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from oncelog.client.core.config import AdminConfig
+from oncelog.errors import ConfigError
+
+PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+"""Those with which a visitor can log in."""
+PATIENCE = {"default.api.timeout.ms": "4000", "request.timeout.ms": "4000", "metadata.max.age.ms": "10000"}
+"""A page says soon that a broker is not there, and asks again by itself."""
+_CREDENTIALS = ("sasl.username", "sasl.password", "sasl.jaas.config")
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleSettings:
+    """A console.
+
+    :param properties: of the admin client, ``bootstrap.servers`` among them.
+    :param allow_changes: whether pages may change the cluster.
+    :param shared_login: visitors act with the credentials among the properties, without a login of their own.
+    :param hosts: names under which browsers may call it; addresses and localhost always may.
+    :param report_token: what a Spark session shows to report its progress; without one nobody may.
+    """
+
+    properties: Mapping[str, str]
+    allow_changes: bool = False
+    shared_login: bool = False
+    hosts: frozenset[str] = frozenset()
+    report_token: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        if self.asks_for_login or self.shared_login or not self._has_credentials:
+            return
+        raise ConfigError(
+            "the console was given credentials that a visitor cannot enter in a browser (a client certificate, a token "
+            "or the like): everybody who reaches its address would act with them; start it with --shared-login if "
+            "that is what you want"
+        )
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return self.properties.get("bootstrap.servers", "")
+
+    @property
+    def asks_for_login(self) -> bool:
+        """Whether each visitor logs in to the broker with a user and a password."""
+        protocol = self.properties.get("security.protocol", "PLAINTEXT")
+        mechanism = self.properties.get("sasl.mechanism", "PLAIN")
+        return protocol.startswith("SASL") and mechanism in PASSWORD_MECHANISMS and not self.shared_login
+
+    @property
+    def _has_credentials(self) -> bool:
+        protocol = self.properties.get("security.protocol", "PLAINTEXT")
+        own = ("ssl.keystore.location", "ssl.keystore.key", "ssl.keyfile", "ssl.certfile")
+        return protocol.startswith("SASL") or any(name in self.properties for name in own)
+
+    def admin_config(self, user: str | None = None, password: str | None = None) -> AdminConfig:
+        """Settings of a client: those given, or those of a visitor who has logged in."""
+        properties = {**PATIENCE, "client.id": "oncelog-console", **self.properties}
+        if user is not None and password is not None:
+            for name in _CREDENTIALS:
+                properties.pop(name, None)
+            properties |= {"sasl.username": user, "sasl.password": password}
+        return AdminConfig.from_properties(properties)

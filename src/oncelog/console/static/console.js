@@ -1,0 +1,160 @@
+// The console's own script: times in the visitor's zone, pausing, the live tail, charts. Pages work without it.
+"use strict";
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const format = new Intl.DateTimeFormat(undefined, {
+    year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit",
+    fractionalSecondDigits: 3, hourCycle: "h23",
+  });
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+  function localTimes(root) {
+    for (const time of root.querySelectorAll("time[datetime]")) {
+      const moment = new Date(time.dateTime);
+      if (isNaN(moment)) continue;
+      const parts = Object.fromEntries(format.formatToParts(moment).map((part) => [part.type, part.value]));
+      const text = `${parts.year}-${parts.month}-${parts.day} ${parts.hour}:${parts.minute}:${parts.second}.${parts.fractionalSecond}`;
+      if (time.textContent !== text) time.textContent = text;
+      time.title = `${zone} · ${time.dateTime}`;
+    }
+  }
+
+  // A form's times are the visitor's too: what has no zone of its own is sent as UTC.
+  function zonedTimes(event) {
+    for (const input of event.target.querySelectorAll('input[name="time"]')) {
+      if (/^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?$/.test(input.value)) {
+        const local = new Date(input.value.includes(":") ? input.value.replace(" ", "T") : `${input.value}T00:00`);
+        if (!isNaN(local)) input.value = local.toISOString();
+      }
+    }
+  }
+
+  // --- what updates by itself
+
+  let paused = false;
+  function showPause() {
+    const button = byId("pause");
+    if (button) button.hidden = !document.querySelector("[data-live], [data-source]");
+  }
+
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const own = event.detail.elt;
+    if (own.hasAttribute("data-live") && (paused || document.hidden)) event.preventDefault();
+  });
+  document.addEventListener("htmx:sendError", () => { byId("offline").hidden = false; });
+  document.addEventListener("htmx:timeout", () => { byId("offline").hidden = false; });
+  document.addEventListener("htmx:afterOnLoad", () => { byId("offline").hidden = true; });
+  document.addEventListener("htmx:afterSettle", () => { localTimes(document); showPause(); tailButton(); draw(); });
+  // A session that ended leads to the login: the whole page goes there, not a part of it.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const address = event.detail.xhr.responseURL;
+    if (address && new URL(address).pathname === "/login") { event.detail.shouldSwap = false; location.assign("/login"); }
+  });
+
+  // --- live tail
+
+  const MOST_ROWS = 500;
+  let source = null, seen = 0;
+
+  function tailButton() {
+    const button = byId("tail");
+    if (button && typeof EventSource !== "undefined") button.hidden = false;
+  }
+
+  function say(text) { byId("tail-state").textContent = text; }
+
+  function stopTail() {
+    if (source) source.close();
+    source = null;
+    const button = byId("tail");
+    if (button) button.setAttribute("aria-pressed", "false");
+  }
+
+  function startTail(button) {
+    button.setAttribute("aria-pressed", "true");
+    seen = 0;
+    say("Live: waiting for records.");
+    source = new EventSource(button.dataset.source);
+    source.addEventListener("open", () => { if (!seen) say("Live: waiting for records."); });
+    source.addEventListener("records", (event) => {
+      const news = JSON.parse(event.data);
+      const holder = document.createElement("template");
+      holder.innerHTML = news.html;
+      const body = byId("rows");
+      for (const row of holder.content.querySelectorAll("tr")) row.classList.add("fresh");
+      body.prepend(holder.content);
+      while (body.rows.length > MOST_ROWS) body.lastElementChild.remove();
+      setTimeout(() => { for (const row of body.querySelectorAll(".fresh")) row.classList.remove("fresh"); }, 1500);
+      localTimes(body);
+      seen += news.count;
+      say(`Live: ${seen} new records.`);
+    });
+    source.addEventListener("ended", (event) => {
+      const news = JSON.parse(event.data);
+      for (const row of byId("rows").rows) {
+        if (row.dataset.partition === String(news.partition) && row.dataset.producer === String(news.producer) && Number(row.dataset.offset) < news.offset) {
+          const fate = row.querySelector(".fate.open");
+          if (fate) { fate.textContent = news.fate; fate.className = `fate ${news.fate}`; }
+        }
+      }
+    });
+    source.addEventListener("problem", (event) => say(`Live: the broker does not answer, trying again. ${event.data}`));
+    source.addEventListener("well", () => say("Live: the broker answers again."));
+    source.onerror = () => {
+      say("Live: the console does not answer, trying again.");
+      if (source && source.readyState === EventSource.CLOSED) {
+        stopTail();
+        setTimeout(() => { const again = byId("tail"); if (again && !source) startTail(again); }, 2000);
+      }
+    };
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (!button) return;
+    if (button.id === "tail") { if (source) { stopTail(); say("The live tail was stopped."); } else startTail(button); }
+    if (button.id === "pause") {
+      paused = !paused;
+      button.setAttribute("aria-pressed", String(paused));
+      button.textContent = paused ? "Go on updating" : "Pause updates";
+    }
+    if (button.dataset.remove) byId(button.dataset.remove)?.remove();
+  });
+  document.addEventListener("submit", zonedTimes, true);
+
+  // --- charts: <div class="chart" data-chart='{"x": [...], "series": [{"label": ..., "values": [...]}]}'>
+
+  const charts = new Map();
+  function draw() {
+    if (typeof uPlot === "undefined") return;
+    for (const [holder, chart] of charts) if (!holder.isConnected) { chart.destroy(); charts.delete(holder); }
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    for (const from of document.querySelectorAll("[data-chart]")) {
+      const holder = byId(from.dataset.into);
+      if (!holder) continue;
+      const told = JSON.parse(from.dataset.chart);
+      const data = [told.x, ...told.series.map((one) => one.values)];
+      if (charts.has(holder)) { charts.get(holder).setData(data); continue; }
+      const strokes = ["--accent", "--warn"];
+      charts.set(holder, new uPlot({
+        width: Math.max(280, holder.clientWidth), height: 150, cursor: { y: false },
+        series: [{}, ...told.series.map((one, index) => ({ label: one.label, stroke: colour(strokes[index]), width: 1.5, scale: one.label }))],
+        scales: Object.fromEntries(told.series.map((one) => [one.label, { range: (chart, low, high) => [0, Math.max(1, high * 1.1)] }])),
+        axes: [
+          { stroke: colour("--dim"), grid: { stroke: colour("--line") } },
+          ...told.series.map((one, index) => ({ scale: one.label, side: index ? 1 : 3, stroke: colour(strokes[index]), grid: { show: !index, stroke: colour("--line") }, size: 64 })),
+        ],
+      }, data, holder));
+    }
+  }
+
+  document.addEventListener("DOMContentLoaded", () => {
+    localTimes(document); showPause(); tailButton(); draw();
+    if (window.Idiomorph) {
+      // What somebody has opened stays open when the part around it is updated.
+      Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.tagName === "DETAILS");
+      Idiomorph.defaults.ignoreActiveValue = true;
+    }
+  });
+})();

@@ -1,0 +1,240 @@
+"""A request, as the pages see it: who visits, what was asked, and how the answer is made.
+
+A page is a coroutine that takes a :class:`Visit` and returns a response. What a broker refuses becomes a page that says
+so in the place where the answer would be, and that asks again by itself.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from oncelog.client.aio.admin import Admin
+from oncelog.client.core.errors import KafkaConnectionError, KafkaTimeoutError
+from oncelog.console.filters import FILTERS
+from oncelog.console.sessions import Session, Sessions
+from oncelog.console.settings import ConsoleSettings
+from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
+
+log = logging.getLogger(__name__)
+_NOT_THERE = (KafkaConnectionError, KafkaTimeoutError)
+_STATUS = {
+    Error.TOPIC_AUTHORIZATION_FAILED: 403,
+    Error.GROUP_AUTHORIZATION_FAILED: 403,
+    Error.CLUSTER_AUTHORIZATION_FAILED: 403,
+    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: 403,
+    Error.SECURITY_DISABLED: 404,
+    Error.INVALID_TOPIC_EXCEPTION: 404,
+    Error.UNKNOWN_TOPIC_OR_PARTITION: 404,
+    Error.TRANSACTIONAL_ID_NOT_FOUND: 404,
+    Error.GROUP_ID_NOT_FOUND: 404,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """What all requests share."""
+
+    settings: ConsoleSettings
+    sessions: Sessions
+    templates: Environment
+
+
+def templates() -> Environment:
+    """The pages' templates: everything that is filled in is escaped, a name that is missing is an error."""
+    environment = Environment(
+        loader=PackageLoader("oncelog.console"),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(FILTERS)
+    environment.globals["link"] = link
+    return environment
+
+
+def link(path: str, /, **query: object) -> str:
+    """An address within the console. Names travel in the query, where ``../x`` is a name like any other."""
+    given = {name: value for name, value in query.items() if value is not None and value != ""}
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+class Refused(OncelogError):
+    """What a visitor asked for is not done; the text says why and what to do."""
+
+
+class Visit:
+    """One request of one visitor."""
+
+    def __init__(self, console: Console, request: Request, session: Session) -> None:
+        self.console = console
+        self.request = request
+        self.session = session
+        self.form: dict[str, list[str]] = {}
+
+    # --- what was asked
+
+    def query(self, name: str, default: str = "") -> str:
+        return self.request.query_params.get(name, default)
+
+    def number(self, name: str, default: int, low: int = 0, high: int = 2**63 - 1) -> int:
+        """A number of the query; what is none is the default, what is too small or too large the limit."""
+        text = self.query(name).strip().replace(",", "")
+        try:
+            return min(max(int(text), low), high)
+        except ValueError:
+            return default
+
+    def field(self, name: str, default: str = "") -> str:
+        """A field of the form that was sent."""
+        values = self.form.get(name)
+        return values[-1].strip() if values else default
+
+    async def admin(self) -> Admin:
+        """The visitor's connection to the cluster."""
+        if self.session.link is None:
+            raise Refused("log in first")
+        return await self.session.link.admin()
+
+    # --- answers
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        """A page, with what every page shows."""
+        flash, self.session.flash = self.session.flash, None
+        settings = self.console.settings
+        text = self.console.templates.get_template(template).render(
+            csrf=self.session.csrf,
+            user=self.session.user,
+            asks_for_login=settings.asks_for_login,
+            logged_in=self.session.link is not None,
+            servers=settings.bootstrap_servers,
+            allow_changes=settings.allow_changes,
+            here=self.here,
+            path=self.request.url.path,
+            flash=flash,
+            **values,
+        )
+        return HTMLResponse(text, status)
+
+    @property
+    def here(self) -> str:
+        """Path and query of this request."""
+        url = self.request.url
+        return f"{url.path}?{url.query}" if url.query else url.path
+
+    def done(self, text: str, path: str, /, **query: object) -> Response:
+        """After an action: go there, and say there what was done."""
+        self.session.flash = text
+        return RedirectResponse(link(path, **query), 303)
+
+    def failed(self, error: OncelogError) -> Response:
+        """The page that says why there is none."""
+        gone = isinstance(error, _NOT_THERE)
+        status = 503 if gone else 400
+        if isinstance(error, KafkaError) and not gone:
+            status = _STATUS.get(error.error, 502)
+        heading = "The broker does not answer" if gone else "Not allowed" if status == 403 else "That did not work"
+        if isinstance(error, ConfigError | Refused):
+            heading = "That is not possible"
+        return self.page("error.html", status, heading=heading, problem=str(error), gone=gone)
+
+
+Page = Callable[[Visit], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def cookie_name(request: Request) -> str:
+    """Cookies are not told apart by port, so the name is."""
+    return f"oncelog-console-{request.url.port or 80}"
+
+
+def shows(page: Page, *, open_to_all: bool = False) -> Endpoint:
+    """An endpoint that only reads."""
+
+    async def endpoint(request: Request) -> Response:
+        visit, new = _visit(request)
+        if visit.session.link is None and not open_to_all:
+            response: Response = RedirectResponse(link("/login", next=visit.here), 303)
+        else:
+            response = await _answer(visit, page)
+        return _with_cookie(visit, response) if new else response
+
+    return endpoint
+
+
+def acts(page: Page, *, changes: bool = True, open_to_all: bool = False) -> Endpoint:
+    """An endpoint that takes a form; ``changes`` the cluster, so only where that is allowed."""
+
+    async def endpoint(request: Request) -> Response:
+        visit, new = _visit(request)
+        if visit.session.link is None and not open_to_all:
+            return RedirectResponse("/login", 303)
+        visit.form = await _form(request)
+        if new or not _is_own(request, visit):
+            return visit.page(
+                "error.html", 403, heading="That is not possible", gone=False,
+                problem="this form did not come from this console, or its session is over: open the page again",
+            )  # fmt: skip
+        if changes and not visit.console.settings.allow_changes:
+            return visit.page(
+                "error.html", 403, heading="This console only reads", gone=False,
+                problem="it was started without --allow-changes",
+            )  # fmt: skip
+        return await _answer(visit, page)
+
+    return endpoint
+
+
+async def _answer(visit: Visit, page: Page) -> Response:
+    try:
+        return await page(visit)
+    except OncelogError as error:
+        log.info("%s: %s", visit.here, error)
+        return visit.failed(error)
+
+
+def _visit(request: Request) -> tuple[Visit, bool]:
+    console: Console = request.app.state.console
+    session = console.sessions.find(request.cookies.get(cookie_name(request)))
+    new = session is None
+    return Visit(console, request, session or console.sessions.begin()), new
+
+
+def _with_cookie(visit: Visit, response: Response) -> Response:
+    secure = visit.request.url.scheme == "https"
+    response.set_cookie(
+        cookie_name(visit.request), visit.session.id, httponly=True, samesite="strict", secure=secure, path="/"
+    )
+    return response
+
+
+def set_session(visit: Visit, session: Session, response: Response) -> Response:
+    """Go on as another session: somebody logged in or out."""
+    visit.session = session
+    return _with_cookie(visit, response)
+
+
+async def _form(request: Request) -> dict[str, list[str]]:
+    if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+        return {}
+    found: dict[str, list[str]] = {}
+    for name, value in parse_qsl((await request.body()).decode(errors="replace"), keep_blank_values=True):
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def _is_own(request: Request, visit: Visit) -> bool:
+    """The form holds the session's secret, and the browser does not say that another site sent it."""
+    origin = request.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+        return False
+    return hmac.compare_digest(visit.field("csrf").encode(), visit.session.csrf.encode())

@@ -7,7 +7,7 @@ of events decides everything; time comes as an argument. Source: Kafka's ``Kafka
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.api_versions import unsupported_version
@@ -17,6 +17,7 @@ from oncelog.broker.coordinators import Coordinators
 from oncelog.broker.fetch_sessions import FetchSessionCache
 from oncelog.broker.log_manager import FlushJob, LogManager
 from oncelog.broker.node import Node
+from oncelog.broker.nodes import BrokerNodes
 from oncelog.broker.partition import Partition
 from oncelog.broker.produce_runs import ProduceRuns
 from oncelog.broker.purgatory import FetchPurgatory
@@ -71,10 +72,12 @@ class Broker:
         background: Background,
         work_clock: Callable[[], int] = lambda: 0,
         requests: RequestMetrics | None = None,
+        nodes: Sequence[int] = (),
     ) -> None:
         """:param work_clock: nanoseconds that this thread has worked, for quotas of request time.
 
         :param requests: is told of each request, where somebody asks for metrics.
+        :param nodes: ids of several nodes, this broker's own first; none: the broker is one node.
         """
         self.requests = requests
         self.recovery = RecoveryProgress()
@@ -88,8 +91,11 @@ class Broker:
         self.fetch_sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, random)
         self.logs = LogManager(disk, config, self.timers, background, random)
         self._partitions: dict[TopicPartition, Partition] = {}
+        self.slices.all_at_once = bool(nodes)
         self._produce_runs = ProduceRuns(self)
         self._coordinators = Coordinators(self)
+        self.nodes = BrokerNodes(self, nodes, self._coordinators)
+        self.cluster = self.nodes.cluster
         self._recovered = False
         self._dirty: dict[Partition, None] = {}
         self._syncs_before_commit = config.oncelog_flush_policy == "commit"
@@ -197,6 +203,13 @@ class Broker:
         does not know. Bytes behind a request that was understood are passed over, as Apache Kafka does: librdkafka
         2.16 sends three of them when it asks for all topics.
         """
+        if self.cluster is None:
+            self._receive(channel, slot, frame, now_ms)
+            return
+        with self.cluster.asked(channel.session.node_id):
+            self._receive(channel, slot, frame, now_ms)
+
+    def _receive(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
         gate = channel.session.gate
         try:
             if gate is not None and gate.takes(self, channel, slot, frame, now_ms):
@@ -261,7 +274,7 @@ class Broker:
         for all of them goes to ``slot``. The buffer is free again on return.
         """
         gate = channel.session.gate
-        if self.throttle is not None or (gate is not None and not gate.lets_pass(now_ms)):
+        if self.throttle is not None or self.cluster is not None or (gate is not None and not gate.lets_pass(now_ms)):
             return start
         try:
             return self._produce_runs.receive(channel, slot, buffer, start, end, now_ms)
@@ -351,12 +364,32 @@ class Broker:
     def partition(self, topic_partition: TopicPartition) -> Partition | None:
         return self._partitions.get(topic_partition)
 
+    def led_partition(self, context: RequestContext, topic_partition: TopicPartition) -> Partition | Error:
+        """The partition if the node that was asked leads it: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER."""
+        partition = self._partitions.get(topic_partition)
+        if partition is None:
+            return Error.UNKNOWN_TOPIC_OR_PARTITION
+        if partition.replicas is not None and partition.replicas.leader != context.session.node_id:
+            return Error.NOT_LEADER_OR_FOLLOWER
+        return partition
+
     def partitions(self) -> Mapping[TopicPartition, Partition]:
         return self._partitions
 
-    def create_topic(self, name: str, partitions: int, overrides: Mapping[str, str], now_ms: int) -> TopicInfo:
-        """Make a topic and lead its partitions; KafkaError where the metadata refuses it."""
+    def create_topic(
+        self,
+        name: str,
+        partitions: int,
+        overrides: Mapping[str, str],
+        now_ms: int,
+        replicas: Sequence[Sequence[int]] | int = -1,
+    ) -> TopicInfo:
+        """Make a topic and lead its partitions; KafkaError where the metadata refuses it.
+
+        :param replicas: with several nodes, who holds each partition, or how many do (-1: the default).
+        """
         info = self.metadata.create_topic(name, partitions, overrides, now_ms)
+        info = self.nodes.place(info, replicas)
         try:
             self._open_partitions(info, range(partitions), now_ms)
         except StorageError:
@@ -365,10 +398,13 @@ class Broker:
         self._coordinators.metadata_changed()
         return info
 
-    def add_partitions(self, name: str, partitions: int, now_ms: int) -> TopicInfo:
-        """Raise a topic's partition count to ``partitions``."""
+    def add_partitions(
+        self, name: str, partitions: int, now_ms: int, replicas: Sequence[Sequence[int]] | int = -1
+    ) -> TopicInfo:
+        """Raise a topic's partition count to ``partitions``; ``replicas`` as for :meth:`create_topic`."""
         old = self.metadata.topic(name)
         info = self.metadata.add_partitions(name, partitions)
+        info = self.nodes.place(info, replicas)
         self._open_partitions(info, range(old.partitions if old else 0, partitions), now_ms)
         self._coordinators.metadata_changed()
         return info
@@ -380,6 +416,8 @@ class Broker:
         for index in range(info.partitions if info else 0):
             topic_partition = TopicPartition(name, index)
             partition = self._partitions.pop(topic_partition, None)
+            if self.cluster is not None:
+                self.cluster.remove(topic_partition)
             if partition is not None:
                 self._dirty.pop(partition, None)
                 partition.close_waiters(Error.UNKNOWN_TOPIC_OR_PARTITION)
@@ -421,19 +459,27 @@ class Broker:
             self._coordinators.lead(name, now_ms)
 
     def _open_partitions(self, info: TopicInfo, indexes: range, now_ms: int) -> None:
+        info = self.nodes.place(info)
         for index in indexes:
             topic_partition = TopicPartition(info.name, index)
             log = self.logs.open(topic_partition, info.topic_id, info.config, now_ms)
             self.recovery.opened += 1
-            self._partitions[topic_partition] = Partition(
+            epoch = self.metadata.leader_epoch(info.name, index)
+            if self.cluster is not None:
+                epoch = max(epoch, log.leader_epoch_cache.latest_epoch + 1)
+            partition = Partition(
                 topic_partition,
                 info.topic_id,
                 log,
-                self.metadata.leader_epoch(info.name, index),
+                epoch,
                 sync_before_commit=self._syncs_before_commit,
                 on_dirty=self._mark_dirty,
                 on_advance=self._advanced,
             )
+            self._partitions[topic_partition] = partition
+            if self.cluster is not None:
+                partition.replicas = self.cluster.add(topic_partition, info.replicas[index])
+                partition.in_sync_changed()
             if log.flushed_offset < log.log_end_offset:
                 self._mark_dirty(self._partitions[topic_partition])
         self.logs.opened([TopicPartition(info.name, index) for index in indexes], now_ms)

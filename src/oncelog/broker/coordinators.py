@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from oncelog.broker.cluster import NO_LEADER
 from oncelog.broker.verification import verify_transaction
 from oncelog.coordinator.runtime import Appended, CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred, gather
@@ -24,6 +25,7 @@ from oncelog.records.batch import decode_records, encode_pairs
 from oncelog.records.control import parse_control
 from oncelog.types import (
     CONSUMER_OFFSETS_TOPIC,
+    INTERNAL_TOPICS,
     NO_PRODUCER,
     NO_PRODUCER_ID,
     TRANSACTION_STATE_TOPIC,
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+INTERNAL_REPLICAS = 3
+"""Of the internal topics, where there are as many nodes (Kafka's default)."""
+
 
 class Coordinators:
     """The host of both coordinators; each is imported and made when it is first needed, for a quick start."""
@@ -58,6 +63,7 @@ class Coordinators:
         from oncelog.coordinator.transaction.coordinator import TransactionCoordinator
 
         coordinator = TransactionCoordinator(self, self._settings, self.topic_partitions(TRANSACTION_STATE_TOPIC))
+        self._serve_by_node(coordinator.runtime)
         self._made.append(coordinator.runtime)
         return coordinator
 
@@ -68,8 +74,14 @@ class Coordinators:
         coordinator = GroupCoordinator(
             self, self._settings, self._broker.random, self.topic_partitions(CONSUMER_OFFSETS_TOPIC)
         )
+        self._serve_by_node(coordinator.runtime)
         self._made.append(coordinator.runtime)
         return coordinator
+
+    def _serve_by_node(self, runtime: CoordinatorRuntime[Any]) -> None:
+        cluster = self._broker.cluster
+        if cluster is not None:
+            runtime.serves = lambda index: cluster.serves(TopicPartition(runtime.topic, index))
 
     def _settings(self) -> BrokerConfig:
         return self._broker.config
@@ -169,6 +181,32 @@ class Coordinators:
             "segment.bytes": str(config.offsets_topic_segment_bytes),
         }
 
+    def partition_for(self, topic: str, key: str) -> TopicPartition:
+        """The internal partition that a group id or transactional id belongs to."""
+        return self._runtime(topic).partition_for(key)
+
+    def replication_factor(self, topic: str) -> int:
+        """How many nodes hold a topic's partitions unless it is told; internal topics are on up to three."""
+        config = self._broker.config
+        names = {
+            CONSUMER_OFFSETS_TOPIC: "offsets.topic.replication.factor",
+            TRANSACTION_STATE_TOPIC: "transaction.state.log.replication.factor",
+        }
+        if topic not in names:
+            return config.default_replication_factor
+        told = config.static.get(names[topic])
+        return int(told) if told is not None else INTERNAL_REPLICAS
+
+    def moved(self, partition: TopicPartition, *, has_leader: bool, now_ms: int) -> None:
+        """Another node, or none, leads an internal partition: what it coordinates is read from its log again."""
+        if partition.topic not in INTERNAL_TOPICS:
+            return
+        runtime = self._runtime(partition.topic)
+        target = self._broker.partition(partition)
+        runtime.unload(partition.partition)
+        if has_leader and target is not None:
+            runtime.load(partition.partition, target.leader_epoch, _replay(target.log), now_ms)
+
     def metadata_changed(self) -> None:
         if self._has_groups:
             self.groups.on_metadata_change()
@@ -196,6 +234,8 @@ class Coordinators:
         target = self._broker.partition(partition)
         if target is None:
             return _not_appended(Error.NOT_LEADER_OR_FOLLOWER)
+        if target.lacks_replicas:
+            return _not_appended(Error.NOT_ENOUGH_REPLICAS)
         batch = encode_pairs(
             records,
             now_ms,
@@ -235,6 +275,10 @@ class Coordinators:
         partition = self._broker.partition(topic_partition)
         if partition is None:
             return Deferred.of(Error.UNKNOWN_TOPIC_OR_PARTITION)
+        if partition.replicas is not None and partition.replicas.leader == NO_LEADER:
+            return Deferred.of(Error.NOT_LEADER_OR_FOLLOWER)
+        if partition.lacks_replicas:
+            return Deferred.of(Error.NOT_ENOUGH_REPLICAS)
         result = partition.append_marker(
             marker.stamp,
             commit=marker.commit,

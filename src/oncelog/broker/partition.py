@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -16,6 +17,9 @@ from oncelog.log.verification import VerificationGuard
 from oncelog.ports import Buffer
 from oncelog.records.batch import BatchHeader
 from oncelog.types import IsolationLevel, ProducerStamp, TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.cluster import Replicas
 
 
 class Partition:
@@ -32,6 +36,7 @@ class Partition:
         "leader_epoch",
         "log",
         "reads",
+        "replicas",
         "topic_id",
         "topic_partition",
     )
@@ -63,11 +68,34 @@ class Partition:
         self._on_advance = on_advance
         self._waiters: list[tuple[int, int, Deferred[Error]]] = []
         self._waiter_count = 0
+        self.replicas: Replicas | None = None
+        """Of a broker with several nodes: the high watermark waits for those in sync."""
         log.leader_epoch_cache.assign(leader_epoch, log.log_end_offset)
         log.maybe_advance_high_watermark(log.log_end_offset)
 
     def __str__(self) -> str:
         return str(self.topic_partition)
+
+    @property
+    def lacks_replicas(self) -> bool:
+        """Fewer replicas are in sync than ``min.insync.replicas`` asks for: ``acks=all`` is refused."""
+        return self.replicas is not None and self.replicas.is_short(self.log.config.min_insync_replicas)
+
+    def lead(self, leader_epoch: int) -> None:
+        """Another node leads, with a new epoch: what waited for the old leader is told so."""
+        self.leader_epoch = leader_epoch
+        self.log.leader_epoch_cache.assign(leader_epoch, self.log.log_end_offset)
+        self.log.forget_verifications()
+        self.leader_left()
+
+    def leader_left(self) -> None:
+        """The node that led does so no longer."""
+        self.close_waiters(Error.NOT_LEADER_OR_FOLLOWER)
+        self._on_advance(self)
+
+    def in_sync_changed(self) -> None:
+        """Other replicas than before hold the high watermark back."""
+        self._advance(self.log.flushed_offset if self._sync_before_commit else self.log.log_end_offset)
 
     @property
     def failed(self) -> bool:
@@ -169,11 +197,14 @@ class Partition:
         return Error.UNKNOWN_LEADER_EPOCH
 
     def _advance(self, offset: int) -> None:
+        if self.replicas is not None:
+            offset = self.replicas.committed(offset)
         if not self.log.maybe_advance_high_watermark(offset):
             return
         waiters = self._waiters
+        outcome = Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND if self.lacks_replicas else Error.NONE
         while waiters and waiters[0][0] <= offset:
-            heapq.heappop(waiters)[2].resolve(Error.NONE)
+            heapq.heappop(waiters)[2].resolve(outcome)
         self._on_advance(self)
 
     def _stopped(self) -> None:

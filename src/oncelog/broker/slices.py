@@ -44,6 +44,8 @@ class Slices:
 
     def __init__(self) -> None:
         self._line: deque[_Piece] = deque()
+        self.all_at_once = False
+        """All of a request in its own turn: for a broker of several nodes, which answers as the node that was asked."""
 
     def __len__(self) -> int:
         return len(self._line)
@@ -51,9 +53,11 @@ class Slices:
     def begin(self, work: Work[T], channel: Channel | None = None) -> Deferred[T]:
         """:param channel: whose end makes the work pointless; None: it changes something and is done in any case."""
         piece = _Piece(work, Deferred(), channel)
-        for _ in range(AT_ONCE):
+        done = 0
+        while self.all_at_once or done < AT_ONCE:
             if piece.advance():
                 return piece.result
+            done += 1
         self._line.append(piece)
         return piece.result
 

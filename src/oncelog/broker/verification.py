@@ -42,7 +42,10 @@ def verify_transaction(
             return Verification(refused_by_coordinator(error, operation))
         return Verification(Error.NONE, guard)
 
-    return _ask(broker, partition.topic_partition, transactional_id, stamp, operation, now_ms).map(verified)
+    if broker.cluster is None:
+        return _ask(broker, partition.topic_partition, transactional_id, stamp, operation, now_ms).map(verified)
+    with broker.cluster.asked(None):  # one node asks another
+        return _ask(broker, partition.topic_partition, transactional_id, stamp, operation, now_ms).map(verified)
 
 
 def _ask(

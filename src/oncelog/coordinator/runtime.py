@@ -139,6 +139,8 @@ class CoordinatorRuntime(Generic[S]):
         self._new_shard = new_shard
         self._shards: dict[int, S] = {}
         self._unreadable: set[int] = set()
+        self.serves: Callable[[int], bool] | None = None
+        """Of a broker with several nodes: whether the one that was asked coordinates a partition."""
 
     def partition_for(self, key: str) -> TopicPartition:
         """Owner of a transactional id or group id."""
@@ -150,6 +152,8 @@ class CoordinatorRuntime(Generic[S]):
         Never COORDINATOR_LOAD_IN_PROGRESS: all is loaded before anybody is served.
         """
         partition = self.partition_for(key).partition
+        if self.serves is not None and not self.serves(partition):
+            return Error.NOT_COORDINATOR
         shard = self._shards.get(partition)
         if shard is not None:
             return shard
@@ -167,6 +171,12 @@ class CoordinatorRuntime(Generic[S]):
         """Every loaded shard, in the order of partitions."""
         for partition in sorted(self._shards):
             yield self._shards[partition]
+
+    def served_shards(self) -> Iterator[S]:
+        """Those that the node that was asked coordinates."""
+        for partition in sorted(self._shards):
+            if self.serves is None or self.serves(partition):
+                yield self._shards[partition]
 
     def load(self, partition: int, epoch: int, log: Iterable[LoggedRecord | LoggedMarker], now_ms: int) -> None:
         """Become the coordinator of a partition: replay its log, then let it act."""

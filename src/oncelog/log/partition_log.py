@@ -481,6 +481,10 @@ class PartitionLog:
         self._now_ms = max(self._now_ms, now_ms)
         self._state.expire(now_ms)
 
+    def forget_verifications(self) -> None:
+        """Another leader begins: what was being verified with the old one has to be verified again."""
+        self._state.forget_verifications()
+
     def active_producers(self) -> list[ProducerStateEntry]:
         """Every producer that is known, by id; the entries are live, not to be changed."""
         return [self._state.entries[producer_id] for producer_id in sorted(self._state.entries)]

@@ -153,6 +153,10 @@ class ProducerStateManager:
             entry is not None and entry.current_txn_first_offset != NONE_OPEN and entry.producer_epoch == producer_epoch
         )
 
+    def forget_verifications(self) -> None:
+        """No append under way is verified any more."""
+        self._verifications.clear()
+
     def begin_verification(
         self, producer_id: int, producer_epoch: int, first_sequence: int, supports_epoch_bump: bool, now_ms: int
     ) -> VerificationGuard | Error | None:

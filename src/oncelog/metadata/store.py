@@ -73,6 +73,9 @@ CREATE TABLE IF NOT EXISTS acls (
 """
 """Likewise."""
 
+_REPLICA_SCHEMA = "CREATE TABLE IF NOT EXISTS replicas (topic TEXT PRIMARY KEY, nodes TEXT NOT NULL) WITHOUT ROWID"
+"""Likewise; of a broker with several nodes, which ones hold each partition."""
+
 
 class ResourceType(IntEnum):
     """Kafka's ``ConfigResource.Type``: what a dynamic configuration belongs to."""
@@ -105,6 +108,8 @@ class TopicInfo:
     internal: bool
     created_ms: int = 0
     epoch_origins: tuple[tuple[int, int], ...] = field(default=((0, 0),), repr=False)
+    replicas: tuple[tuple[int, ...], ...] = ()
+    """Of a broker with several nodes: those of each partition, the preferred leader first."""
 
 
 class MetadataStore:
@@ -186,6 +191,7 @@ class MetadataStore:
             self._create(cluster_id or encode_uuid(new_topic_id(self._random)))
         execute(_SCRAM_SCHEMA)
         execute(_ACL_SCHEMA)
+        execute(_REPLICA_SCHEMA)
         self._load_meta(cluster_id)
         self._starts += 1
         execute("UPDATE meta SET value = ? WHERE key = 'starts'", (str(self._starts),))
@@ -230,6 +236,7 @@ class MetadataStore:
         for kind, resource, name, value in execute("SELECT * FROM configs"):
             self._configs.setdefault((ResourceType(kind), resource), {})[name] = value
         self._topics, self._by_id, self._sorted = {}, {}, None
+        replicas = {topic: tuple(map(tuple, json.loads(nodes))) for topic, nodes in execute("SELECT * FROM replicas")}
         for name, topic_id, partitions, origins, created_ms in execute("SELECT * FROM topics ORDER BY name"):
             overrides = self._configs.get((ResourceType.TOPIC, name), {})
             self._remember(
@@ -242,6 +249,7 @@ class MetadataStore:
                     internal=name in INTERNAL_TOPICS,
                     created_ms=created_ms,
                     epoch_origins=tuple((first, origin) for first, origin in json.loads(origins)),
+                    replicas=replicas.get(name, ()),
                 )
             )
         self._quotas = {}
@@ -367,6 +375,7 @@ class MetadataStore:
         info = self._existing(name)
         with self.batch():
             self._execute("DELETE FROM topics WHERE name = ?", name)
+            self._execute("DELETE FROM replicas WHERE topic = ?", name)
             self._write_configs(ResourceType.TOPIC, name, {})
         del self._topics[name], self._by_id[info.topic_id]
         self._sorted = None
@@ -381,6 +390,12 @@ class MetadataStore:
             "UPDATE topics SET partitions = ?, epoch_origins = ? WHERE name = ?", partitions, json.dumps(origins), name
         )
         return self._remember(replace(info, partitions=partitions, epoch_origins=origins))
+
+    def set_replicas(self, name: str, replicas: Sequence[Sequence[int]]) -> TopicInfo:
+        """Which nodes hold each partition of a topic."""
+        info = self._existing(name)
+        self._execute("INSERT OR REPLACE INTO replicas VALUES (?, ?)", name, json.dumps([list(r) for r in replicas]))
+        return self._remember(replace(info, replicas=tuple(map(tuple, replicas))))
 
     def set_topic_config(self, name: str, overrides: Mapping[str, str]) -> TopicInfo:
         """Replace all overrides of a topic; they must be valid."""

@@ -22,6 +22,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import math
 import socket
 from collections import deque
 from collections.abc import Sequence
@@ -99,6 +100,7 @@ class Connection(asyncio.BufferedProtocol):
         "progressed",
         "request_begun",
         "session",
+        "silent",
     )
 
     def __init__(self, server: Server, connection_id: int, session: Session) -> None:
@@ -134,6 +136,8 @@ class Connection(asyncio.BufferedProtocol):
         self._out_bytes = 0
         self._closing = False
         self._throttled_until = 0.0
+        self.silent = False
+        """Its node is cut off from the network: nothing is read any more, and nothing is sent."""
 
     # -- life ---------------------------------------------------------------------------------------------------
 
@@ -403,6 +407,12 @@ class Connection(asyncio.BufferedProtocol):
             self._throttled_until = until
             self._server.loop.call_at(until, self._throttle_ends, until)
 
+    def silence(self) -> None:
+        self.silent = True
+        self._throttled_until = math.inf
+        if self._transport is not None:
+            self._transport.pause_reading()
+
     def _throttle_ends(self, until: float) -> None:
         if until == self._throttled_until:
             self._throttled_until = 0.0
@@ -411,7 +421,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _may_read(self) -> bool:
         """Whether more may come in: nothing waits, and there is memory for it."""
-        if self._waiting is not None or self._yielded or self._closing:
+        if self._waiting is not None or self._yielded or self._closing or self.silent:
             return False
         return self._frame is None or self._frame_filled < self._frame_room
 
@@ -440,7 +450,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def write(self) -> None:
         """Send what there is; while the socket is full, the loop calls again."""
-        if self._socket is None:
+        if self._socket is None or self.silent:
             return
         try:
             done = self._send()

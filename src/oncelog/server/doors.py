@@ -40,6 +40,7 @@ class Door:
     ) -> None:
         self.listener = listener
         self.sock = sock
+        self._address = sock.getsockname()
         self._node = node
         self._broker = broker
         self._closers: list[Callable[[], None]] = []
@@ -75,6 +76,16 @@ class Door:
         from oncelog.server.tls_connection import TlsConnection
 
         return TlsConnection(server, connection_id, session, self._contexts.current(), self._arrivals, self._mapper)
+
+    @property
+    def node_id(self) -> int:
+        return self._node.node_id
+
+    def bind_again(self) -> None:
+        """A new socket in the place of one that was closed."""
+        self.sock = socket.socket(self.sock.family, socket.SOCK_STREAM)
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.sock.bind(self._address)
 
     def close(self) -> None:
         for close in self._closers:

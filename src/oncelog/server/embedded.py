@@ -8,19 +8,83 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
-from oncelog.errors import OncelogError
-from oncelog.server.listeners import Address, parse_listeners
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.server.listeners import Address, Listener, parse_listeners
 from oncelog.server.loops import new_event_loop
+from oncelog.server.nodes import Nodes
 from oncelog.server.opening import open_server
 from oncelog.server.server import Server
+from oncelog.types import TopicPartition
 
 ANY_PORT = "127.0.0.1:0"
+MOST_NODES = 9
+NOT_RUNNING = "the broker is not running: use it in a with block, or call start()"
+
+T = TypeVar("T")
+
+
+class ClusterNode:
+    """One node of a broker that has several; made by :meth:`Broker.node`."""
+
+    def __init__(self, broker: Broker, node_id: int) -> None:
+        self._broker = broker
+        self.node_id = node_id
+
+    def __repr__(self) -> str:
+        return f"ClusterNode({self.node_id})"
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it runs and is not cut off."""
+        return self._broker.on_loop(lambda nodes: nodes.member(self.node_id).alive)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """``HOST:PORT`` of this node's first listener."""
+        return self._broker.on_loop(
+            lambda nodes: ",".join(
+                str(Address(node.host, node.port)) for node in nodes.member(self.node_id).addresses.values()
+            ).split(",")[0]
+        )
+
+    def stop(self, *, kill: bool = False) -> None:
+        """End it: its leaders and coordinators move to other nodes. ``kill``: connections end before anything moves."""
+
+        async def stop() -> None:
+            await self._broker._nodes().stop(self.node_id, kill=kill)
+
+        self._broker.run_on_loop(stop())
+
+    def start(self) -> None:
+        """Have it back at its address; it is in sync again and leads what has waited for it."""
+
+        async def start() -> None:
+            await self._broker._nodes().start(self.node_id)
+
+        self._broker.run_on_loop(start())
+
+    def isolate(self) -> None:
+        """Cut it off from clients and from other nodes: connections stay, and nothing passes through them."""
+        self._broker.on_loop(lambda nodes: nodes.isolate(self.node_id))
+
+    def heal(self) -> None:
+        """It is reached again."""
+        self._broker.on_loop(lambda nodes: nodes.heal(self.node_id))
+
+    def pause_replication(self) -> None:
+        """Its replicas copy nothing more. They hold ``acks=all`` up until they are out of sync, which they are after
+        ``replica.lag.time.max.ms``."""
+        self._broker.on_loop(lambda nodes: nodes.hold_back(self.node_id))
+
+    def resume_replication(self) -> None:
+        """Its replicas copy what they lack and are in sync again."""
+        self._broker.on_loop(lambda nodes: nodes.let_go(self.node_id))
 
 
 class Broker:
@@ -33,6 +97,8 @@ class Broker:
         ``SCRAM-SHA-256=[name=alice,password=...]``.
     :param settings: properties of Apache Kafka's broker by their names, for instance
         ``{"num.partitions": 6, "auto.create.topics.enable": False}``.
+    :param nodes: so many nodes of one cluster, in this process and with one copy of each log: for tests and learning.
+        Each has listeners and leads its share; :meth:`node`, :meth:`move_leader` and the like say what becomes of them.
 
     Raises ``ConfigError`` for a property that is unknown or has a value that is not allowed, ``ListenError`` for an
     address in use, ``MetadataError`` for a folder of another cluster or in use.
@@ -45,7 +111,11 @@ class Broker:
         listen: str = ANY_PORT,
         settings: Mapping[str, object] | None = None,
         first_users: Sequence[str] = (),
+        nodes: int = 1,
     ) -> None:
+        if not 1 <= nodes <= MOST_NODES:
+            raise ConfigError(f"nodes={nodes}: a broker has from 1 to {MOST_NODES} nodes")
+        self._node_count = nodes
         self._data = Path(data) if data is not None else None
         self._settings = {name: _text(value) for name, value in (settings or {}).items()}
         self._first_users = list(first_users)
@@ -55,11 +125,13 @@ class Broker:
         self._thread: threading.Thread | None = None
         self._server: Server | None = None
         self._addresses: dict[str, Address] = {}
+        self._bound: tuple[Listener, ...] = ()
 
     @property
     def bootstrap_servers(self) -> str:
-        """``HOST:PORT`` for the clients' setting of that name."""
-        return str(self.address)
+        """``HOST:PORT`` for the clients' setting of that name; with several nodes one of each."""
+        first = self.address and next(iter(self.addresses))
+        return ",".join(str(listener.address) for listener in self._bound if listener.name == first)
 
     @property
     def address(self) -> Address:
@@ -68,9 +140,9 @@ class Broker:
 
     @property
     def addresses(self) -> Mapping[str, Address]:
-        """Where each listener listens, by its name."""
+        """Where each listener of the first node listens, by its name."""
         if not self._addresses:
-            raise OncelogError("the broker is not running: use it in a with block, or call start()")
+            raise OncelogError(NOT_RUNNING)
         return self._addresses
 
     @property
@@ -87,10 +159,10 @@ class Broker:
         self._thread.start()
         try:
             opening = asyncio.run_coroutine_threadsafe(
-                open_server(self._listeners, self._data, self._settings, self._first_users), loop
+                open_server(self._listeners, self._data, self._settings, self._first_users, self._node_count), loop
             )
-            self._server, listeners = opening.result()
-            self._addresses = {listener.name: listener.address for listener in listeners}
+            self._server, self._bound = opening.result()
+            self._addresses = {listener.name: listener.address for listener in self._bound[: len(self._listeners)]}
         except BaseException:
             self._end_thread()
             raise
@@ -113,6 +185,74 @@ class Broker:
         self._listeners = tuple(replace(listener, address=bound[listener.name]) for listener in self._listeners)
         self.stop()
         self.start()
+
+    # -- several nodes ------------------------------------------------------------------------------------------
+
+    @property
+    def nodes(self) -> tuple[ClusterNode, ...]:
+        """All nodes, those that are stopped included."""
+        return tuple(ClusterNode(self, node_id) for node_id in self._nodes().cluster.node_ids)
+
+    def node(self, node_id: int) -> ClusterNode:
+        """One node, by its id: the first one has ``node.id``, 1 unless it is set."""
+        self.on_loop(lambda nodes: nodes.member(node_id))
+        return ClusterNode(self, node_id)
+
+    def leader(self, topic: str, partition: int) -> int:
+        """The node that leads a partition; -1 if none does."""
+        return self.on_loop(lambda nodes: nodes.leader(TopicPartition(topic, partition)))
+
+    def move_leader(self, topic: str, partition: int, to: int) -> None:
+        """Have another replica in sync lead a partition, with a new leader epoch."""
+        self.on_loop(lambda nodes: nodes.move_leader(topic, partition, to))
+
+    def coordinator(self, *, group: str | None = None, transactional_id: str | None = None) -> int:
+        """The node that coordinates a group or a transactional id; -1 if none does."""
+        return self.on_loop(
+            lambda nodes: nodes.leader(nodes.coordinator_partition(group=group, transactional_id=transactional_id))
+        )
+
+    def move_coordinator(self, to: int, *, group: str | None = None, transactional_id: str | None = None) -> None:
+        """Have another node coordinate a group or a transactional id, and all others of its internal partition."""
+
+        def move(nodes: Nodes) -> None:
+            partition = nodes.coordinator_partition(group=group, transactional_id=transactional_id)
+            nodes.move_leader(*partition, to)
+
+        self.on_loop(move)
+
+    def isolate(self, node_id: int) -> None:
+        """Cut a node off from clients and from the other nodes; :meth:`ClusterNode.heal` ends it."""
+        self.node(node_id).isolate()
+
+    def shrink_isr(self, topic: str, partition: int, node_id: int) -> None:
+        """Take a follower out of a partition's replicas in sync; it copies nothing more."""
+        self.on_loop(lambda nodes: nodes.set_in_sync(topic, partition, node_id, in_sync=False))
+
+    def grow_isr(self, topic: str, partition: int, node_id: int) -> None:
+        """Have a replica copy what it lacks and be in sync again."""
+        self.on_loop(lambda nodes: nodes.set_in_sync(topic, partition, node_id, in_sync=True))
+
+    def on_loop(self, action: Callable[[Nodes], T]) -> T:
+        """Do something on the broker's own thread, where its state lives."""
+        nodes = self._nodes()
+
+        async def act() -> T:
+            return action(nodes)
+
+        return self.run_on_loop(act())
+
+    def run_on_loop(self, work: Coroutine[Any, Any, T]) -> T:
+        """As :meth:`on_loop`, for what takes more than one turn."""
+        if self._loop is None:
+            work.close()
+            raise OncelogError(NOT_RUNNING)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def _nodes(self) -> Nodes:
+        if self._server is None:
+            raise OncelogError(NOT_RUNNING)
+        return Nodes(self._server)
 
     def __enter__(self) -> Self:
         return self.start()

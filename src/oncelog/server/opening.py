@@ -72,14 +72,21 @@ def data_folder(data: Path | None, settings: Mapping[str, str]) -> Path | None:
 
 
 async def open_server(
-    listeners: Sequence[Listener], data: Path | None, settings: Mapping[str, str], first_users: Sequence[str] = ()
+    listeners: Sequence[Listener],
+    data: Path | None,
+    settings: Mapping[str, str],
+    first_users: Sequence[str] = (),
+    nodes: int = 1,
 ) -> tuple[Server, tuple[Listener, ...]]:
-    """A serving broker, and its listeners with the ports that they have got.
+    """A serving broker, and its listeners with the ports that they have got; those of its first node come first.
 
     :param data: the folder that keeps everything; None keeps it in memory.
     :param settings: Kafka's broker properties as text; unknown ones are refused.
     :param first_users: SCRAM credentials for a data folder that is new, as ``kafka-storage --add-scram`` takes them.
+    :param nodes: how many nodes clients see; the second one listens at the ports behind the first one's, and so on.
     """
+    if nodes > 1:
+        listeners = [_of_node(listener, number) for number in range(nodes) for listener in listeners]
     config = parse_broker(settings)
     shares = descriptors.claim()
     credentials = [parse_first_user(text, os.urandom) for text in first_users]
@@ -98,7 +105,7 @@ async def open_server(
             replace(listener, address=Address(listener.address.host, sock.getsockname()[1]))
             for listener, sock in zip(listeners, sockets, strict=True)
         )
-        server, doors = _start(config, disk, store_path, bound, sockets, credentials)
+        server, doors = _start(config, disk, store_path, bound, sockets, credentials, nodes)
     except BaseException:
         for sock in sockets:
             sock.close()
@@ -118,6 +125,7 @@ def _start(
     bound: Sequence[Listener],
     sockets: Sequence[socket.socket],
     credentials: Sequence[FirstUser],
+    nodes: int,
 ) -> tuple[Server, list[Door]]:
     """Open the metadata and every log; nothing listens yet."""
     random = SystemRandom()
@@ -142,9 +150,13 @@ def _start(
             random=random,
             background=background,
             work_clock=time.thread_time_ns,
+            nodes=[config.node_id + number for number in range(nodes)] if nodes > 1 else (),
         )
-        for listener, sock in zip(bound, sockets, strict=True):
-            doors.append(Door(listener, sock, _node_at(config, listener), broker, loop.time))
+        for number, (listener, sock) in enumerate(zip(bound, sockets, strict=True)):
+            node = _node_at(config, listener, number // (len(bound) // nodes))
+            if broker.cluster is not None:
+                broker.cluster.member(node.node_id).addresses[listener.name] = node
+            doors.append(Door(listener, sock, node, broker, loop.time))
         broker.recover(now_ms)
         broker.start(Server.now_ms())
     except BaseException:
@@ -157,10 +169,24 @@ def _start(
     return Server(broker, flusher, background), doors
 
 
-def _node_at(config: BrokerConfig, listener: Listener) -> Node:
-    """This broker as clients of a listener are told it."""
+def _of_node(listener: Listener, number: int) -> Listener:
+    """The same listener of a further node: at the port as many behind it, or any."""
+    address = listener.address
+    if not number:
+        return listener
+    advertised = listener.advertised
+    if advertised is not None and advertised.port:
+        advertised = replace(advertised, port=advertised.port + number)
+    port = address.port + number if address.port else 0
+    return replace(listener, address=replace(address, port=port), advertised=advertised)
+
+
+def _node_at(config: BrokerConfig, listener: Listener, number: int = 0) -> Node:
+    """A node of this broker as clients of a listener are told it."""
     advertised = listener.advertised or listener.address
-    return Node(config.node_id, advertised.host, advertised.port or listener.address.port, config.broker_rack or None)
+    return Node(
+        config.node_id + number, advertised.host, advertised.port or listener.address.port, config.broker_rack or None
+    )
 
 
 def _bind(listen: Address) -> socket.socket:

@@ -120,7 +120,7 @@ class Server:
         self._slicing = False
         self._flusher = flusher
         self._background = background
-        self._listeners: list[asyncio.Server] = []
+        self._listeners: dict[Door, asyncio.Server] = {}
         self._doors: Sequence[Door] = ()
         self._connections: dict[Connection, None] = {}
         self._limits = ConnectionLimits(broker)
@@ -141,17 +141,47 @@ class Server:
         """Accept connections on bound sockets."""
         self._doors = doors
         for door in doors:
-            listener = await self.loop.create_server(partial(self._accept, door), sock=door.sock, backlog=512)
-            self._listeners.append(listener)
+            await self._open(door)
         self._watch()
         self.turn_ends()
+
+    async def _open(self, door: Door) -> None:
+        self._listeners[door] = await self.loop.create_server(partial(self._accept, door), sock=door.sock, backlog=512)
+
+    # -- several nodes ------------------------------------------------------------------------------------------
+
+    def leave(self, node_id: int, reason: str) -> None:
+        """Close a node's listeners and its connections."""
+        for door in self._doors:
+            if door.node_id == node_id and door in self._listeners:
+                self._listeners.pop(door).close()
+        self.cut_connections(node_id, reason)
+
+    async def come_back(self, node_id: int) -> None:
+        """Listen for a node again."""
+        for door in self._doors:
+            if door.node_id == node_id and door not in self._listeners:
+                door.bind_again()
+                await self._open(door)
+
+    def cut_connections(self, node_id: int, reason: str) -> None:
+        for connection in self._connections_to(node_id):
+            connection.cut_off(reason)
+
+    def silence(self, node_id: int) -> None:
+        """A node's connections stay open, and nothing passes through them any more."""
+        for connection in self._connections_to(node_id):
+            connection.silence()
+
+    def _connections_to(self, node_id: int) -> list[Connection]:
+        return [connection for connection in self._connections if connection.session.node_id == node_id]
 
     async def stop(self) -> None:
         """Close the listener and all connections, then the broker with everything synced."""
         if self._stopped:
             return
         self._stopped = True
-        for listener in self._listeners:
+        for listener in self._listeners.values():
             listener.close()
         if self._timer is not None:
             self._timer.cancel()
@@ -199,6 +229,9 @@ class Server:
         if refusal is not None:
             self.broker.security_log.refused_connection(connection.client_host, refusal, self.now_ms())
             return refusal
+        cluster, node_id = self.broker.cluster, connection.session.node_id
+        if cluster is not None and node_id is not None and not cluster.member(node_id).reachable:
+            connection.silence()
         wait_ms = self._limits.wait_ms(connection.client_host, self.now_ms())
         if wait_ms:
             connection.throttle(wait_ms)

@@ -1,7 +1,7 @@
-"""AlterPartitionReassignments (key 45), versions 0-1: the one broker keeps every partition, and is told so at once.
+"""AlterPartitionReassignments (key 45), versions 0-1: other nodes hold a partition, at once.
 
-Replicas [this broker] are what is already; null replicas cancel, and there is nothing to cancel. Source: Kafka's
-``ReplicationControlManager.alterPartitionReassignments``.
+A single broker keeps every partition: replicas [this broker] are what is already. Null replicas cancel, and there is
+nothing to cancel. Source: Kafka's ``ReplicationControlManager.alterPartitionReassignments``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.create_topics import refusal_of_replicas
 from oncelog.broker.context import RequestContext
-from oncelog.errors import Error
+from oncelog.errors import Error, KafkaError
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -21,6 +21,7 @@ from oncelog.protocol.generated.alter_partition_reassignments_response import (
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
 )
+from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
@@ -38,15 +39,21 @@ def handle(
         error_message=None,
         responses=[
             ReassignableTopicResponse(
-                name=topic.name, partitions=[_answer(broker, topic.name, asked) for asked in topic.partitions]
+                name=topic.name,
+                partitions=[_answer(broker, topic.name, asked, context.now_ms) for asked in topic.partitions],
             )
             for topic in request.topics
         ],
     )
 
 
-def _answer(broker: Broker, topic: str, asked: ReassignablePartition) -> ReassignablePartitionResponse:
+def _answer(broker: Broker, topic: str, asked: ReassignablePartition, now_ms: int) -> ReassignablePartitionResponse:
     error, message = _refusal(broker, topic, asked)
+    if error is Error.NONE and asked.replicas is not None:
+        try:
+            broker.nodes.reassign(TopicPartition(topic, asked.partition_index), asked.replicas, now_ms)
+        except KafkaError as refused:
+            error, message = refused.error, str(refused)
     return ReassignablePartitionResponse(partition_index=asked.partition_index, error_code=error, error_message=message)
 
 

@@ -37,7 +37,8 @@ def handle(broker: Broker, context: RequestContext, request: CreatePartitionsReq
         error, message = _refusal(broker, context, topic) or (Error.NONE, None)
         if error is Error.NONE and not request.validate_only:
             try:
-                broker.add_partitions(topic.name, topic.count, context.now_ms)
+                replicas = [assignment.broker_ids for assignment in topic.assignments or ()]
+                broker.add_partitions(topic.name, topic.count, context.now_ms, replicas or -1)
             except StorageError as failure:
                 error, message = Error.KAFKA_STORAGE_ERROR, str(failure)
         results.append(CreatePartitionsTopicResult(name=topic.name, error_code=error, error_message=message))

@@ -95,7 +95,12 @@ def _create(
     topic_id = ZERO_ID
     if not validate_only:
         try:
-            topic_id = broker.create_topic(topic.name, partitions, overrides, context.now_ms).topic_id
+            replicas = [
+                assignment.broker_ids for assignment in sorted(topic.assignments, key=lambda a: a.partition_index)
+            ]
+            topic_id = broker.create_topic(
+                topic.name, partitions, overrides, context.now_ms, replicas or topic.replication_factor
+            ).topic_id
         except KafkaError as error:
             return _refused(topic.name, error.error, str(error))
         except StorageError as error:
@@ -115,7 +120,7 @@ def _create(
         error_code=Error.NONE,
         error_message=None,
         num_partitions=partitions,
-        replication_factor=1,
+        replication_factor=_replication_factor(broker, topic) if broker.cluster is not None else 1,
         configs=_configs(broker, overrides),
     )
 
@@ -144,15 +149,23 @@ def refusal_of_topic(
         )
     if topic.num_partitions < -1 or topic.num_partitions == 0:
         return Error.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
-    replicas = broker.config.default_replication_factor if topic.replication_factor == -1 else topic.replication_factor
-    if replicas > 1:
+    replicas, there = _replication_factor(broker, topic), len(broker.nodes.ids)
+    if replicas > there:
         return (
             Error.INVALID_REPLICATION_FACTOR,
             f"Unable to replicate the partition {replicas} time(s): The target replication factor of {replicas} "
-            f"cannot be reached because only 1 broker(s) are registered or some brokers have all their log "
+            f"cannot be reached because only {there} broker(s) are registered or some brokers have all their log "
             f"directories cordoned.",
         )
     return None
+
+
+def _replication_factor(broker: Broker, topic: CreatableTopic) -> int:
+    if topic.assignments:
+        return len(topic.assignments[0].broker_ids)
+    if topic.replication_factor == -1:
+        return broker.config.default_replication_factor
+    return topic.replication_factor
 
 
 def _refusal_of_assignments(broker: Broker, topic: CreatableTopic) -> tuple[Error, str] | None:
@@ -185,9 +198,9 @@ def refusal_of_replicas(broker: Broker, broker_ids: list[int]) -> str | None:
     if not broker_ids:
         return "The manual partition assignment includes an empty replica list."
     for position, broker_id in enumerate(sorted(broker_ids)):
-        if broker_id != broker.node.node_id:
+        if broker_id not in broker.nodes.ids:
             return f"The manual partition assignment includes broker {broker_id}, but no such broker is registered."
-        if position:
+        if position and broker_id == sorted(broker_ids)[position - 1]:
             return f"The manual partition assignment includes the broker {broker_id} more than once."
     return None
 

@@ -40,7 +40,7 @@ def handle(broker: Broker, context: RequestContext, request: DeleteRecordsReques
                 partitions=[
                     _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
                     if topic.name in hidden
-                    else _delete(broker, broker.metadata.topic(topic.name), asked)
+                    else _delete(broker, context, broker.metadata.topic(topic.name), asked)
                     for asked in topic.partitions
                 ],
             )
@@ -49,13 +49,15 @@ def handle(broker: Broker, context: RequestContext, request: DeleteRecordsReques
     )
 
 
-def _delete(broker: Broker, info: TopicInfo | None, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
+def _delete(
+    broker: Broker, context: RequestContext, info: TopicInfo | None, asked: DeleteRecordsPartition
+) -> DeleteRecordsPartitionResult:
     if info is None or not 0 <= asked.partition_index < info.partitions:
         return _refused(asked, Error.UNKNOWN_TOPIC_OR_PARTITION)
     if info.internal:
         return _refused(asked, Error.INVALID_TOPIC_EXCEPTION)
-    partition = broker.partition(TopicPartition(info.name, asked.partition_index))
-    if partition is None:
+    partition = broker.led_partition(context, TopicPartition(info.name, asked.partition_index))
+    if isinstance(partition, Error):
         return _refused(asked, Error.NOT_LEADER_OR_FOLLOWER)
     if partition.failed:
         return _refused(asked, Error.KAFKA_STORAGE_ERROR)

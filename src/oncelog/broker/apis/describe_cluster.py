@@ -37,13 +37,16 @@ def handle(broker: Broker, context: RequestContext, request: DescribeClusterRequ
             error_code=Error.UNSUPPORTED_ENDPOINT_TYPE,
             error_message=f"Unsupported endpoint type {request.endpoint_type}",
         )
-    node = context.session.node or broker.node
+    nodes, controller_id = broker.nodes.seen_by(context)
     response = DescribeClusterResponse(
         error_code=Error.NONE,
         error_message=None,
         cluster_id=broker.metadata.cluster_id,
-        controller_id=node.node_id,
-        brokers=[DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack)],
+        controller_id=controller_id,
+        brokers=[
+            DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+            for node in nodes
+        ],
     )
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = cluster_operations(broker, context)

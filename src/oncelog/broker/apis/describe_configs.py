@@ -139,7 +139,7 @@ def _refusal_of_broker(broker: Broker, name: str, alternative: str) -> tuple[Err
         asked = int(name)
     except ValueError:
         return Error.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}"
-    if asked == node_id:
+    if asked in broker.nodes.ids:
         return None
     return Error.INVALID_REQUEST, f"Unexpected broker id, expected {node_id}{alternative} but received {name}"
 

@@ -34,7 +34,7 @@ def handle(broker: Broker, context: RequestContext, request: DescribeProducersRe
                 partitions=[
                     PartitionResponse(partition_index=index, error_code=Error.TOPIC_AUTHORIZATION_FAILED)
                     if topic.name in hidden
-                    else _describe(broker, TopicPartition(topic.name, index))
+                    else _describe(broker, context, TopicPartition(topic.name, index))
                     for index in topic.partition_indexes
                 ],
             )
@@ -43,13 +43,14 @@ def handle(broker: Broker, context: RequestContext, request: DescribeProducersRe
     )
 
 
-def _describe(broker: Broker, topic_partition: TopicPartition) -> PartitionResponse:
-    partition = broker.partition(topic_partition)
-    if partition is None:
+def _describe(broker: Broker, context: RequestContext, topic_partition: TopicPartition) -> PartitionResponse:
+    partition = broker.led_partition(context, topic_partition)
+    if isinstance(partition, Error):
+        unknown = partition is Error.UNKNOWN_TOPIC_OR_PARTITION
         return PartitionResponse(
             partition_index=topic_partition.partition,
-            error_code=Error.UNKNOWN_TOPIC_OR_PARTITION,
-            error_message=f"{topic_partition} does not exist",
+            error_code=partition,
+            error_message=f"{topic_partition} does not exist" if unknown else None,
         )
     return PartitionResponse(
         partition_index=topic_partition.partition,

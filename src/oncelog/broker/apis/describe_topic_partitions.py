@@ -89,7 +89,6 @@ def _unknown(name: str, operations: int) -> DescribeTopicPartitionsResponseTopic
 
 
 def _described(broker: Broker, info: TopicInfo, page: range, operations: int) -> DescribeTopicPartitionsResponseTopic:
-    node_id = broker.node.node_id
     partitions = []
     for index in page:
         state = PartitionState.of(broker, TopicPartition(info.name, index))
@@ -99,8 +98,8 @@ def _described(broker: Broker, info: TopicInfo, page: range, operations: int) ->
                 partition_index=index,
                 leader_id=state.leader_id,
                 leader_epoch=state.leader_epoch,
-                replica_nodes=[node_id],
-                isr_nodes=[node_id],
+                replica_nodes=state.replicas,
+                isr_nodes=state.in_sync,
                 eligible_leader_replicas=[],
                 last_known_elr=[],
                 offline_replicas=state.offline_replicas,

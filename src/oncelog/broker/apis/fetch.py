@@ -237,6 +237,14 @@ def _read_partition(
     if not _may_read(broker, context, key):
         return _error(key, Error.TOPIC_AUTHORIZATION_FAILED)._replace(at_once=False)
     partition = _partition(broker, key)
+    if (
+        partition is not None
+        and partition.replicas is not None
+        and partition.replicas.leader != context.session.node_id
+    ):
+        return _error(
+            key, Error.NOT_LEADER_OR_FOLLOWER, LeaderIdAndEpoch(partition.replicas.leader, partition.leader_epoch)
+        )
     if partition is None:
         unknown_id = key[1] and not key[0]
         error = Error.UNKNOWN_TOPIC_ID if unknown_id else Error.UNKNOWN_TOPIC_OR_PARTITION
@@ -249,7 +257,9 @@ def _read_partition(
         return _error(key, Error.KAFKA_STORAGE_ERROR)
     error = partition.check_leader_epoch(position.current_leader_epoch)
     if error is not Error.NONE:
-        return _error(key, error, LeaderIdAndEpoch(broker.node.node_id, partition.leader_epoch))
+        return _error(
+            key, error, LeaderIdAndEpoch(context.session.node_id or broker.node.node_id, partition.leader_epoch)
+        )
     data = PartitionData(
         partition_index=key[2],
         error_code=Error.NONE,

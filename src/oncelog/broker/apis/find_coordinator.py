@@ -70,7 +70,10 @@ def _find(broker: Broker, context: RequestContext, key_type: int, key: str) -> C
     if not allows(broker, context, Operation.DESCRIBE, kind, key):
         return _refused(key, refused, MESSAGES[refused])
     broker.ensure_internal_topic(topic, context.now_ms)
-    node = context.session.node or broker.node
+    node = broker.nodes.coordinator_of(context, topic, key)
+    if node is None:
+        refused = Error.COORDINATOR_NOT_AVAILABLE
+        return _refused(key, refused, "The coordinator is not available.")
     return Coordinator(
         key=key, node_id=node.node_id, host=node.host, port=node.port, error_code=Error.NONE, error_message=""
     )

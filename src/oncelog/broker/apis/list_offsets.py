@@ -78,9 +78,9 @@ def _answer(
         return _refused(asked, Error.UNSUPPORTED_VERSION)
     if asked.timestamp < EARLIEST_PENDING_UPLOAD:
         return _refused(asked, Error.UNSUPPORTED_VERSION)
-    partition = broker.partition(TopicPartition(topic, asked.partition_index))
-    if partition is None:
-        return _refused(asked, Error.UNKNOWN_TOPIC_OR_PARTITION)
+    partition = broker.led_partition(context, TopicPartition(topic, asked.partition_index))
+    if isinstance(partition, Error):
+        return _refused(asked, partition)
     if partition.failed:
         return _refused(asked, Error.KAFKA_STORAGE_ERROR)
     error = partition.check_leader_epoch(asked.current_leader_epoch)

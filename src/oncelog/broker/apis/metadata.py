@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.acls import CLUSTER_NAME, Operation
+from oncelog.broker.cluster import NO_LEADER
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import CLUSTER, TOPIC, allows, allows_cluster, authorized_operations
 from oncelog.broker.slices import Work
@@ -64,11 +65,14 @@ def _respond(
         for topic in topics:
             if topic.name is not None and topic.error_code != Error.TOPIC_AUTHORIZATION_FAILED:
                 topic.topic_authorized_operations = authorized_operations(broker, context, TOPIC, topic.name)
-    node = context.session.node or broker.node
+    nodes, controller_id = broker.nodes.seen_by(context)
     response = MetadataResponse(
-        brokers=[MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)],
+        brokers=[
+            MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+            for node in nodes
+        ],
         cluster_id=broker.metadata.cluster_id,
-        controller_id=node.node_id,
+        controller_id=controller_id,
         topics=topics,
     )
     if request.include_cluster_authorized_operations:
@@ -148,24 +152,32 @@ def _by_name(broker: Broker, context: RequestContext, name: str, *, may_create: 
 
 
 class PartitionState(NamedTuple):
-    """What clients are told of a partition's one replica; a disk that failed takes it offline."""
+    """What clients are told of a partition's replicas; a disk that failed takes all of them offline."""
 
     error: Error
     leader_id: int
     leader_epoch: int
+    replicas: list[int]
+    in_sync: list[int]
     offline_replicas: list[int]
 
     @classmethod
     def of(cls, broker: Broker, topic_partition: TopicPartition) -> PartitionState:
         partition, node_id = broker.partition(topic_partition), broker.node.node_id
         epoch = partition.leader_epoch if partition is not None else -1
+        if partition is not None and partition.replicas is not None and broker.cluster is not None:
+            replicas = partition.replicas
+            assigned, offline = list(replicas.assigned), broker.cluster.offline(replicas)
+            if partition.failed or replicas.leader == NO_LEADER:
+                offline = assigned if partition.failed else offline
+                return cls(Error.LEADER_NOT_AVAILABLE, NO_LEADER, epoch, assigned, list(replicas.in_sync), offline)
+            return cls(Error.NONE, replicas.leader, epoch, assigned, list(replicas.in_sync), offline)
         if partition is None or partition.failed:
-            return cls(Error.LEADER_NOT_AVAILABLE, -1, epoch, [node_id])
-        return cls(Error.NONE, node_id, epoch, [])
+            return cls(Error.LEADER_NOT_AVAILABLE, NO_LEADER, epoch, [node_id], [node_id], [node_id])
+        return cls(Error.NONE, node_id, epoch, [node_id], [node_id], [])
 
 
 def _described(broker: Broker, info: TopicInfo) -> MetadataResponseTopic:
-    node_id = broker.node.node_id
     partitions = []
     for index in range(info.partitions):
         state = PartitionState.of(broker, TopicPartition(info.name, index))
@@ -175,8 +187,8 @@ def _described(broker: Broker, info: TopicInfo) -> MetadataResponseTopic:
                 partition_index=index,
                 leader_id=state.leader_id,
                 leader_epoch=state.leader_epoch,
-                replica_nodes=[node_id],
-                isr_nodes=[node_id],
+                replica_nodes=state.replicas,
+                isr_nodes=state.in_sync,
                 offline_replicas=state.offline_replicas,
             )
         )

@@ -48,7 +48,7 @@ def handle(
                 partitions=[
                     _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
                     if topic.topic in hidden
-                    else _answer(broker, topic.topic, asked)
+                    else _answer(broker, context, topic.topic, asked)
                     for asked in topic.partitions
                 ],
             )
@@ -57,10 +57,10 @@ def handle(
     )
 
 
-def _answer(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
-    partition = broker.partition(TopicPartition(topic, asked.partition))
-    if partition is None:
-        return _refused(asked, Error.UNKNOWN_TOPIC_OR_PARTITION)
+def _answer(broker: Broker, context: RequestContext, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+    partition = broker.led_partition(context, TopicPartition(topic, asked.partition))
+    if isinstance(partition, Error):
+        return _refused(asked, partition)
     error = Error.KAFKA_STORAGE_ERROR if partition.failed else partition.check_leader_epoch(asked.current_leader_epoch)
     if error is not Error.NONE:
         return _refused(asked, error)

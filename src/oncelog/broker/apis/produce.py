@@ -45,6 +45,8 @@ FIRST_WITH_ZSTD = 7
 FIRST_WITH_ABORTABLE_ERROR = 11
 FIRST_WITH_TRANSACTION_V2 = 12
 FIRST_WITH_TOPIC_IDS = 13
+ALL_IN_SYNC = -1
+"""``acks=all``."""
 REFUSED_WITHOUT_LOG_START = frozenset(
     {Error.CORRUPT_MESSAGE, Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE, Error.KAFKA_STORAGE_ERROR}
 )
@@ -147,8 +149,11 @@ def _locate(
             return _refused(data, Error.UNKNOWN_TOPIC_ID)
     if broker.authorizer is not None and not allows(broker, context, Operation.WRITE, TOPIC, name or ""):
         return _refused(data, Error.TOPIC_AUTHORIZATION_FAILED)
-    if name is None or (partition := broker.partition(TopicPartition(name, data.index))) is None:
+    if name is None:
         return _refused(data, Error.UNKNOWN_TOPIC_OR_PARTITION)
+    partition = broker.led_partition(context, TopicPartition(name, data.index))
+    if isinstance(partition, Error):
+        return _refused(data, partition)
     if name in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT_ID:
         return _refused(
             data, Error.INVALID_TOPIC_EXCEPTION, f"The topic {name} is internal: clients may not write to it."
@@ -208,10 +213,14 @@ def _append(
     broker: Broker, context: RequestContext, request: ProduceRequest, write: _Write, guard: VerificationGuard | None
 ) -> Deferred[PartitionProduceResponse]:
     partition = write.partition
+    if request.acks == ALL_IN_SYNC and partition.lacks_replicas:
+        return Deferred.of(_refused_write(write, Error.NOT_ENOUGH_REPLICAS))
     result = partition.append_client(write.records, context.now_ms, guard)
     answer = _result_response(write, result)
     context.took_plain_batch = result.error is Error.NONE and not write.header.attributes & ~TRANSACTIONAL_BIT
     if result.error is not Error.NONE or request.acks == 0:
+        return Deferred.of(answer)
+    if request.acks != ALL_IN_SYNC and partition.replicas is not None:
         return Deferred.of(answer)
     # acks=1 waits like acks=all: on the only replica what is acknowledged is committed, and can be read at once.
     committed = partition.when_committed(result.last_offset + 1)

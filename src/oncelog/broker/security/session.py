@@ -49,3 +49,8 @@ class Session:
     listener: str = "PLAINTEXT"
     gate: SaslGate | None = None
     software: tuple[str, str] = ("unknown", "unknown")
+
+    @property
+    def node_id(self) -> int | None:
+        """The node that was asked."""
+        return self.node.node_id if self.node is not None else None

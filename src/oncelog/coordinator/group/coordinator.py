@@ -249,7 +249,7 @@ class GroupCoordinator:
         states = {state.strip().lower() for state in request.states_filter}
         types = {group_type.lower() for group_type in request.types_filter}
         listed: list[ListedGroup] = []
-        for shard in self.runtime.shards():
+        for shard in self.runtime.served_shards():
             for group_id in sorted(shard.groups):
                 row = describe.listed(shard.groups[group_id])
                 if (not states or row.group_state.lower() in states) and (not types or row.group_type in types):

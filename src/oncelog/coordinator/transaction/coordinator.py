@@ -287,7 +287,7 @@ class TransactionCoordinator:
         try:
             found = tuple(
                 TransactionListing(entry.txn.transactional_id, entry.txn.producer_id, entry.txn.state)
-                for shard in self.runtime.shards()
+                for shard in self.runtime.served_shards()
                 for entry in shard.entries()
                 if passes(entry.txn)
             )

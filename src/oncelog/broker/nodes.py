@@ -1,0 +1,114 @@
+"""The broker's nodes: who they are to clients, who holds a partition, and what a change does to logs and coordinators.
+
+With one node, the usual case, ``cluster`` is None. With several, this implements
+:class:`oncelog.broker.cluster.ClusterHost`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from oncelog.broker.cluster import NO_LEADER, Cluster, Replicas
+from oncelog.broker.context import RequestContext
+from oncelog.broker.node import Node
+from oncelog.metadata.store import TopicInfo
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+    from oncelog.broker.coordinators import Coordinators
+
+
+class BrokerNodes:
+    """Nodes of one broker.
+
+    ``now_ms`` is the time of a change; whoever makes one sets it first.
+    """
+
+    def __init__(self, broker: Broker, node_ids: Sequence[int], coordinators: Coordinators) -> None:
+        """:param node_ids: of several nodes, the broker's own first; none: there is one."""
+        self._broker = broker
+        self._coordinators = coordinators
+        self.cluster = Cluster(node_ids, self) if node_ids else None
+        self.now_ms = 0
+
+    # -- as clients see them ------------------------------------------------------------------------------------
+
+    @property
+    def ids(self) -> Sequence[int]:
+        """Of all nodes, whether they are up or not."""
+        return self.cluster.node_ids if self.cluster is not None else (self._broker.node.node_id,)
+
+    def seen_by(self, context: RequestContext) -> tuple[list[Node], int]:
+        """The nodes that are up, as the caller's listener advertises them, and which is the controller."""
+        if self.cluster is None:
+            node = context.session.node or self._broker.node
+            return [node], node.node_id
+        return self.cluster.nodes(context.session.listener), self.cluster.controller_id
+
+    def coordinator_of(self, context: RequestContext, topic: str, key: str) -> Node | None:
+        """The node that coordinates a group or transactional id; None where none does now."""
+        if self.cluster is None:
+            return context.session.node or self._broker.node
+        partition = self.coordinator_partition(topic, key)
+        return self.cluster.node(self.cluster.replicas(partition).leader, context.session.listener)
+
+    def coordinator_partition(self, topic: str, key: str) -> TopicPartition:
+        """The internal partition that a group id or transactional id belongs to."""
+        return self._coordinators.partition_for(topic, key)
+
+    # -- where partitions are -----------------------------------------------------------------------------------
+
+    def place(self, info: TopicInfo, replicas: Sequence[Sequence[int]] | int = -1) -> TopicInfo:
+        """Choose the nodes of the partitions that have none yet, or take those that are named."""
+        if self.cluster is None:
+            return info
+        known = [nodes for nodes in info.replicas if set(nodes) <= set(self.cluster.node_ids)]
+        if len(known) < len(info.replicas):  # the folder had more nodes at an earlier start
+            known = []
+        if len(known) == info.partitions:
+            return info
+        if isinstance(replicas, int):
+            factor = replicas if replicas > 0 else self._coordinators.replication_factor(info.name)
+            replicas = self.cluster.place(info.name, range(len(known), info.partitions), factor)
+        return self._broker.metadata.set_replicas(info.name, [*known, *replicas])
+
+    def reassign(self, topic_partition: TopicPartition, replicas: Sequence[int], now_ms: int) -> None:
+        """Have other nodes hold a partition; with one node nothing changes. KafkaError: they cannot."""
+        info = self._broker.metadata.topic(topic_partition.topic)
+        if self.cluster is None or info is None:
+            return
+        self.now_ms = now_ms
+        self.cluster.reassign(topic_partition, replicas)
+        changed = [list(nodes) for nodes in info.replicas]
+        changed[topic_partition.partition] = list(replicas)
+        self._broker.metadata.set_replicas(info.name, changed)
+
+    # -- ClusterHost --------------------------------------------------------------------------------------------
+
+    def end_offset(self, topic_partition: TopicPartition) -> int:
+        partition = self._broker.partition(topic_partition)
+        return partition.log.log_end_offset if partition is not None else 0
+
+    def allows_unclean(self, topic: str) -> bool:
+        info = self._broker.metadata.topic(topic)
+        return info is not None and info.config.unclean_leader_election_enable
+
+    def leader_changed(self, topic_partition: TopicPartition, replicas: Replicas, truncate_to: int | None) -> None:
+        partition = self._broker.partition(topic_partition)
+        if partition is None:
+            return
+        if truncate_to is not None:
+            partition.log.truncate_to(truncate_to)
+        if replicas.leader == NO_LEADER:
+            partition.leader_left()
+        else:
+            partition.lead(partition.leader_epoch + 1)
+            partition.in_sync_changed()
+        self._coordinators.moved(topic_partition, has_leader=replicas.leader != NO_LEADER, now_ms=self.now_ms)
+
+    def in_sync_changed(self, topic_partition: TopicPartition) -> None:
+        partition = self._broker.partition(topic_partition)
+        if partition is not None:
+            partition.in_sync_changed()

@@ -1,0 +1,125 @@
+"""Several nodes behind one broker: stop and start them, cut them off, move leaders and coordinators.
+
+Lives on the server's loop; ``embedded.Broker`` calls it from the program's thread. Each node has the broker's listeners
+at ports of its own. A node that is stopped closes its sockets; one that is cut off keeps them and says nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.cluster import Cluster, Member
+from oncelog.errors import OncelogError
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.server.server import Server
+
+
+class Nodes:
+    """What can happen to the nodes of one server.
+
+    :raises OncelogError: (each method) there is no such node, or the broker has only one; ``KafkaError`` where Kafka
+        would refuse it too.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._broker = server.broker
+
+    @property
+    def cluster(self) -> Cluster:
+        if self._broker.cluster is None:
+            raise OncelogError("the broker has one node: start it with Broker(nodes=3) or serve --nodes 3")
+        self._broker.nodes.now_ms = self._server.now_ms()
+        return self._broker.cluster
+
+    def member(self, node_id: int) -> Member:
+        return self.cluster.member(node_id)
+
+    async def stop(self, node_id: int, *, kill: bool) -> None:
+        """End a node: its leaders move first and clients are told so, or with ``kill`` its connections end first."""
+        member = self.member(node_id)
+        if not member.running:
+            return
+        if kill:
+            self._server.leave(node_id, "the node is killed")
+        member.running = False
+        self.cluster.leave(node_id)
+        if not kill:
+            self._server.turn_ends()
+            self._server.leave(node_id, "the node stops")
+        self._changed()
+
+    async def start(self, node_id: int) -> None:
+        """Have a stopped node back, at its address."""
+        member = self.member(node_id)
+        if member.running:
+            return
+        await self._server.come_back(node_id)
+        member.running = member.reachable = True
+        self.cluster.join(node_id)
+        self._changed()
+
+    def isolate(self, node_id: int) -> None:
+        """Nothing reaches the node and nothing leaves it; its connections stay, and are silent."""
+        member = self.member(node_id)
+        if not member.reachable:
+            return
+        member.reachable = False
+        self._server.silence(node_id)
+        if member.running:
+            self.cluster.leave(node_id)
+        self._changed()
+
+    def heal(self, node_id: int) -> None:
+        """The node is reached again. Connections of before end: each side has given the other up."""
+        member = self.member(node_id)
+        if member.reachable:
+            return
+        member.reachable = True
+        self._server.cut_connections(node_id, "the network is back")
+        if member.running:
+            self.cluster.join(node_id)
+        self._changed()
+
+    def hold_back(self, node_id: int) -> None:
+        """The node's replicas copy nothing; out of sync they are after ``replica.lag.time.max.ms``."""
+        self.cluster.hold_back(node_id)
+        lag_ms = int(self._broker.config.text("replica.lag.time.max.ms") or 30_000)
+
+        def dropped(now_ms: int) -> None:
+            if not self.member(node_id).copying:
+                self.cluster.drop_lagging(node_id)
+
+        self._broker.timers.schedule(self._server.now_ms() + lag_ms, dropped)
+        self._changed()
+
+    def let_go(self, node_id: int) -> None:
+        """The node's replicas copy again."""
+        self.cluster.let_go(node_id)
+        self._changed()
+
+    def set_in_sync(self, topic: str, partition: int, node_id: int, *, in_sync: bool) -> None:
+        self.cluster.set_in_sync(TopicPartition(topic, partition), node_id, in_sync=in_sync)
+        self._changed()
+
+    def move_leader(self, topic: str, partition: int, to: int) -> None:
+        self.cluster.move_leader(TopicPartition(topic, partition), to)
+        self._changed()
+
+    def coordinator_partition(self, *, group: str | None, transactional_id: str | None) -> TopicPartition:
+        """The internal partition of a group or of a transactional id, made if need be."""
+        if (group is None) == (transactional_id is None):
+            raise OncelogError("name a group or a transactional_id, one of the two")
+        topic = CONSUMER_OFFSETS_TOPIC if group is not None else TRANSACTION_STATE_TOPIC
+        self._broker.ensure_internal_topic(topic, self._server.now_ms())
+        return self._broker.nodes.coordinator_partition(topic, group or transactional_id or "")
+
+    def leader(self, topic_partition: TopicPartition) -> int:
+        """The node that leads; -1 for none."""
+        return self.cluster.replicas(topic_partition).leader
+
+    def _changed(self) -> None:
+        """Answers that became ready leave."""
+        self._server.turn_ends()

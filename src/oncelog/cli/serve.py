@@ -36,6 +36,13 @@ from oncelog.server.serve import serve
     metavar="TEXT|@FILE",
     help="A user for a new data folder: 'SCRAM-SHA-256=[name=alice,password=...]'; @FILE reads it from a file.",
 )
+@click.option(
+    "--nodes",
+    type=click.IntRange(1, 9),
+    default=1,
+    show_default=True,
+    help="Nodes of a cluster in this one process, at ports one behind the other: for tests and for learning.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as JSON.")
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
 def command(
@@ -44,6 +51,7 @@ def command(
     config: Path | None,
     assignments: tuple[str, ...],
     first_users: tuple[str, ...],
+    nodes: int,
     as_json: bool,
     log_level: str,
 ) -> None:
@@ -61,9 +69,17 @@ def command(
 
     def announce(listeners: Sequence[Listener]) -> None:
         if as_json:
-            addresses = {listener.name: str(listener.address) for listener in listeners}
-            first = str(listeners[0].address)
-            line = json.dumps({"listening": first, "listeners": addresses, "data": str(data) if data else None})
+            addresses = {}
+            for listener in listeners:
+                addresses.setdefault(listener.name, []).append(str(listener.address))
+            first = ",".join(addresses[listeners[0].name])
+            line = json.dumps(
+                {
+                    "listening": first,
+                    "listeners": {name: ",".join(of_nodes) for name, of_nodes in addresses.items()},
+                    "data": str(data) if data else None,
+                }
+            )
         else:
             where = f"data in {data}" if data else "data in memory"
             names = [f"{listener.address} ({listener.name})" for listener in listeners]
@@ -73,7 +89,7 @@ def command(
 
     listeners = parse_listeners(listen, settings, DEFAULT_LISTENER)
     data = data_folder(data, settings)
-    serve(listeners, data, settings, announce, [_from_file(text) for text in first_users])
+    serve(listeners, data, settings, announce, [_from_file(text) for text in first_users], nodes)
 
 
 def _from_file(text: str) -> str:

@@ -17,16 +17,17 @@ def serve(
     settings: Mapping[str, str],
     announce: Callable[[Sequence[Listener]], None],
     first_users: Sequence[str] = (),
+    nodes: int = 1,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then sync and close everything.
 
     :param announce: called once, with where it listens, when clients can connect.
-    :param first_users: as for ``open_server``.
+    :param first_users, nodes: as for ``open_server``.
     """
     loop = new_event_loop()
     asyncio.set_event_loop(loop)
     try:
-        loop.run_until_complete(_serve(listeners, data, settings, announce, first_users))
+        loop.run_until_complete(_serve(listeners, data, settings, announce, first_users, nodes))
     finally:
         loop.close()
 
@@ -37,10 +38,11 @@ async def _serve(
     settings: Mapping[str, str],
     announce: Callable[[Sequence[Listener]], None],
     first_users: Sequence[str],
+    nodes: int,
 ) -> None:
     ended = asyncio.Event()
     on_stop_signals(asyncio.get_running_loop(), ended.set)
-    server, bound = await open_server(listeners, data, settings, first_users)
+    server, bound = await open_server(listeners, data, settings, first_users, nodes)
     announce(bound)
     await ended.wait()
     await server.stop()

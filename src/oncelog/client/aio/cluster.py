@@ -74,6 +74,7 @@ class Cluster:
             retry_backoff_max_ms=config.retry_backoff_max_ms,
             allow_auto_creation=allow_auto_creation,
         )
+        self.network.observe_losses(self.metadata.request_update)
         self._finders: dict[tuple[CoordinatorType, str], CoordinatorFinder] = {}
         self._leaders_unsure = False
         self._open = False

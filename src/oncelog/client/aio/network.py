@@ -58,6 +58,7 @@ class Network:
         self._why: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._observers: list[Callable[[], None]] = []
+        self._loss_observers: list[Callable[[], None]] = []
         self._refused: KafkaError | None = None
         self._features_epoch = -2
         self._transaction_version = 0
@@ -121,6 +122,10 @@ class Network:
     def observe(self, callback: Callable[[], None]) -> None:
         """Call back when a connection came or went."""
         self._observers.append(callback)
+
+    def observe_losses(self, callback: Callable[[], None]) -> None:
+        """Call back when a connection ended or could not be made: what was led there may be led elsewhere now."""
+        self._loss_observers.append(callback)
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -275,6 +280,8 @@ class Network:
             self._why[connection.address] = text
             log.info("%s", text)
             self._notify()
+            for observer in self._loss_observers:
+                self.call_soon(observer)
 
     def refused(self, error: KafkaError) -> None:
         """A broker will never have us (wrong credentials, no common version)."""

@@ -69,7 +69,7 @@ def command(
 
     def announce(listeners: Sequence[Listener]) -> None:
         if as_json:
-            addresses = {}
+            addresses: dict[str, list[str]] = {}
             for listener in listeners:
                 addresses.setdefault(listener.name, []).append(str(listener.address))
             first = ",".join(addresses[listeners[0].name])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -10,20 +11,16 @@ import click
 from oncelog.cli.completion import complete_groups
 from oncelog.cli.options import Cluster, cluster_options, partition_numbers
 from oncelog.cli.output import show_json, show_rows, show_table
-from oncelog.client.positions import parse_time
-from oncelog.errors import ConfigError, OncelogError
+from oncelog.client.positions import BEGINNING, END, Kind, Place, parse_time
+from oncelog.errors import ConfigError
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.client.blocking import Admin
-    from oncelog.client.core.admin_types import GroupDescription
+    from oncelog.client.aio.admin import Admin
+    from oncelog.client.aio.group_positions import GroupPicture, Move
+    from oncelog.client.core.config import AdminConfig
 
 Row = dict[str, object]
-IDLE = ("Empty", "Dead")
-
-
-class GroupRefused(OncelogError):
-    """The group does not exist, or has members that stand in the way."""
 
 
 @click.group("groups")
@@ -63,8 +60,7 @@ def describe(cluster: Cluster, groups: tuple[str, ...]) -> None:
 
     Example: oncelog groups describe billing
     """
-    with cluster.admin() as admin:
-        described = [_described(admin, group) for group in groups]
+    described = [_described(picture) for picture in asyncio.run(_pictures(cluster.admin_settings(), groups))]
     if cluster.as_json:
         show_json(described)
         return
@@ -74,43 +70,30 @@ def describe(cluster: Cluster, groups: tuple[str, ...]) -> None:
         _show_group(group)
 
 
-def _existing(admin: Admin, group: str) -> tuple[GroupDescription, dict[TopicPartition, int]]:
-    """The group and its committed offsets.
+async def _pictures(config: AdminConfig, groups: Iterable[str]) -> list[GroupPicture]:
+    from oncelog.client.aio.admin import Admin
+    from oncelog.client.aio.group_positions import group_picture
 
-    :raises GroupRefused: the group does not exist.
-    """
-    found = admin.describe_consumer_groups([group])[0]
-    offsets = admin.list_consumer_group_offsets(group)
-    if found.state == "Dead" and not offsets:
-        raise GroupRefused(f"group {group!r} does not exist; see oncelog groups list")
-    return found, {name: committed.offset for name, committed in offsets.items()}
+    async with Admin(config=config) as admin:
+        return [await group_picture(admin, group) for group in groups]
 
 
-def _described(admin: Admin, group: str) -> Row:
-    found, committed = _existing(admin, group)
-    owners = {name: member for member in found.members for name in member.assignment}
-    names = sorted({*committed, *owners})
-    there = set(admin.list_topics(internal=True))
-    known = [name for name in names if name.topic in there]
-    ends = admin.list_offsets(dict.fromkeys(known, -1), read_committed=True) if known else {}
-    rows: list[Row] = []
-    for name in names:
-        end = ends[name].offset if name in ends else None
-        offset = committed.get(name)
-        owner = owners.get(name)
-        rows.append(
-            {
-                "topic": name.topic,
-                "partition": name.partition,
-                "committed": offset,
-                "end": end,
-                "lag": None if end is None or offset is None else max(0, end - offset),
-                "member": owner.member_id if owner else None,
-                "host": owner.client_host if owner else None,
-            }
-        )
+def _described(picture: GroupPicture) -> Row:
+    found = picture.group
+    rows: list[Row] = [
+        {
+            "topic": position.name.topic,
+            "partition": position.name.partition,
+            "committed": position.committed,
+            "end": position.stable,
+            "lag": position.lag,
+            "member": position.member.member_id if position.member else None,
+            "host": position.member.client_host if position.member else None,
+        }
+        for position in picture.positions
+    ]
     return {
-        "group": group,
+        "group": found.group_id,
         "state": found.state,
         "type": found.type,
         "assignor": found.assignor,
@@ -183,67 +166,41 @@ def reset_offsets(
         raise ConfigError("give exactly one of --to-earliest, --to-latest, --to-offset, --shift-by and --to-datetime")
     if bool(topics) == all_topics:
         raise ConfigError("give either --topic or --all-topics")
-    time_ms = -2 if to_earliest else -1
+    to: Place | int = BEGINNING if to_earliest else END
     if to_datetime is not None:
-        time_ms = parse_time("--to-datetime", to_datetime)
-    with cluster.admin() as admin:
-        before = _idle_offsets(admin, group)
-        names = sorted(before) if all_topics else _named(admin, topics)
-        if shift_by is not None:
-            new = {name: before[name] + shift_by for name in names if name in before}
-            missing = [str(name) for name in names if name not in before]
-            if missing:
-                raise GroupRefused(f"group {group!r} has no position in {', '.join(missing)} that could be shifted")
-        elif to_offset is not None:
-            new = dict.fromkeys(names, to_offset)
-        else:
-            new = _by_time(admin, names, time_ms)
-        new = _within(admin, new)
-        if not dry_run and new:
-            admin.alter_consumer_group_offsets(group, new)
+        to = Place(Kind.TIME, parse_time("--to-datetime", to_datetime))
+    elif to_offset is not None:
+        to = Place(Kind.OFFSET, to_offset)
+    elif shift_by is not None:
+        to = shift_by
+    moves = asyncio.run(_reset(cluster.admin_settings(), group, None if all_topics else topics, to, dry_run))
     rows: list[Row] = [
-        {"topic": name.topic, "partition": name.partition, "before": before.get(name), "after": new[name]}
-        for name in sorted(new)
+        {"topic": name.topic, "partition": name.partition, "before": move.before, "after": move.after}
+        for name, move in moves.items()
     ]
     show_rows(cluster.as_json, rows, ["topic", "partition", "before", "after"], "the group has no positions")
 
 
-def _idle_offsets(admin: Admin, group: str) -> dict[TopicPartition, int]:
-    """The committed offsets of a group that has no members; none of a group that is yet to be."""
-    found = admin.describe_consumer_groups([group])[0]
-    if found.state not in IDLE:
-        raise GroupRefused(
-            f"group {group!r} has {len(found.members)} members; stop them before its offsets are changed"
-        )
-    return {name: committed.offset for name, committed in admin.list_consumer_group_offsets(group).items()}
+async def _reset(
+    config: AdminConfig, group: str, topics: tuple[str, ...] | None, to: Place | int, dry_run: bool
+) -> dict[TopicPartition, Move]:
+    from oncelog.client.aio.admin import Admin
+    from oncelog.client.aio.group_positions import planned_moves
+
+    async with Admin(config=config) as admin:
+        moves = await planned_moves(admin, group, None if topics is None else await _named(admin, topics), to)
+        if not dry_run and moves:
+            await admin.alter_consumer_group_offsets(group, {name: move.after for name, move in moves.items()})
+    return moves
 
 
-def _named(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
+async def _named(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
     """The partitions of ``--topic``; client errors name a topic or partition that does not exist."""
     names: list[TopicPartition] = []
     for topic, numbers in partition_numbers(topics, "--topic").items():
-        there = admin.partitions(topic)
+        there = await admin.partitions(topic)
         names += there if numbers is None else [TopicPartition(topic, number) for number in numbers]
     return names
-
-
-def _by_time(admin: Admin, names: Iterable[TopicPartition], time_ms: int) -> dict[TopicPartition, int]:
-    """Offsets at a time; the end where no record is that late."""
-    wanted = list(names)
-    found = {name: item.offset for name, item in admin.list_offsets(dict.fromkeys(wanted, time_ms)).items()}
-    late = [name for name in wanted if found[name] < 0]
-    if late:
-        found.update({name: item.offset for name, item in admin.list_offsets(dict.fromkeys(late, -1)).items()})
-    return found
-
-
-def _within(admin: Admin, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-    """The offsets, none before the first record or behind the end."""
-    if not offsets:
-        return {}
-    first = admin.list_offsets(dict.fromkeys(offsets, -2))
-    end = admin.list_offsets(dict.fromkeys(offsets, -1))
-    return {name: min(max(offset, first[name].offset), end[name].offset) for name, offset in offsets.items()}
 
 
 @command.command("delete")
@@ -254,10 +211,7 @@ def delete(cluster: Cluster, groups: tuple[str, ...]) -> None:
 
     Example: oncelog groups delete billing
     """
-    with cluster.admin() as admin:
-        for group in groups:
-            _existing(admin, group)
-        admin.delete_consumer_groups(groups)
+    asyncio.run(_delete(cluster.admin_settings(), groups))
     if cluster.as_json:
         show_json({"deleted": list(groups)})
     else:
@@ -275,13 +229,30 @@ def delete_offsets(cluster: Cluster, group: str, topics: tuple[str, ...]) -> Non
 
     Example: oncelog groups delete-offsets billing --topic orders
     """
-    with cluster.admin() as admin:
-        _, committed = _existing(admin, group)
-        wanted = partition_numbers(topics, "--topic")
-        names = sorted(n for n in committed if n.topic in wanted and n.partition in (wanted[n.topic] or [n.partition]))
-        if names:
-            admin.delete_consumer_group_offsets(group, names)
+    names = asyncio.run(_delete_offsets(cluster.admin_settings(), group, partition_numbers(topics, "--topic")))
     if cluster.as_json:
         show_json({"deleted": [str(name) for name in names]})
     else:
         click.echo(f"deleted {', '.join(map(str, names))}" if names else "there was nothing to delete")
+
+
+async def _delete(config: AdminConfig, groups: tuple[str, ...]) -> None:
+    from oncelog.client.aio.admin import Admin
+    from oncelog.client.aio.group_positions import existing_group
+
+    async with Admin(config=config) as admin:
+        for group in groups:
+            await existing_group(admin, group)
+        await admin.delete_consumer_groups(groups)
+
+
+async def _delete_offsets(config: AdminConfig, group: str, wanted: dict[str, list[int] | None]) -> list[TopicPartition]:
+    from oncelog.client.aio.admin import Admin
+    from oncelog.client.aio.group_positions import existing_group
+
+    async with Admin(config=config) as admin:
+        _, committed = await existing_group(admin, group)
+        names = sorted(n for n in committed if n.topic in wanted and n.partition in (wanted[n.topic] or [n.partition]))
+        if names:
+            await admin.delete_consumer_group_offsets(group, names)
+    return names

@@ -17,7 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from oncelog.console.guard import Guard
-from oncelog.console.pages import login, records, topics
+from oncelog.console.pages import glance, groups, login, records, topics, transactions
 from oncelog.console.sessions import Link, Sessions
 from oncelog.console.settings import ConsoleSettings
 from oncelog.console.web import Console, acts, shows, templates
@@ -58,6 +58,21 @@ def _routes() -> list[Route | Mount]:
         Route("/records/schema", acts(records.schema, changes=False), methods=["POST"]),
         Route("/record", shows(records.one)),
         Route("/record/raw", shows(records.raw)),
+        Route("/glance", shows(glance.page)),
+        Route("/transactions", shows(transactions.listing)),
+        Route("/transactions/hanging", shows(transactions.hanging)),
+        Route("/transaction", shows(transactions.one)),
+        Route("/transaction/end", shows(transactions.confirm_end)),
+        Route("/transaction/end", acts(transactions.end), methods=["POST"]),
+        Route("/transaction/end-hanging", acts(transactions.end_hanging), methods=["POST"]),
+        Route("/producers", shows(transactions.producers)),
+        Route("/groups", shows(groups.listing)),
+        Route("/group", shows(groups.one)),
+        Route("/group/reset", shows(groups.plan_reset)),
+        Route("/group/reset", acts(groups.reset), methods=["POST"]),
+        Route("/group/delete", shows(groups.confirm_delete)),
+        Route("/group/delete", acts(groups.delete), methods=["POST"]),
+        Route("/topic/readers", shows(groups.readers)),
         Mount("/static", StaticFiles(directory=str(files("oncelog.console") / "static"))),
     ]
 

@@ -17,6 +17,7 @@ from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import Producers
 from oncelog.client.core.config import AdminConfig
 from oncelog.console.avro import AvroSchema
+from oncelog.console.readers import GroupReaders
 
 IDLE_SECONDS = 8 * 3600
 MOST_SESSIONS = 1000
@@ -29,6 +30,7 @@ class Link:
         self._config = config
         self._admin: Admin | None = None
         self._producers: Producers | None = None
+        self.groups = GroupReaders()
         self._lock = asyncio.Lock()
 
     async def admin(self) -> Admin:

@@ -18,9 +18,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.log_reader import Producers
 from oncelog.client.core.errors import KafkaConnectionError, KafkaTimeoutError
 from oncelog.console.filters import FILTERS
-from oncelog.console.sessions import Session, Sessions
+from oncelog.console.readers import GroupPositions
+from oncelog.console.sessions import Link, Session, Sessions
 from oncelog.console.settings import ConsoleSettings
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 
@@ -99,11 +101,23 @@ class Visit:
         values = self.form.get(name)
         return values[-1].strip() if values else default
 
-    async def admin(self) -> Admin:
-        """The visitor's connection to the cluster."""
+    @property
+    def _link(self) -> Link:
         if self.session.link is None:
             raise Refused("log in first")
-        return await self.session.link.admin()
+        return self.session.link
+
+    async def admin(self) -> Admin:
+        """The visitor's connection to the cluster."""
+        return await self._link.admin()
+
+    async def producers(self) -> Producers:
+        """Who is who among producers."""
+        return await self._link.producers()
+
+    async def group_positions(self, admin: Admin) -> GroupPositions:
+        """Where all groups stand that the visitor may see."""
+        return await self._link.groups.positions(admin)
 
     # --- answers
 

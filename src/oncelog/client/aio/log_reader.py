@@ -75,15 +75,26 @@ class Fetched(NamedTuple):
 
 
 async def read(
-    admin: Admin, name: TopicPartition, offset: int, isolation: IsolationLevel, *, max_bytes: int = MAX_BYTES
+    admin: Admin,
+    name: TopicPartition,
+    offset: int,
+    isolation: IsolationLevel,
+    *,
+    max_bytes: int = MAX_BYTES,
+    headers_only: bool = False,
 ) -> Fetched:
     """Whole batches of one partition from the one that holds ``offset`` on, at least one; none where there is nothing.
+
+    :param headers_only: the batches come without their records.
 
     :raises KafkaError: the partition does not exist, or the offset is out of its range.
     """
     stored = await _fetch(admin, name, offset, isolation, max_bytes)
     return Fetched(
-        list(_decoded(stored.records, offset)), stored.aborted, stored.high_watermark, stored.last_stable_offset
+        list(_decoded(stored.records, offset, headers_only)),
+        stored.aborted,
+        stored.high_watermark,
+        stored.last_stable_offset,
     )
 
 
@@ -129,12 +140,13 @@ async def stored_batches(admin: Admin, name: TopicPartition, start: int, end: in
             yield batch
 
 
-def _decoded(data: bytes | memoryview, offset: int) -> Iterator[StoredBatch]:
+def _decoded(data: bytes | memoryview, offset: int, headers_only: bool) -> Iterator[StoredBatch]:
     """The batches that reach ``offset``; of the first one only the records from there on."""
     for position, header in iter_headers(data):
         if header.last_offset < offset:
             continue
-        records = tuple(record for record in decode_records(data, position) if record.offset >= offset)
+        decoded = () if headers_only else decode_records(data, position)
+        records = tuple(record for record in decoded if record.offset >= offset)
         yield StoredBatch(header, records, control_type_of(data, position) if header.is_control else None)
 
 
@@ -144,6 +156,7 @@ class FateReader:
     :param step_bytes: how much one step reads, at least a batch.
     :param look_ahead_bytes: how much is read beyond a step for the markers of its records; None reads to the end.
         Where that does not suffice, a record whose transaction is over is ``ENDED``.
+    :param headers_only: batches come without their records, unread.
     """
 
     def __init__(
@@ -154,6 +167,7 @@ class FateReader:
         *,
         step_bytes: int = MAX_BYTES,
         look_ahead_bytes: int | None = None,
+        headers_only: bool = False,
     ) -> None:
         self.name = name
         self.position = position
@@ -162,6 +176,7 @@ class FateReader:
         self._admin = admin
         self._step_bytes = step_bytes
         self._look_ahead_bytes = look_ahead_bytes
+        self._headers_only = headers_only
 
     async def step(self) -> list[StoredRecord]:
         """The next records with their fates; empty at the end of the partition."""
@@ -191,7 +206,14 @@ class FateReader:
         return list(fates_by_markers(tail, later))
 
     async def _read(self, isolation: IsolationLevel) -> Fetched:
-        return await read(self._admin, self.name, self.position, isolation, max_bytes=self._step_bytes)
+        return await read(
+            self._admin,
+            self.name,
+            self.position,
+            isolation,
+            max_bytes=self._step_bytes,
+            headers_only=self._headers_only,
+        )
 
     async def _later(self, tail: Sequence[StoredBatch], end: int) -> dict[int, Fate]:
         """How the transactions went on that no marker in ``tail`` ends, by producer id."""

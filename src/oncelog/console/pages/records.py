@@ -94,9 +94,7 @@ async def _reading(visit: Visit, admin: Admin) -> Reading:
     decoding = Decoding(
         topic, Decoder.named(visit.query("kd")), Decoder.named(visit.query("vd")), visit.session.schemas.get(topic)
     )
-    if visit.session.link is None:
-        raise Refused("log in first")
-    return Reading(admin, await visit.session.link.producers(), decoding, LIMIT, visit.query("control") == "1")
+    return Reading(admin, await visit.producers(), decoding, LIMIT, visit.query("control") == "1")
 
 
 async def _found(visit: Visit, reading: Reading, search: Search, ends: dict[int, Ends]) -> tuple[Found, bool]:

@@ -1,0 +1,144 @@
+"""Groups: all of them, one with its members and lags, and moving or forgetting its positions."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.group_positions import IDLE, Move, existing_group, group_picture, planned_moves
+from oncelog.client.core.structs import TopicPartition
+from oncelog.client.positions import BEGINNING, END, Kind, Place, parse_time
+from oncelog.console.web import Refused, Visit
+from oncelog.errors import ConfigError
+
+LISTED = 500
+TARGETS = {
+    "earliest": "to the first record",
+    "latest": "behind the last record",
+    "offset": "to an offset",
+    "time": "to a time",
+    "shift": "by so many records",
+}
+
+
+async def listing(visit: Visit) -> Response:
+    """All groups."""
+    admin = await visit.admin()
+    wanted = visit.query("q").lower()
+    found = await admin.list_consumer_groups()
+    matching = [group for group in found if wanted in group.group_id.lower()]
+    return visit.page(
+        "groups.html", groups=matching[:LISTED], matching=len(matching), total=len(found), q=visit.query("q")
+    )
+
+
+async def one(visit: Visit) -> Response:
+    """Members, assignment, and lag to the last stable offset and to the end."""
+    admin = await visit.admin()
+    picture = await group_picture(admin, visit.query("name"))
+    return visit.page(
+        "group.html",
+        group=picture.group,
+        idle=picture.group.state in IDLE,
+        positions=picture.positions,
+        lag=sum(position.lag or 0 for position in picture.positions),
+        lag_to_end=sum(position.lag_to_end or 0 for position in picture.positions),
+    )
+
+
+async def readers(visit: Visit) -> Response:
+    """The groups with a position in a topic."""
+    admin, topic = await visit.admin(), visit.query("name")
+    found = await visit.group_positions(admin)
+    reading = {group: sum(n.topic == topic for n in positions) for group, positions in found.by_group.items()}
+    return visit.page(
+        "topic_readers.html",
+        reading={group: count for group, count in reading.items() if count},
+        left_out=found.left_out,
+        refused=found.refused,
+    )
+
+
+async def plan_reset(visit: Visit) -> Response:
+    """The form of a reset, and what it would do."""
+    admin, group = await visit.admin(), visit.query("name")
+    moves: dict[TopicPartition, Move] = {}
+    problem = ""
+    target = visit.query("to")
+    if target:
+        try:
+            topic = visit.query("topic")
+            names = await admin.partitions(topic) if topic else None
+            moves = await planned_moves(admin, group, names, _target(visit, target))
+            if not moves:
+                problem = f"group {group} has no positions; name a topic to give it some"
+        except ConfigError as error:
+            problem = str(error)
+    return visit.page(
+        "reset.html",
+        name=group,
+        targets=TARGETS,
+        target=target or "earliest",
+        topic=visit.query("topic"),
+        value=visit.query("time"),
+        moves=moves,
+        problem=problem,
+    )
+
+
+def _target(visit: Visit, target: str) -> Place | int:
+    value = visit.query("time").strip()
+    match target:
+        case "earliest":
+            return BEGINNING
+        case "latest":
+            return END
+        case "time":
+            return Place(Kind.TIME, parse_time("the time", value))
+        case "offset" | "shift":
+            try:
+                number = int(value.replace(",", ""))
+            except ValueError:
+                raise ConfigError(f"write a number of records or an offset, not {value!r}") from None
+            if target == "offset" and number < 0:
+                raise ConfigError(f"an offset is 0 or more, not {number}")
+            return number if target == "shift" else Place(Kind.OFFSET, number)
+        case _:
+            raise ConfigError(f"a reset goes {', '.join(TARGETS)}, not {target!r}")
+
+
+async def reset(visit: Visit) -> Response:
+    """Set exactly the positions that were shown."""
+    admin, group = await visit.admin(), visit.field("name")
+    offsets = dict(_shown_move(text) for text in visit.form.get("move", []))
+    if not offsets:
+        raise Refused("nothing was chosen that could be moved")
+    await _without_members(admin, group)
+    await admin.alter_consumer_group_offsets(group, offsets)
+    return visit.done(f"{len(offsets)} positions of {group} were moved.", "/group", name=group)
+
+
+def _shown_move(text: str) -> tuple[TopicPartition, int]:
+    topic, partition, offset = text.rsplit(":", 2) if text.count(":") >= 2 else ("", "", "")
+    if not (partition.isdecimal() and offset.isdecimal()):
+        raise Refused(f"a move is TOPIC:PARTITION:OFFSET, not {text!r}")
+    return TopicPartition(topic, int(partition)), int(offset)
+
+
+async def _without_members(admin: Admin, group: str) -> None:
+    found = (await admin.describe_consumer_groups([group]))[0]
+    if found.state not in IDLE:
+        raise Refused(f"group {group!r} has {len(found.members)} members; stop them before its offsets are changed")
+
+
+async def confirm_delete(visit: Visit) -> Response:
+    """What would be gone."""
+    found, offsets = await existing_group(await visit.admin(), visit.query("name"))
+    return visit.page("delete_group.html", group=found, offsets=offsets, idle=found.state in IDLE)
+
+
+async def delete(visit: Visit) -> Response:
+    """Delete a group without members."""
+    name = visit.field("name")
+    await (await visit.admin()).delete_consumer_groups([name])
+    return visit.done(f"Group {name} was deleted.", "/groups")

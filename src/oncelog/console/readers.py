@@ -1,0 +1,72 @@
+"""Where groups stand in given partitions: asked of each group, so bounded, and remembered for a moment."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from oncelog.client.aio.admin import Admin
+from oncelog.errors import KafkaError
+from oncelog.types import TopicPartition
+
+MOST_GROUPS = 200
+AT_ONCE = 16
+REMEMBERED_SECONDS = 4.0
+
+
+class GroupPositions(NamedTuple):
+    """Committed offsets by group; ``left_out`` groups were too many, ``refused`` may not be read."""
+
+    by_group: dict[str, dict[TopicPartition, int]]
+    left_out: int
+    refused: int
+
+    def within(self, names: Iterable[TopicPartition]) -> dict[TopicPartition, dict[str, int]]:
+        """By partition and group, for these partitions."""
+        found: dict[TopicPartition, dict[str, int]] = {name: {} for name in names}
+        for group, positions in self.by_group.items():
+            for name, offset in positions.items():
+                if name in found:
+                    found[name][group] = offset
+        return found
+
+
+class GroupReaders:
+    """The positions of all groups of a cluster, as one visitor may see them."""
+
+    def __init__(self) -> None:
+        self._known: GroupPositions | None = None
+        self._asked = 0.0
+        self._lock = asyncio.Lock()
+
+    async def positions(self, admin: Admin) -> GroupPositions:
+        """All of them, a few seconds old at most."""
+        async with self._lock:
+            if self._known is None or time.monotonic() - self._asked > REMEMBERED_SECONDS:
+                self._known = await _ask(admin)
+                self._asked = time.monotonic()
+            return self._known
+
+
+async def _ask(admin: Admin) -> GroupPositions:
+    groups = [listed.group_id for listed in await admin.list_consumer_groups()]
+    turns = asyncio.Semaphore(AT_ONCE)
+    refused = 0
+
+    async def one(group: str) -> dict[TopicPartition, int]:
+        nonlocal refused
+        async with turns:
+            try:
+                found = await admin.list_consumer_group_offsets(group)
+            except KafkaError as error:
+                if error.retriable:
+                    raise
+                refused += 1
+                return {}
+        return {name: item.offset for name, item in found.items()}
+
+    asked = groups[:MOST_GROUPS]
+    answers = await asyncio.gather(*(one(group) for group in asked))
+    return GroupPositions(dict(zip(asked, answers, strict=True)), len(groups) - len(asked), refused)

@@ -1,0 +1,130 @@
+"""A partition drawn as a strip of offsets: which ranges are committed, aborted or open, and who stands where. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from oncelog.client.aio.log_reader import BatchFate, Fate
+
+WIDTH = 1000
+MOST_SEGMENTS = 500
+"""Beyond it, neighbours of one fate are drawn as one, whoever wrote them."""
+
+
+class Segment(NamedTuple):
+    """Offsets ``start`` to before ``end``, of one fate and one producer (-1 for several, or one that is not known)."""
+
+    start: int
+    end: int
+    fate: Fate
+    producer_id: int
+    producer_epoch: int
+
+
+class Bar(NamedTuple):
+    """A segment on the drawing."""
+
+    x: float
+    width: float
+    segment: Segment
+
+
+class Pin(NamedTuple):
+    """A position on the drawing; ``row`` keeps labels apart, ``anchor`` keeps them inside."""
+
+    x: float
+    label: str
+    offset: int
+    row: int
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """The drawing."""
+
+    start: int
+    end: int
+    bars: list[Bar]
+    markers: list[Bar]
+    pins: list[Pin]
+    rows: int
+
+    def x(self, offset: int) -> float:
+        return _x(offset, self.start, self.end)
+
+
+def segments(batches: Iterable[BatchFate]) -> list[Segment]:
+    """Batches in order of offsets; neighbours of one fate and one producer are one."""
+    found: list[Segment] = []
+    for (header, _, control), fate in batches:
+        one = Segment(header.base_offset, header.next_offset, fate, header.producer_id, header.producer_epoch)
+        last = found[-1] if found else None
+        same = last is not None and control is None and last.end == one.start and last[2:] == one[2:]
+        if last is not None and same:
+            found[-1] = last._replace(end=one.end)
+        else:
+            found.append(one)
+    return found
+
+
+def draw(found: list[Segment], start: int, end: int, positions: Mapping[str, int]) -> Strip:
+    """The segments and the groups' positions between two offsets."""
+    inside = [one._replace(start=max(one.start, start), end=min(one.end, end)) for one in found]
+    inside = [one for one in inside if one.start < one.end]
+    data = [one for one in inside if one.fate not in (Fate.COMMIT_MARKER, Fate.ABORT_MARKER, Fate.CONTROL)]
+    if len(data) > MOST_SEGMENTS:
+        data = _coarse(data, start, end)
+    markers = [one for one in inside if one.fate in (Fate.COMMIT_MARKER, Fate.ABORT_MARKER)]
+    return Strip(
+        start,
+        end,
+        [_bar(one, start, end) for one in data],
+        list({(round(bar.x), bar.segment.fate): bar for bar in (_bar(one, start, end) for one in markers)}.values()),
+        *_pins(positions, start, end),
+    )
+
+
+def _coarse(data: list[Segment], start: int, end: int) -> list[Segment]:
+    """One segment for each fate and pixel, neighbours joined: what cannot be told apart is not drawn apart."""
+    by_pixel: dict[tuple[int, Fate], Segment] = {}
+    for one in data:
+        key = (round(_x(one.start, start, end)), one.fate)
+        known = by_pixel.get(key)
+        by_pixel[key] = one if known is None else known._replace(end=one.end, producer_id=-1)
+    joined: list[Segment] = []
+    for one in by_pixel.values():
+        if joined and joined[-1].fate is one.fate and joined[-1].end >= one.start - 1:
+            joined[-1] = joined[-1]._replace(end=one.end, producer_id=-1)
+        else:
+            joined.append(one)
+    return joined
+
+
+def _bar(one: Segment, start: int, end: int) -> Bar:
+    left, right = _x(one.start, start, end), _x(one.end, start, end)
+    return Bar(left, max(0.8, right - left), one)
+
+
+def _x(offset: int, start: int, end: int) -> float:
+    return round(WIDTH * (min(max(offset, start), end) - start) / max(1, end - start), 1)
+
+
+def _pins(positions: Mapping[str, int], start: int, end: int) -> tuple[list[Pin], int]:
+    """Groups by position; each label on the first row where it meets no other."""
+    ends: list[float] = []
+    pins: list[Pin] = []
+    for label, offset in sorted(positions.items(), key=lambda item: (item[1], item[0])):
+        x = _x(offset, start, end)
+        text = label if len(label) <= 32 else label[:31] + "…"
+        width = 6.5 * len(text) + 14
+        anchor = "end" if x + width > WIDTH else "start"
+        left = x - width if anchor == "end" else x
+        row = next((number for number, right in enumerate(ends) if right <= left), len(ends))
+        if row == len(ends):
+            ends.append(0.0)
+        ends[row] = left + width
+        pins.append(Pin(x, text, offset, row, anchor))
+    return pins, len(ends)

@@ -1,0 +1,114 @@
+"""The history of a transactional id, told from the records of ``__transaction_state``. Pure.
+
+Sources: the states of ``coordinator.transaction``; KIP-890 for the epoch that each transaction of a newer client bumps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from oncelog.coordinator.transaction.states import TransactionState as S
+from oncelog.coordinator.transaction.states import Txn
+
+
+class Step(NamedTuple):
+    """A record of the history; ``txn`` is None for the tombstone."""
+
+    offset: int
+    time_ms: int
+    txn: Txn | None
+
+
+class Event(NamedTuple):
+    """A step in words; ``kind`` is begin, go-on, prepare, commit, abort, fence or end."""
+
+    step: Step
+    kind: str
+    title: str
+    detail: str
+
+
+def events(steps: Iterable[Step]) -> list[Event]:
+    """Each step with what it means after the one before."""
+    found: list[Event] = []
+    before: Txn | None = None
+    for step in steps:
+        found.append(_event(step, before))
+        before = step.txn
+    return found
+
+
+def _event(step: Step, before: Txn | None) -> Event:
+    txn = step.txn
+    if txn is None:
+        return Event(step, "end", "Forgotten", "the id was not used for transactional.id.expiration.ms")
+    match txn.state:
+        case S.EMPTY:
+            return _began(step, txn, before)
+        case S.ONGOING:
+            return _ongoing(step, txn, before)
+        case S.PREPARE_COMMIT:
+            return Event(
+                step, "prepare", "Prepare commit", f"decided after {_open_for(txn)}; markers go to {_count(txn)}"
+            )
+        case S.PREPARE_ABORT:
+            return _aborting(step, txn, before)
+        case S.COMPLETE_COMMIT:
+            return Event(step, "commit", "Committed", f"all markers are written{_took(txn, before)}")
+        case S.COMPLETE_ABORT:
+            return Event(step, "abort", "Aborted", f"all markers are written{_took(txn, before)}")
+        case _:
+            return Event(step, "go-on", txn.state.label, "")
+
+
+def _began(step: Step, txn: Txn, before: Txn | None) -> Event:
+    now = f"producer id {txn.producer_id}, epoch {txn.producer_epoch}"
+    if before is None:
+        return Event(step, "begin", "A producer began", now)
+    if before.producer_id != txn.producer_id:
+        return Event(step, "fence", "A producer began under a new producer id", f"{now}; all older ones are fenced")
+    if before.producer_epoch < txn.producer_epoch:
+        return Event(step, "fence", "A producer began", f"{now}; whoever writes with a lower epoch is fenced")
+    return Event(step, "begin", "A producer began again", now)
+
+
+def _ongoing(step: Step, txn: Txn, before: Txn | None) -> Event:
+    old = before.partitions if before is not None and before.state is S.ONGOING else frozenset()
+    new = sorted(txn.partitions - old)
+    names = ", ".join(map(str, new[:20])) + (f" and {len(new) - 20} more" if len(new) > 20 else "")
+    if before is None or before.state is not S.ONGOING:
+        return Event(step, "begin", "Began", f"with {names}" if names else "without a partition yet")
+    return Event(step, "go-on", "Went on", f"with {names} too" if names else "nothing was added")
+
+
+def _aborting(step: Step, txn: Txn, before: Txn | None) -> Event:
+    markers = f"markers go to {_count(txn)}"
+    open_ms = txn.last_update_ms - txn.start_ms
+    if txn.start_ms >= 0 and open_ms >= txn.timeout_ms > 0:
+        return Event(
+            step, "fence", "Prepare abort: its time was up",
+            f"open for longer than transaction.timeout.ms={txn.timeout_ms}; its producer is fenced; {markers}",
+        )  # fmt: skip
+    bumps = 0 if before is None else txn.producer_epoch - before.producer_epoch
+    usual = 1 if txn.client_transaction_version >= 2 else 0
+    if before is not None and before.producer_id == txn.producer_id and bumps > usual:
+        return Event(
+            step, "fence", "Prepare abort: its producer was fenced",
+            f"epoch {before.producer_epoch} gave way to {txn.producer_epoch}; {markers}",
+        )  # fmt: skip
+    return Event(step, "prepare", "Prepare abort", f"decided after {_open_for(txn)}; {markers}")
+
+
+def _count(txn: Txn) -> str:
+    return "1 partition" if len(txn.partitions) == 1 else f"{len(txn.partitions)} partitions"
+
+
+def _open_for(txn: Txn) -> str:
+    return f"{max(0, txn.last_update_ms - txn.start_ms)} ms" if txn.start_ms >= 0 else "a time that is not known"
+
+
+def _took(txn: Txn, before: Txn | None) -> str:
+    if before is None or before.state not in (S.PREPARE_COMMIT, S.PREPARE_ABORT):
+        return ""
+    return f", {max(0, txn.last_update_ms - before.last_update_ms)} ms after it was decided"

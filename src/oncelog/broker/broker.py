@@ -170,6 +170,7 @@ class Broker:
 
         A producer that is told of all its batches repeats none of them: the next start knows only its last one.
         """
+        self.settle(now_ms)
         while self._syncs_before_commit and (job := self.take_flush()) is not None:
             self.flushed(job, job.sync())
         self.slices.finish()
@@ -182,6 +183,7 @@ class Broker:
 
     def advance(self, now_ms: int) -> None:
         """Fire the timers that are due."""
+        self.settle(now_ms)
         self.timers.fire(now_ms)
 
     def clock_was_set(self, step_ms: int) -> None:
@@ -203,6 +205,7 @@ class Broker:
         does not know. Bytes behind a request that was understood are passed over, as Apache Kafka does: librdkafka
         2.16 sends three of them when it asks for all topics.
         """
+        self.settle(now_ms)
         if self.cluster is None:
             self._receive(channel, slot, frame, now_ms)
             return
@@ -267,21 +270,30 @@ class Broker:
         if context.took_plain_batch:
             self._produce_runs.learn(context, request, frame, body)  # type: ignore[arg-type]
 
-    def receive_run(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
+    def receive_run(
+        self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int, *, gather: bool = False
+    ) -> int:
         """Handle as many as go together of the requests that lie in ``buffer[start:end]``, each behind its size.
 
         Answers where what was handled ends, ``start`` for nothing: the first one is for :meth:`receive`. One answer
         for all of them goes to ``slot``. The buffer is free again on return.
+
+        :param gather: a short run may wait for :meth:`settle`, which the caller sees to at the end of its turn.
         """
         gate = channel.session.gate
         if self.throttle is not None or self.cluster is not None or (gate is not None and not gate.lets_pass(now_ms)):
             return start
         try:
-            return self._produce_runs.receive(channel, slot, buffer, start, end, now_ms)
+            return self._produce_runs.receive(channel, slot, buffer, start, end, now_ms, gather=gather)
         except Exception as error:
             logger.error("PRODUCE of %s failed", channel.client_host, exc_info=error)
             channel.close(f"PRODUCE could not be answered: {error!r:.200}")
             return end
+
+    def settle(self, now_ms: int) -> None:
+        """A turn ends: append and answer what was gathered in it."""
+        if self._produce_runs.has_gathered:
+            self._produce_runs.settle(now_ms)
 
     def forget_routes(self, channel: Channel | None = None) -> None:
         """What a connection (None: any) may do or write to has changed: its next requests are looked at anew."""

@@ -6,16 +6,20 @@ bytes in which the next ones do not differ, the topic and its limits, and the an
 as far as the general way would do the same with each of its requests; what is special about one of them (another
 shape, a refusal, a duplicate, a first batch that must be verified, a new segment) is left to that way, which sees it
 from its first byte. Routes are forgotten where anything changes that they were learned from.
+
+With many connections, each of which has sent little, the runs of one turn are *gathered*: what all of them have for a
+partition is appended with one write when the turn ends (:meth:`ProduceRuns.settle`), or before anything else happens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oncelog.acls import Operation
-from oncelog.broker.apis.produce import FIRST_WITH_TOPIC_IDS, respond, when_settled
+from oncelog.broker.apis.produce import FIRST_WITH_TOPIC_IDS, respond, result_response, when_settled
 from oncelog.broker.context import Channel, RequestContext
 from oncelog.broker.partition import Partition
 from oncelog.broker.security.access import TRANSACTIONAL_ID, allows
@@ -25,15 +29,22 @@ from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import PartitionProduceResponse
 from oncelog.protocol.produce_scan import Limits, PlainProduce, ProduceShape, scan
+from oncelog.records.batch import BatchHeader
 from oncelog.types import INTERNAL_TOPICS, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
+logger = logging.getLogger(__name__)
+
 FIRST_WITH_LOG_START: Final = 5
 """Older answers have another gap; nobody is in a hurry who asks for them."""
 ROUTES_KEPT: Final = 8
 """For one connection: a producer that writes to more topics in turn goes the general way."""
+MOST_GATHERED_BYTES: Final = 16 * 1024
+"""A longer run is worth a write of its own."""
+GATHERED_BYTES: Final = 256 * 1024
+"""So much is appended at once, whether the turn ends or not."""
 _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 _GAP: Final = Struct(">qqq")
 _MARK: Final = (-2, -1, -3)
@@ -74,7 +85,7 @@ class Route:
     ``in_transactions``: its batches may belong to a transaction, which takes a right on the transactional id.
     """
 
-    __slots__ = ("_targets", "in_transactions", "limits", "request", "shape", "topic", "version")
+    __slots__ = ("_limits", "_now_ms", "_targets", "in_transactions", "limits", "request", "shape", "topic", "version")
 
     def __init__(
         self,
@@ -93,6 +104,16 @@ class Route:
         self.topic = topic
         self.limits = limits
         self._targets: dict[int, tuple[Partition, AnswerTemplate]] = {}
+        self._now_ms = -1
+        self._limits = limits
+
+    def limits_at(self, now_ms: int) -> Limits:
+        """The limits with the times that they mean now."""
+        if now_ms != self._now_ms:
+            max_bytes, require_keys, before_max_ms, after_max_ms = self.limits
+            low, high = max(now_ms - before_max_ms, _MIN_LONG), min(now_ms + after_max_ms, _MAX_LONG)
+            self._now_ms, self._limits = now_ms, Limits(max_bytes, require_keys, low, high)
+        return self._limits
 
     def target(self, broker: Broker, index: int) -> tuple[Partition, AnswerTemplate] | None:
         """The partition and its answers; None where the topic has no such partition."""
@@ -104,12 +125,40 @@ class Route:
         return target
 
 
+class _Run(NamedTuple):
+    """Requests of one connection that are taken in together, and their batches."""
+
+    channel: Channel
+    slot: int
+    route: Route
+    template: AnswerTemplate
+    found: Sequence[PlainProduce]
+    batches: Sequence[memoryview]
+    begun_ns: int
+
+
+class _Gathering:
+    """What was gathered for one partition, in memory of its own; ``last``: the last batch of each producer."""
+
+    __slots__ = ("last", "runs")
+
+    def __init__(self) -> None:
+        self.runs: list[_Run] = []
+        self.last: dict[int, BatchHeader] = {}
+
+
 class ProduceRuns:
-    """The routes of all connections of one broker."""
+    """The routes of all connections of one broker, and what was gathered from them in this turn."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._routes: dict[Channel, list[Route]] = {}
+        self._gathered: dict[Partition, _Gathering] = {}
+        self._gathered_bytes = 0
+
+    @property
+    def has_gathered(self) -> bool:
+        return bool(self._gathered)
 
     def forget(self, channel: Channel | None = None) -> None:
         """Routes must be learned anew: those of ``channel``, or all."""
@@ -151,40 +200,91 @@ class ProduceRuns:
         del routes[ROUTES_KEPT - 1 :]
         routes.insert(0, Route(shape, version, request, name, limits, in_transactions=may))
 
-    def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
+    def receive(
+        self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int, *, gather: bool = False
+    ) -> int:
         """Take a run of the requests in ``buffer[start:end]``; where it ends, ``start`` for none.
 
         All answers of a run go out as the one of ``slot``.
+
+        :param gather: a short run may wait for :meth:`settle`.
         """
         route = self._route(channel, buffer, start)
         if route is None:
             return start
         requests = self._broker.requests
         begun_ns = requests.clock() if requests is not None else 0
-        max_bytes, require_keys, before_max_ms, after_max_ms = route.limits
-        limits = Limits(
-            max_bytes, require_keys, max(now_ms - before_max_ms, _MIN_LONG), min(now_ms + after_max_ms, _MAX_LONG)
-        )
-        found = scan(buffer, start, end, route.shape, limits)
+        found = scan(buffer, start, end, route.shape, route.limits_at(now_ms))
         target = route.target(self._broker, found[0].partition) if found else None
         if target is None:
             return start
         if not route.in_transactions:
             found = _without_transactions(found)
         partition, template = target
-        view = memoryview(buffer)
-        batches = [view[entry.batch_at : entry.batch_at + entry.header.batch_length + 12] for entry in found]
+        if gather and found and found[-1].end - start <= MOST_GATHERED_BYTES:
+            run = _Run(channel, slot, route, template, found, (), begun_ns)
+            return self._gather(partition, run, buffer, start, now_ms)
+        if self._gathered:
+            self.settle(now_ms)
+        batches = _batches(memoryview(buffer), found, 0)
         offsets = partition.append_run(batches, [entry.header for entry in found], now_ms)
         if not offsets:
             return start
         taken = found[: len(offsets)]
-        if requests is not None:
-            requests.handled(ApiKey.PRODUCE, route.version, requests.clock() - begun_ns, len(taken))
-        if route.request.acks == 0:
-            channel.reply(slot, ())
-        else:
-            self._answer(channel, slot, route, partition, template, taken, offsets, now_ms, begun_ns)
+        run = _Run(channel, slot, route, template, taken, batches, begun_ns)
+        self._answer(partition, run, _filled(run, partition, offsets), now_ms)
         return taken[-1].end
+
+    def _gather(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
+        """Keep what is certain to be taken in when the turn ends; where that ends, ``start`` for nothing."""
+        gathering = self._gathered.get(partition) or _Gathering()
+        found = run.found
+        count = 0 if partition.failed else partition.log.admitted_at_once([e.header for e in found], gathering.last)
+        if not count:
+            return start
+        found = found[:count]
+        end = found[-1].end
+        batches = _batches(memoryview(buffer[start:end]), found, start)
+        gathering.runs.append(run._replace(found=found, batches=batches))
+        self._gathered[partition] = gathering
+        self._gathered_bytes += end - start
+        if self._gathered_bytes >= GATHERED_BYTES:
+            self.settle(now_ms)
+        return end
+
+    def settle(self, now_ms: int) -> None:
+        """Append what was gathered and answer it, now or once it is committed."""
+        gathered, self._gathered, self._gathered_bytes = self._gathered, {}, 0
+        for partition, gathering in gathered.items():
+            try:
+                self._append_gathered(partition, gathering.runs, now_ms)
+            except Exception as error:
+                logger.error("PRODUCE to %s failed", partition, exc_info=error)
+                for run in gathering.runs:
+                    run.channel.close(f"PRODUCE could not be answered: {error!r:.200}")
+
+    def _append_gathered(self, partition: Partition, runs: Sequence[_Run], now_ms: int) -> None:
+        batches = [batch for run in runs for batch in run.batches]
+        offsets = partition.append_run(batches, [entry.header for run in runs for entry in run.found], now_ms)
+        taken = 0
+        for run in runs:
+            mine = offsets[taken : taken + len(run.found)]
+            taken += len(run.found)
+            answers = _filled(run, partition, mine)
+            if len(mine) < len(run.found):  # no room in the segment, or a disk that fails
+                answers += self._one_by_one(partition, run, len(mine), now_ms)
+            self._answer(partition, run, answers, now_ms)
+
+    @staticmethod
+    def _one_by_one(partition: Partition, run: _Run, first: int, now_ms: int) -> Iterator[bytes]:
+        """The answers to the batches from ``first`` on, appended as the general way appends one."""
+        version, request = run.route.version, run.route.request
+        for entry, batch in zip(run.found[first:], run.batches[first:], strict=True):
+            result = partition.append_client(batch, now_ms)
+            if result.error is Error.NONE:
+                yield run.template.fill(entry.correlation_id, result.base_offset, result.log_start_offset)
+            else:
+                yield _encoded(version, request, entry.correlation_id, result_response(entry.partition, result))
 
     def _route(self, channel: Channel, buffer: bytearray, start: int) -> Route | None:
         routes = self._routes.get(channel)
@@ -194,27 +294,18 @@ class ProduceRuns:
                     return route
         return None
 
-    def _answer(
-        self,
-        channel: Channel,
-        slot: int,
-        route: Route,
-        partition: Partition,
-        template: AnswerTemplate,
-        taken: Sequence[PlainProduce],
-        offsets: Sequence[int],
-        now_ms: int,
-        begun_ns: int,
-    ) -> None:
+    def _answer(self, partition: Partition, run: _Run, answers: Sequence[bytes], now_ms: int) -> None:
         """Now where the batches are committed, else once they are, or it fails, or the producer's patience ends."""
+        channel, slot, route, _, taken, _, begun_ns = run
         log_start_offset = partition.log.log_start_offset
-        fill = template.fill
-        answers = [
-            fill(entry.correlation_id, offset, log_start_offset) for entry, offset in zip(taken, offsets, strict=True)
-        ]
-        committed_from = partition.log.log_end_offset
         requests = self._broker.requests
         local_ns = requests.clock() - begun_ns if requests is not None else 0
+        if requests is not None:
+            requests.handled(ApiKey.PRODUCE, route.version, local_ns, len(taken))
+        if route.request.acks == 0:
+            channel.reply(slot, ())
+            return
+        committed_from = partition.log.log_end_offset
         if partition.log.high_watermark >= committed_from:
             if requests is not None:
                 requests.answered_run(local_ns, local_ns, len(taken), Error.NONE)
@@ -238,6 +329,17 @@ class ProduceRuns:
 
         deadline_ms = now_ms + route.request.timeout_ms
         when_settled(self._broker.timers, deadline_ms, partition.when_committed(committed_from), settle)
+
+
+def _batches(view: memoryview, found: Sequence[PlainProduce], start: int) -> list[memoryview]:
+    """The batches of the requests that were found, in a view of what begins at ``start``."""
+    return [view[entry.batch_at - start : entry.batch_at - start + entry.header.size_bytes] for entry in found]
+
+
+def _filled(run: _Run, partition: Partition, offsets: Sequence[int]) -> list[bytes]:
+    """The answers to the first requests of a run, as many as there are offsets."""
+    fill, log_start_offset = run.template.fill, partition.log.log_start_offset
+    return [fill(entry.correlation_id, at, log_start_offset) for entry, at in zip(run.found, offsets, strict=False)]
 
 
 def _without_transactions(found: list[PlainProduce]) -> list[PlainProduce]:

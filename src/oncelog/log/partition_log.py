@@ -247,7 +247,7 @@ class PartitionLog:
         """
         if self.failed is not None:
             return []
-        count = self._admitted_at_once(headers)
+        count = self.admitted_at_once(headers, {})
         active = self._segments.active
         if not count or not active.has_room_for(
             headers[:count], self.log_end_offset, now_ms, self.config, self._jitter_ms()
@@ -275,9 +275,11 @@ class PartitionLog:
             self._state.apply_data(header, base_offset)
         return offsets
 
-    def _admitted_at_once(self, headers: Sequence[BatchHeader]) -> int:
-        """How many batches from the first on need no word about their producers."""
-        last: dict[int, BatchHeader] = {}
+    def admitted_at_once(self, headers: Sequence[BatchHeader], last: dict[int, BatchHeader]) -> int:
+        """How many batches from the first on need no word about their producers.
+
+        :param last: of each producer the last batch that was admitted but not appended; kept up to date.
+        """
         for count, header in enumerate(headers):
             producer_id = header.producer_id
             if producer_id >= 0:

@@ -225,7 +225,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         self.last_active = self._server.loop.time()
         self._received(nbytes)
-        self._server.turn_ends()
+        self._server.received()
 
     def _received(self, nbytes: int) -> None:
         """So many plain bytes are new in the buffer that ``get_buffer`` gave."""
@@ -328,7 +328,7 @@ class Connection(asyncio.BufferedProtocol):
     def _start_all(self, buffer: bytearray, position: int, end: int) -> int:
         """Start requests one after the other; answers where the first one begins that is not whole or has to wait."""
         broker, largest = self._server.broker, self._server.max_request_bytes
-        now_ms = self._server.now_ms()
+        now_ms, gather = self._server.now_ms(), self._server.has_many_connections
         while end - position >= 4 and not self._closing:
             size = int.from_bytes(buffer[position : position + 4], "big", signed=True)
             if not 0 <= size <= largest:
@@ -344,7 +344,7 @@ class Connection(asyncio.BufferedProtocol):
             if after > end or self._turn_used >= TURN_BUDGET or not self._may_start(buffer, position):
                 break
             slot, self._next_slot = self._next_slot, self._next_slot + 1
-            run_end = broker.receive_run(self, slot, buffer, position, end, now_ms)
+            run_end = broker.receive_run(self, slot, buffer, position, end, now_ms, gather=gather)
             if run_end > position:
                 self._turn_used += REQUEST_PRICE * ((run_end - position) // (after - position))  # about as many
                 position = run_end

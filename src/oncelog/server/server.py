@@ -34,6 +34,8 @@ back costs more, and whoever produces waits for it in any case."""
 WATCH_S = 1.0
 LEAST_STEP_MS = 100
 """A clock that is set by less makes no difference to a timeout."""
+MANY_CONNECTIONS = 16
+"""From so many on, one turn takes in what is there of all of them."""
 SLICE_S = 0.001
 """How long requests that take long are worked on between others' turns."""
 GOODBYE_S = 1.0
@@ -126,6 +128,7 @@ class Server:
         self._limits = ConnectionLimits(broker)
         self._connection_count = 0
         self._writable: dict[Connection, None] = {}
+        self._turn_scheduled = False
         self._flushing = False
         self._flush_scheduled = False
         self._small_sync_s = QUICK_SYNC_S
@@ -281,8 +284,26 @@ class Server:
 
     # -- turns --------------------------------------------------------------------------------------------------
 
+    @property
+    def has_many_connections(self) -> bool:
+        return len(self._connections) >= MANY_CONNECTIONS
+
+    def received(self) -> None:
+        """A connection's bytes were looked at: with few connections its turn ends now, with many that of all of them
+        once each has been read: what is sent in a row wakes its receivers less often, and is looked after once."""
+        if not self.has_many_connections:
+            self.turn_ends()
+        elif not self._turn_scheduled:
+            self._turn_scheduled = True
+            self.loop.call_soon(self._common_turn_ends)
+
+    def _common_turn_ends(self) -> None:
+        self._turn_scheduled = False
+        self.turn_ends()
+
     def turn_ends(self) -> None:
-        """Send what is ready, arrange a sync and the next wake-up."""
+        """Take in what was gathered, send what is ready, arrange a sync and the next wake-up."""
+        self.broker.settle(self.now_ms())
         while self._writable:
             connection, _ = self._writable.popitem()
             connection.write()

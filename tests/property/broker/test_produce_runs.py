@@ -6,13 +6,18 @@ compiled scanner finds what its twin finds in any bytes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
+from unittest import mock
 
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from oncelog.broker.broker import Broker
+from oncelog.broker.context import Part
+from oncelog.broker.partition import Partition
 from oncelog.protocol.framing import decode_request_header, encode_request
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
@@ -237,6 +242,88 @@ def test_plain_requests_behind_the_first_go_as_a_run() -> None:
     side.together(first)
     side.together(more)
     assert side.runs == 1
+
+
+class SlottedChannel(RecordingChannel):
+    """Puts answers in the order of slots, as a connection does: they may come in another one."""
+
+    def __init__(self, connection_id: int) -> None:
+        super().__init__()
+        self.connection_id = connection_id
+        self.slots: dict[int, bytes] = {}
+        self.next_slot = 0
+
+    def reply(self, slot: int, parts: Sequence[Part]) -> None:
+        assert slot not in self.slots
+        super().reply(slot, parts)
+        self.slots[slot] = self.answers[-1]
+
+    def told(self) -> object:
+        return b"".join(answer for _, answer in sorted(self.slots.items())), self.closed
+
+
+def read(broker: Broker, channel: SlottedChannel, frames: list[bytes], gather: bool) -> None:
+    """What a connection does with a buffer of whole requests; one after the other without ``gather``."""
+    buffer = bytearray(b"".join(frames))
+    position, end = 0, len(buffer)
+    while position < end and channel.closed is None:
+        slot, channel.next_slot = channel.next_slot, channel.next_slot + 1
+        after = broker.receive_run(channel, slot, buffer, position, end, NOW_MS, gather=True) if gather else position
+        if after == position:
+            after = position + 4 + int.from_bytes(buffer[position : position + 4], "big")
+            broker.receive(channel, slot, memoryview(bytes(buffer[position + 4 : after])), NOW_MS)
+        position = after
+    buffer[:] = bytes(len(buffer))  # another connection reads into it
+
+
+SIMPLE = st.one_of(PLAIN, PLAIN, PLAIN, IN_SEQUENCE, IN_SEQUENCE, TRANSACTIONAL)
+READS = st.lists(
+    st.tuples(st.integers(0, 2), st.lists(st.one_of(SIMPLE, SIMPLE, ODD, CHANGED), min_size=1, max_size=3)), max_size=12
+)
+
+
+@pytest.mark.parametrize("policy", ["none", "commit"])
+@settings(max_examples=150, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(READS, st.sets(st.integers(0, 11)))
+def test_what_is_gathered_of_many_connections_is_decided_as_one_after_the_other(
+    policy: str, reads: list[tuple[int, list[Sent]]], turns_end_after: set[int]
+) -> None:
+    alone, together = Side(policy), Side(policy)
+    maker = Frames(alone.topic_ids)
+    sent = [(index, [maker.frame(request) for request in requests]) for index, requests in reads]
+    told = []
+    for side, gather in ((alone, False), (together, True)):
+        channels = [SlottedChannel(index) for index in range(3)]
+        for number, (index, frames) in enumerate(sent):
+            read(side.broker, channels[index], frames, gather)
+            if number in turns_end_after:
+                side.broker.settle(NOW_MS)
+        side.broker.settle(NOW_MS)
+        side.flush()
+        told.append([channel.told() for channel in channels])
+    assert told[1] == told[0]
+    assert together.seen() == alone.seen()
+
+
+def test_short_runs_of_connections_are_appended_with_one_write() -> None:
+    side = Side("none")
+    maker = Frames(side.topic_ids)
+    channels = [SlottedChannel(index) for index in range(5)]
+    for channel in channels:
+        read(side.broker, channel, [maker.frame(Sent())], gather=True)
+    partition = side.broker.partition(TopicPartition("plain", 0))
+    assert partition is not None
+    writes: list[int] = []
+    append = partition.append_run
+    with mock.patch.object(
+        Partition, "append_run", lambda _, run, *rest: writes.append(len(run)) or append(run, *rest)
+    ):
+        for channel in channels:
+            read(side.broker, channel, [maker.frame(Sent()), maker.frame(Sent())], gather=True)
+        assert [len(channel.slots) for channel in channels] == [1] * 5
+        side.broker.settle(NOW_MS)
+    assert writes == [10]
+    assert [len(channel.slots) for channel in channels] == [2] * 5
 
 
 FRAMES = st.lists(st.one_of(PLAIN, PLAIN, IN_SEQUENCE, TRANSACTIONAL, ODD, CHANGED), min_size=1, max_size=6)

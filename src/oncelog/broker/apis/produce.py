@@ -216,7 +216,7 @@ def _append(
     if request.acks == ALL_IN_SYNC and partition.lacks_replicas:
         return Deferred.of(_refused_write(write, Error.NOT_ENOUGH_REPLICAS))
     result = partition.append_client(write.records, context.now_ms, guard)
-    answer = _result_response(write, result)
+    answer = result_response(write.partition.topic_partition.partition, result)
     context.took_plain_batch = result.error is Error.NONE and not write.header.attributes & ~TRANSACTIONAL_BIT
     if result.error is not Error.NONE or request.acks == 0:
         return Deferred.of(answer)
@@ -260,9 +260,10 @@ def when_settled(timers: Timers, deadline_ms: int, committed: Deferred[Error], s
     committed.then(once)
 
 
-def _result_response(write: _Write, result: AppendResult) -> PartitionProduceResponse:
+def result_response(index: int, result: AppendResult) -> PartitionProduceResponse:
+    """What an append to partition ``index`` came to."""
     answer = PartitionProduceResponse(
-        index=write.partition.topic_partition.partition,
+        index=index,
         error_code=result.error,
         base_offset=result.base_offset,
         log_append_time_ms=result.log_append_time_ms,

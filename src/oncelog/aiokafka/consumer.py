@@ -127,16 +127,14 @@ class AIOKafkaConsumer(Consumer):
         if self._subscription.pattern is not None or not wanted:
             return
         if self.config.group_id is not None:
-            while self._membership is None or not self._membership.stable:
-                if self._failure is not None:
-                    failure, self._failure = self._failure, None
-                    raise failure
-                await self._wait(self.config.retry_backoff_ms / 1000)
+            while self._group is None or not self._group.membership.stable:
+                self._waits.raise_failure()
+                await self._waits.wait(self.config.retry_backoff_ms / 1000)
             return
         try:
             async with asyncio.timeout(self.config.request_timeout_ms / 1000):
                 while missing := wanted - {name.topic for name in self.assignment()}:
-                    await self._wait(self.config.retry_backoff_ms / 1000)
+                    await self._waits.wait(self.config.retry_backoff_ms / 1000)
         except TimeoutError:
             raise UnknownTopicOrPartitionError(f"there is no topic {', '.join(sorted(missing))}") from None
 
@@ -161,11 +159,7 @@ class AIOKafkaConsumer(Consumer):
         super().subscribe(topics, pattern, listener)
 
     async def getmany(
-        self,
-        *partitions: TopicPartition,
-        timeout_ms: int = 0,
-        max_records: int | None = None,
-        hold_back: bool = False,
+        self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
         """As :meth:`Consumer.getmany`; one that waits while the consumer stops returns nothing."""
         if max_records is not None and max_records < 1:
@@ -173,9 +167,7 @@ class AIOKafkaConsumer(Consumer):
         if self._closed:
             raise ConsumerStoppedError("the consumer was stopped")
         try:
-            return await super().getmany(
-                *partitions, timeout_ms=timeout_ms, max_records=max_records, hold_back=hold_back
-            )
+            return await super().getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records)
         except ConsumerStoppedError:
             return {}
 

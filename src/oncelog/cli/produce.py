@@ -21,6 +21,7 @@ from oncelog.errors import ConfigError, OncelogError
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Producer
+    from oncelog.client.core.structs import RecordMetadata
     from oncelog.client.delivery import Delivery
 
 Headers = list[tuple[str, bytes | None]]
@@ -53,7 +54,7 @@ class Tally:
     transactions: int = 0
     first_error: BaseException | None = field(default=None)
 
-    def note(self, delivery: Delivery) -> None:
+    def note(self, delivery: Delivery[RecordMetadata]) -> None:
         error = delivery.exception()
         if error is None:
             self.acknowledged += 1

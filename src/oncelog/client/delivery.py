@@ -1,4 +1,4 @@
-"""What ``send`` of the blocking producer returns: light enough for a million a second to exist.
+"""What ``send`` and ``send_many`` of the blocking producer return: light enough for a million a second to exist.
 
 Called by ``client.blocking``; resolved on the background loop's thread.
 """
@@ -7,29 +7,34 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from oncelog.client.core.errors import KafkaTimeoutError
-from oncelog.client.core.structs import RecordMetadata
+
+if TYPE_CHECKING:
+    import asyncio
+
+T = TypeVar("T")
 
 _lock = threading.Lock()
 
 
-class Delivery:
-    """The outcome of one record, as far as it is known."""
+class Delivery(Generic[T]):
+    """The outcome of one record, or of one call with many, as far as it is known."""
 
     __slots__ = ("_callbacks", "_done", "_error", "_event", "_value")
 
     def __init__(self) -> None:
         self._done = False
-        self._value: RecordMetadata | None = None
+        self._value: T | None = None
         self._error: BaseException | None = None
         self._event: threading.Event | None = None
-        self._callbacks: list[Callable[[Delivery], object]] | None = None
+        self._callbacks: list[Callable[[Delivery[T]], object]] | None = None
 
     def done(self) -> bool:
         return self._done
 
-    def result(self, timeout: float | None = None) -> RecordMetadata:
+    def result(self, timeout: float | None = None) -> T:
         """Where the record was stored; waits for the answer.
 
         :raises KafkaError: it was not stored. KafkaTimeoutError: not known within ``timeout`` seconds.
@@ -52,7 +57,7 @@ class Delivery:
                 raise KafkaTimeoutError(f"the record's outcome is not known after {timeout:g} s")
         return self._error
 
-    def add_done_callback(self, callback: Callable[[Delivery], object]) -> None:
+    def add_done_callback(self, callback: Callable[[Delivery[T]], object]) -> None:
         """Call ``callback(self)`` with the outcome: at once where it is known, else on the client's thread."""
         with _lock:
             if not self._done:
@@ -60,13 +65,21 @@ class Delivery:
                 return
         callback(self)
 
-    def set_result(self, value: RecordMetadata) -> None:
+    def set_result(self, value: T) -> None:
         self._value = value
         self._settle()
 
     def set_exception(self, error: BaseException) -> None:
         self._error = error
         self._settle()
+
+    def follow(self, future: asyncio.Future[T]) -> None:
+        """Have the outcome of a future that is done."""
+        error = future.exception()
+        if error is not None:
+            self.set_exception(error)
+        else:
+            self.set_result(future.result())
 
     def _settle(self) -> None:
         self._done = True

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from oncelog.client.aio.admin_connection import AdminConnection
 from oncelog.client.aio.cluster import check
-from oncelog.client.aio.producer import normalize_offsets
 from oncelog.client.core import arguments
 from oncelog.client.core.admin_types import GroupDescription, GroupListing, MemberDescription
 from oncelog.client.core.errors import UnsupportedVersionError, error_for, error_of
@@ -153,7 +152,7 @@ class GroupsAdmin(AdminConnection):
     ) -> None:
         """Set committed positions of a group without members."""
         anonymous = ConsumerGroupMetadata(group_id)
-        await self._group_offsets(group_id).commit(normalize_offsets(offsets), lambda: anonymous)
+        await self._group_offsets(group_id).commit(arguments.offsets(offsets), lambda: anonymous)
 
     async def delete_consumer_group_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
         """Forget committed positions of partitions that no member reads."""

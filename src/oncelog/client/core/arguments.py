@@ -1,13 +1,17 @@
-"""Lists that programs hand in: names, partitions. A text where a list belongs is refused, not taken letter by letter.
+"""Lists that programs hand in: names, partitions, positions. A text where a list belongs is refused.
 
-Called by the clients' methods before anything is sent. All raise TypeError with what was given and what is right.
+Called by the clients' methods before anything is sent. A wrong type is a TypeError: what was given, what is right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from oncelog.types import TopicPartition
+from oncelog.client.core.errors import IllegalStateError
+from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
+
+Offsets = Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]]
+"""Positions as programs give them: numbers, pairs with a text, or ``OffsetAndMetadata``."""
 
 
 def names(values: Iterable[str], what: str) -> list[str]:
@@ -42,4 +46,23 @@ def partition(value: object) -> TopicPartition:
     raise TypeError(f"a partition is a TopicPartition(topic, number), not {value!r}")
 
 
-__all__ = ["names", "partition", "partitions"]
+def offsets(given: Offsets) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Positions to commit.
+
+    :raises IllegalStateError: an offset is negative.
+    """
+    positions: dict[TopicPartition, OffsetAndMetadata] = {}
+    for name, position in given.items():
+        key = TopicPartition(*name)
+        if isinstance(position, OffsetAndMetadata):
+            positions[key] = position
+        elif isinstance(position, int):
+            positions[key] = OffsetAndMetadata(position)
+        else:
+            positions[key] = OffsetAndMetadata(*position)
+        if positions[key].offset < 0:
+            raise IllegalStateError(f"offset {positions[key].offset} of {key} is negative; it must be 0 or more")
+    return positions
+
+
+__all__ = ["Offsets", "names", "offsets", "partition", "partitions"]

@@ -38,7 +38,7 @@ class Reset(Enum):
     EARLIEST = auto()
     LATEST = auto()
     NONE = auto()
-    """Nowhere: the reader must say."""
+    """Nowhere: the program has to seek."""
 
 
 class PartitionState:
@@ -164,4 +164,8 @@ class Subscription:
 
     def without_position(self) -> Mapping[TopicPartition, Reset]:
         """Partitions that wait for a position, and where it is to be found."""
-        return {name: state.reset for name, state in self.assigned.items() if state.reset is not None}
+        return {
+            name: state.reset
+            for name, state in self.assigned.items()
+            if state.reset is not None and state.reset is not Reset.NONE
+        }

@@ -21,7 +21,7 @@ from confluent_kafka import Producer as Librdkafka
 
 from oncelog.client.blocking import Consumer, Producer
 from oncelog.client.core.errors import FatalProducerError, KafkaTimeoutError
-from oncelog.client.core.structs import ConsumerGroupMetadata, ConsumerRecord, TopicPartition
+from oncelog.client.core.structs import ConsumerGroupMetadata, ConsumerRecord, RecordMetadata, TopicPartition
 from oncelog.client.delivery import Delivery
 from oncelog.errors import KafkaError, OncelogError
 
@@ -191,7 +191,7 @@ class OncelogActor(Actor):
         self.units.append(Unit(Outcome.COMMITTED, values))
         self.counts["records"] += len(sent)
 
-    def _await(self, delivery: Delivery) -> None:
+    def _await(self, delivery: Delivery[RecordMetadata]) -> None:
         while not delivery.done():
             self.check_ended()
             try:

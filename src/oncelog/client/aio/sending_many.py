@@ -1,21 +1,25 @@
-"""Many records in one call: as columns or as Arrow, without an object for each record.
+"""Many records sent in one call: as columns or as Arrow, without a future for each record.
 
-Called by the asyncio producer and consumer, whose ``send_many``, ``send_arrow`` and ``getmany_arrow`` these are. A
-producer's batch interfaces fill batches of ``batch.size``, so larger ones (128 KiB and more) are faster.
+Called by the asyncio producer, whose ``send_many`` and ``send_arrow`` these are. They fill batches of ``batch.size``:
+larger ones (128 KiB and more) are faster.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from oncelog.client.aio.cluster import Cluster
+from oncelog.client.aio.intake import Intake
 from oncelog.client.core.accumulator import Accumulator, ProducerBatch, largest_size
-from oncelog.client.core.fetcher import Chunk
+from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.metadata import TopicPicture
 from oncelog.client.core.partitioner import partitions_of_keys
-from oncelog.client.core.structs import Columns, RecordMetadata, TopicPartition
-from oncelog.records.batch import BatchBuilder, Headers, record_columns
+from oncelog.client.core.structs import RecordMetadata, TopicPartition
+from oncelog.records.batch import HEADER_SIZE_BYTES, BatchBuilder, Headers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +34,7 @@ class Stored(NamedTuple):
     records: int
 
 
-class ManyDeliveries:
+class _ManyDeliveries:
     """The outcome of the batches of one call, as one future."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -39,10 +43,10 @@ class ManyDeliveries:
         self._missing = 0
         self._complete = False
 
-    def handle(self, count: int) -> BatchHandle:
+    def handle(self, count: int) -> _BatchHandle:
         self._missing += 1
         self._stored.append(None)
-        return BatchHandle(self, len(self._stored) - 1, count)
+        return _BatchHandle(self, len(self._stored) - 1, count)
 
     def all_queued(self) -> None:
         self._complete = True
@@ -62,12 +66,12 @@ class ManyDeliveries:
             self.future.set_result([item for item in self._stored if item is not None])
 
 
-class BatchHandle:
+class _BatchHandle:
     """What the producer tells of one batch."""
 
     __slots__ = ("_count", "_index", "_many")
 
-    def __init__(self, many: ManyDeliveries, index: int, count: int) -> None:
+    def __init__(self, many: _ManyDeliveries, index: int, count: int) -> None:
         self._many = many
         self._index = index
         self._count = count
@@ -147,11 +151,16 @@ def larger_than(rows: Rows, limit_bytes: int) -> int:
     return next((size for size in sizes if size > limit_bytes), 0)
 
 
-class RowsSender:
+class _RowsSender:
     """Cuts the rows of one call into batches and queues them."""
 
     def __init__(
-        self, accumulator: Accumulator, picture: TopicPicture, batch_size_bytes: int, queue: Queue, many: ManyDeliveries
+        self,
+        accumulator: Accumulator,
+        picture: TopicPicture,
+        batch_size_bytes: int,
+        queue: Queue,
+        many: _ManyDeliveries,
     ) -> None:
         self._accumulator = accumulator
         self._picture = picture
@@ -201,7 +210,7 @@ def _append(
     return lambda: accumulator.append_batch(name, builder, now_ms())
 
 
-def append_sealed(
+def _append_sealed(
     accumulator: Accumulator,
     name: TopicPartition,
     data: bytes,
@@ -213,48 +222,95 @@ def append_sealed(
     return lambda: accumulator.append_sealed(name, bytearray(data), count, max_timestamp, now_ms())
 
 
-# --- reading
+class ManySender:
+    """``send_many`` and ``send_arrow`` of one producer."""
 
+    def __init__(self, config: ProducerConfig, intake: Intake, accumulator: Accumulator, cluster: Cluster) -> None:
+        self._config = config
+        self._intake = intake
+        self._accumulator = accumulator
+        self._now_ms = cluster.network.now_ms
 
-def columns_of(chunks: Sequence[Chunk], check_crc: bool) -> Columns:
-    """The records of one partition's batches as columns.
+    async def send_rows(self, topic: str, rows: Rows, partition: int | None) -> asyncio.Future[list[Stored]]:
+        """Queue columns given as lists; waits while ``buffer.memory`` is used up."""
+        intake, config = self._intake, self._config
+        picture, many = await self._begin(topic, partition)
+        too_large = larger_than(rows, min(config.max_request_size, config.buffer_memory))
+        if too_large:
+            raise intake.too_large(topic, too_large)
+        sender = _RowsSender(self._accumulator, picture, config.max_batch_size, intake.queue_batch, many)
+        send = sender.send_by_key if partition is None and intake.by_key else sender.send
+        choose = partial(intake.choose_for_batch, picture) if partition is None else _always(partition)
+        try:
+            await send(rows, choose, self._now_ms)
+        finally:
+            many.all_queued()
+            self._intake.poll_soon()
+        return many.future
 
-    :raises CorruptBatch: a batch cannot be read.
-    """
-    whole = Columns([], [], [], [], [])
-    for data, batches, first_offset in chunks:
-        for position, _ in batches:
-            found = Columns(*record_columns(data, position, first_offset=first_offset, check_crc=check_crc))
-            whole.offsets.extend(found.offsets)
-            whole.timestamps.extend(found.timestamps)
-            whole.keys.extend(found.keys)
-            whole.values.extend(found.values)
-            whole.headers.extend(found.headers)
-    return whole
+    async def send_table(
+        self, topic: str, table: pa.Table | pa.RecordBatch, partition: int | None
+    ) -> asyncio.Future[list[Stored]]:
+        """Queue the rows of an Arrow table; waits while ``buffer.memory`` is used up."""
+        from oncelog.records.arrow import encode_from_arrow
 
-
-def arrow_of(chunks: Sequence[Chunk], check_crc: bool, headers: bool) -> pa.Table:
-    """The records of one partition's batches as an Arrow table.
-
-    :raises CorruptBatch: a batch cannot be read.
-    """
-    import pyarrow as pa
-
-    from oncelog.records.arrow import StoredBatch, decode_to_arrow, schema
-
-    pieces = [
-        decode_to_arrow(
-            [StoredBatch(data, position, header) for position, header in batches],
-            start_offset=first_offset,
-            headers=headers,
-            check_crc=check_crc,
+        config = self._config
+        picture, many = await self._begin(topic, partition)
+        columns = _arrow_columns(table)
+        encoded = encode_from_arrow(
+            columns["value"],
+            self._destinations(picture, columns, partition),
+            key=columns.get("key"),
+            timestamp=columns.get("timestamp"),
+            default_timestamp_ms=int(time.time() * 1000),
+            headers=columns.get("headers"),
+            compression=config.compression,
+            level=config.compression_level,
+            batch_size_bytes=max(1, config.max_batch_size - HEADER_SIZE_BYTES),
         )
-        for data, batches, first_offset in chunks
-    ]
-    return pa.Table.from_batches(pieces, schema=schema(headers=headers))
+        too_large = max((len(item.data) for item in encoded if item.records_count == 1), default=0)
+        if too_large > config.max_request_size:
+            raise self._intake.too_large(topic, too_large)
+        try:
+            for destination, count, largest, data in encoded:
+                queue = _append_sealed(self._accumulator, picture.keys[destination], data, count, largest, self._now_ms)
+                batch = await self._intake.queue_batch(queue)
+                batch.handles.append(many.handle(count))
+        finally:
+            many.all_queued()
+            self._intake.poll_soon()
+        return many.future
+
+    async def _begin(self, topic: str, partition: int | None) -> tuple[TopicPicture, _ManyDeliveries]:
+        self._intake.check_send()
+        picture = await self._intake.known_topic(topic)
+        if partition is not None:
+            self._intake.check_partition(picture, partition)
+        return picture, _ManyDeliveries(self._intake.running())
+
+    def _destinations(self, picture: TopicPicture, columns: Mapping[str, Any], partition: int | None) -> Any:
+        """A partition for each row."""
+        import numpy as np
+
+        from oncelog.records.arrow import partitions_of_keys
+
+        rows = len(columns["value"])
+        if partition is not None:
+            return np.full(rows, partition, np.int32)
+        if "partition" in columns:
+            chosen = np.asarray(columns["partition"].cast("int32"))
+            bad = chosen[(chosen < 0) | (chosen >= picture.partition_count)]
+            if len(bad):
+                self._intake.check_partition(picture, int(bad[0]))
+            return chosen
+        if "key" not in columns or self._config.partitioner_ignore_keys:
+            return np.full(rows, self._intake.choose(picture), np.int32)
+        found = partitions_of_keys(columns["key"], picture.partition_count)
+        found[found < 0] = self._intake.choose(picture)
+        return found
 
 
-def arrow_columns(table: pa.Table | pa.RecordBatch) -> Mapping[str, Any]:
+def _arrow_columns(table: pa.Table | pa.RecordBatch) -> Mapping[str, Any]:
     """The columns that a record has, each as one array.
 
     :raises TypeError: there is no column ``value``, or one that a record does not have.
@@ -273,15 +329,4 @@ def arrow_columns(table: pa.Table | pa.RecordBatch) -> Mapping[str, Any]:
     return found
 
 
-__all__ = [
-    "ManyDeliveries",
-    "Rows",
-    "RowsSender",
-    "Stored",
-    "append_sealed",
-    "arrow_columns",
-    "arrow_of",
-    "checked_rows",
-    "columns_of",
-    "larger_than",
-]
+__all__ = ["ManySender", "Rows", "Stored", "checked_rows"]

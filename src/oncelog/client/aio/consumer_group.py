@@ -1,0 +1,184 @@
+"""A consumer's place in its group: membership, committed positions, and the program's rebalance listener.
+
+Called by the asyncio consumer, which makes one for each stay in the group, and by the membership, whose
+:class:`~oncelog.client.core.membership.Host` it is. Commits of one consumer go one after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import uuid
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from typing import Any
+
+from oncelog.client.aio.cluster import Cluster, settled
+from oncelog.client.aio.held import HeldRecords
+from oncelog.client.aio.offsets import GroupOffsets
+from oncelog.client.aio.waits import Waits
+from oncelog.client.core.config import ConsumerConfig
+from oncelog.client.core.consumer_group_member import ConsumerGroupMember
+from oncelog.client.core.fetcher import Fetcher
+from oncelog.client.core.group_member import GroupMember
+from oncelog.client.core.membership import Membership
+from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
+from oncelog.client.core.subscription import Subscription
+from oncelog.deferred import Deferred
+from oncelog.errors import KafkaError
+
+log = logging.getLogger(__name__)
+
+
+class ConsumerGroup:
+    """One stay of a consumer in its group.
+
+    :param poll_soon: partitions have come or gone.
+    """
+
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        group_id: str,
+        cluster: Cluster,
+        subscription: Subscription,
+        fetcher: Fetcher,
+        held: HeldRecords,
+        waits: Waits,
+        poll_soon: Callable[[], None],
+    ) -> None:
+        self._config = config
+        self.group_id = group_id
+        self._subscription = subscription
+        self._fetcher = fetcher
+        self._held = held
+        self._waits = waits
+        self._poll_soon = poll_soon
+        shared = (config, cluster.network, cluster.metadata, subscription, self)
+        self.membership: Membership = (
+            ConsumerGroupMember(*shared, str(uuid.uuid4()))
+            if config.group_protocol == "consumer"
+            else GroupMember(*shared)
+        )
+        self._offsets = GroupOffsets(cluster, self.membership.finder, group_id)
+        self._commit_lock = asyncio.Lock()
+        self._commit_task: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # --- life
+
+    def start_commits(self) -> None:
+        """Commit now and then, if that is automatic."""
+        if self._config.enable_auto_commit:
+            self._commit_task = asyncio.get_running_loop().create_task(self._commit_now_and_then())
+
+    async def leave(self) -> None:
+        """Commit where that is automatic, and say farewell."""
+        if self._commit_task is not None:
+            self._commit_task.cancel()
+            await self._commit_quietly(self._subscription.assigned)
+        try:
+            await settled(self.membership.leave(), self._config.request_timeout_ms / 1000)
+        except TimeoutError:
+            log.info("the coordinator did not answer the farewell of group %s", self.group_id)
+
+    def close(self) -> None:
+        """End what goes on in the background."""
+        for task in [self._commit_task, *self._tasks]:
+            if task is not None:
+                task.cancel()
+
+    # --- committed positions
+
+    @property
+    def identity(self) -> ConsumerGroupMetadata:
+        """Who commits (KIP-447)."""
+        return self.membership.identity if self._subscription.by_group else ConsumerGroupMetadata(self.group_id)
+
+    async def commit(self, positions: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Commit these; see :meth:`GroupOffsets.commit`."""
+        async with self._commit_lock:
+            await self._offsets.commit(positions, lambda: self.identity)
+
+    async def committed(self, names: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
+        """What is committed; partitions without a position are left out."""
+        member_bound = self._config.group_protocol == "consumer" and self._subscription.by_group
+        return await self._offsets.fetch(
+            names,
+            require_stable=self._config.read_committed,
+            identity=(lambda: self.identity) if member_bound else None,
+        )
+
+    async def _commit_now_and_then(self) -> None:
+        while True:
+            await asyncio.sleep(self._config.auto_commit_interval_ms / 1000)
+            if self.membership.stable or not self._subscription.by_group:
+                await self._commit_quietly(self._subscription.assigned)
+
+    async def _commit_quietly(self, names: Collection[TopicPartition]) -> None:
+        """An automatic commit: what fails now is delivered again, not lost."""
+        positions = {name: position for name, position in self._held.positions().items() if name in names}
+        if not positions:
+            return
+        try:
+            async with self._commit_lock:
+                await self._offsets.commit(positions, lambda: self.identity, self._config.auto_commit_interval_ms)
+        except KafkaError as error:
+            log.warning("automatic commit of group %s failed: %s", self.group_id, error)
+
+    # --- Host: what the membership asks
+
+    def revoke(self, partitions: list[TopicPartition], lost: bool) -> Deferred[None]:
+        done: Deferred[None] = Deferred()
+        self._spawn(self._revoke(partitions, lost, done))
+        return done
+
+    async def _revoke(self, partitions: list[TopicPartition], lost: bool, done: Deferred[None]) -> None:
+        try:
+            if self._config.enable_auto_commit and not lost:
+                await self._commit_quietly(partitions)
+            listener = self._subscription.listener
+            if listener is not None:
+                await _tell(listener.on_partitions_lost if lost else listener.on_partitions_revoked, partitions)
+        finally:
+            self._fetcher.drop(partitions)
+            done.resolve(None)
+
+    def assigned(self, added: list[TopicPartition]) -> Deferred[None]:
+        done: Deferred[None] = Deferred()
+        self._spawn(self._assigned(added, done))
+        return done
+
+    async def _assigned(self, added: list[TopicPartition], done: Deferred[None]) -> None:
+        try:
+            listener = self._subscription.listener
+            if listener is not None:
+                await _tell(listener.on_partitions_assigned, added)
+        finally:
+            done.resolve(None)
+            self._poll_soon()
+            self._waits.wake()
+
+    def group_failed(self, error: KafkaError) -> None:
+        self._waits.fail(error)
+
+    def reading(self) -> bool:
+        return bool(self._waits)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _tell(callback: Callable[[set[TopicPartition]], Any], partitions: list[TopicPartition]) -> None:
+    """Call a listener; what it raises is logged, for a rebalance cannot be refused."""
+    try:
+        result = callback(set(partitions))
+        if inspect.isawaitable(result):
+            await result
+    except Exception:
+        log.exception("the rebalance listener failed for %s", sorted(partitions))
+
+
+__all__ = ["ConsumerGroup"]

@@ -1,0 +1,91 @@
+"""What becomes of batches, told to whoever sent their records: futures of records, and flushes.
+
+Called by the asyncio producer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from functools import partial
+from itertools import repeat
+from typing import Any
+
+from oncelog.client.core.accumulator import Accumulator, ProducerBatch
+from oncelog.client.core.errors import FatalProducerError
+from oncelog.client.core.structs import RecordMetadata
+from oncelog.errors import KafkaError
+
+_new_metadata = partial(tuple.__new__, RecordMetadata)
+
+
+def deliver(
+    batch: ProducerBatch,
+    base_offset: int,
+    log_append_time: int,
+    log_start_offset: int,
+    error: KafkaError | None,
+) -> None:
+    """Tell each record's handle (``done``, ``set_result``, ``set_exception``) where it was stored, or why not."""
+    futures: Iterable[Any] = batch.handles
+    if error is not None:
+        for future in futures:
+            if not future.done():
+                future.set_exception(error)
+                if isinstance(error, FatalProducerError):
+                    future.exception()  # told by every later call, too: not worth a warning for each record
+        return
+    topic, partition = name = batch.partition
+    kind = 0 if log_append_time == -1 else 1
+    start = None if log_start_offset == -1 else log_start_offset
+    count = len(batch.handles)
+    records = zip(
+        repeat(topic),
+        repeat(partition),
+        repeat(name),
+        range(base_offset, base_offset + count) if base_offset >= 0 else repeat(-1),
+        repeat(log_append_time) if kind else batch.timestamps,
+        repeat(kind),
+        repeat(start),
+        strict=False,
+    )
+    for future, outcome in zip(futures, map(_new_metadata, records), strict=False):
+        try:
+            future.set_result(outcome)
+        except asyncio.InvalidStateError:
+            continue  # cancelled by the program: nobody asks for its outcome
+
+
+class Flushes:
+    """Those who wait until everything up to some batch has an outcome."""
+
+    def __init__(self, accumulator: Accumulator) -> None:
+        self._accumulator = accumulator
+        self._waiters: list[tuple[int, asyncio.Future[None]]] = []
+
+    async def wait(self, number: int) -> None:
+        """Until the batches up to ``number`` have an outcome."""
+        if self._flushed(number):
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append((number, future))
+        await future
+
+    def batch_done(self) -> None:
+        """Some batch has its outcome."""
+        if not self._waiters:
+            return
+        waiting: list[tuple[int, asyncio.Future[None]]] = []
+        for number, future in self._waiters:
+            if not self._flushed(number):
+                waiting.append((number, future))
+            elif not future.done():
+                future.set_result(None)
+        self._waiters = waiting
+
+    def _flushed(self, number: int) -> bool:
+        oldest = next(iter(self._accumulator.incomplete), None)
+        return oldest is None or oldest.number > number
+
+
+__all__ = ["Flushes", "deliver"]

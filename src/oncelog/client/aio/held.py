@@ -1,0 +1,80 @@
+"""Records that were fetched for the program in one go and count as handed out only one by one.
+
+Called by the blocking consumer, whose threads must not wait for the event loop at each record. A rebalance or a seek
+overtakes what is held back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata, TopicPartition
+from oncelog.client.core.subscription import PartitionState, Subscription
+
+
+class _Held:
+    """Where the program stands in the records of one partition."""
+
+    __slots__ = ("next_offset", "state", "version")
+
+    def __init__(self, state: PartitionState, version: int, next_offset: int) -> None:
+        self.state = state
+        self.version = version
+        self.next_offset = next_offset
+
+
+class HeldRecords:
+    """How far each partition's records have been handed out."""
+
+    def __init__(self, subscription: Subscription) -> None:
+        self._subscription = subscription
+        self._held: dict[TopicPartition, _Held] = {}
+
+    def hold(self, found: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> None:
+        """These, and no others, are held back."""
+        self._held.clear()
+        for name, records in found.items():
+            state = self._subscription.assigned.get(name)
+            if state is not None:
+                self._held[name] = _Held(state, state.version, records[0].offset)
+
+    def clear(self) -> None:
+        """Nothing is held back."""
+        self._held.clear()
+
+    def hand_out(self, name: TopicPartition, offset: int) -> bool:
+        """A record that was held back is used; False where a seek or a rebalance has overtaken it.
+
+        May be called from another thread.
+        """
+        held = self._held.get(name)
+        if held is None:
+            return False
+        state = self._subscription.assigned.get(name)
+        if state is not held.state or state.version != held.version or state.revoking:
+            self._held.pop(name, None)
+            return False
+        held.next_offset = offset + 1
+        return True
+
+    def first(self, name: TopicPartition) -> int | None:
+        """The first offset of a partition that is still held back."""
+        held = self._held.get(name)
+        current = held is not None and held.state.version == held.version
+        return held.next_offset if held is not None and current else None
+
+    def position(self, name: TopicPartition) -> int | None:
+        """The offset of the next record to be handed out; None while it is not known."""
+        state = self._subscription.assigned.get(name)
+        if state is None or state.reset is not None or state.position < 0:
+            return None
+        held = self.first(name)
+        return state.position if held is None else held
+
+    def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """What there is to commit."""
+        known = {name: self.position(name) for name in self._subscription.assigned}
+        return {name: OffsetAndMetadata(offset) for name, offset in known.items() if offset is not None}
+
+
+__all__ = ["HeldRecords"]

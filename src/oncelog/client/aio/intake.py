@@ -1,0 +1,314 @@
+"""Takes records in: from what the program sends to the batches of their partitions.
+
+Called by the producers, asyncio and blocking. Here a partition is chosen, topics are asked for that are not known yet,
+and who sends waits while ``buffer.memory`` is used up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import deque
+from collections.abc import Callable
+
+from oncelog.client.aio.cluster import Cluster
+from oncelog.client.aio.hand_batch import RecordHeaders
+from oncelog.client.core.accumulator import Accumulator, ProducerBatch, largest_size
+from oncelog.client.core.config import ProducerConfig
+from oncelog.client.core.errors import (
+    Error,
+    IllegalStateError,
+    KafkaTimeoutError,
+    ProducerClosed,
+    RecordTooLargeError,
+    UnknownTopicOrPartitionError,
+)
+from oncelog.client.core.metadata import TopicPicture
+from oncelog.client.core.partitioner import RoundRobin, UniformSticky, keyed
+from oncelog.client.core.sender import Sender
+from oncelog.client.core.transaction_manager import TransactionManager
+
+Partitioner = Callable[[bytes | None, list[int], list[int]], int]
+"""aiokafka's shape: (key, all partitions, available partitions) to a partition."""
+
+TURN_BYTES = 64 * 1024
+"""A sender that never waits lets the event loop work after so many bytes."""
+
+
+class Intake:
+    """The way of a record from the program to its batch.
+
+    :param poll_soon: something may be sent that could not before.
+    """
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        cluster: Cluster,
+        accumulator: Accumulator,
+        sender: Sender,
+        transactions: TransactionManager | None,
+        partitioner: Partitioner | None,
+        poll_soon: Callable[[], None],
+    ) -> None:
+        self._config = config
+        self._cluster = cluster
+        self._metadata = cluster.metadata
+        self._network = cluster.network
+        self._accumulator = accumulator
+        self._sender = sender
+        self._transactions = transactions
+        self.poll_soon = poll_soon
+        self._custom_partitioner = partitioner
+        self._round_robin = RoundRobin() if config.partitioner_class == "roundrobin" else None
+        self._sticky = UniformSticky(
+            config.max_batch_size,
+            random.randrange,
+            accumulator.queue_lengths,
+            config.partitioner_adaptive_partitioning_enable,
+            sender.passed_over,
+        )
+        self._open: dict[str, ProducerBatch] = {}
+        """The batch of each topic that the sticky partitioner fills."""
+        self._ignore_keys = config.partitioner_ignore_keys and partitioner is None
+        self.filled = 0
+        """Batches filled since the event loop could last do anything else."""
+        self._space_waiters: deque[asyncio.Future[None]] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closed = False
+
+    def start(self) -> None:
+        """Belong to the running event loop."""
+        self._loop = asyncio.get_running_loop()
+
+    def close(self) -> None:
+        """Take nothing in any more; who waits for room is told."""
+        self._closed = True
+        for waiter in self._space_waiters:
+            if not waiter.done():
+                waiter.set_exception(ProducerClosed("the producer was stopped"))
+
+    @property
+    def by_key(self) -> bool:
+        """Whether a record's key says where it goes."""
+        return not self._ignore_keys and self._custom_partitioner is None
+
+    def check_send(self) -> None:
+        """Raise unless a record may be sent now."""
+        if self._transactions is not None:
+            self._transactions.check_send()
+
+    def running(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            raise IllegalStateError("the producer has not started; call start() first")
+        return self._loop
+
+    # --- single records
+
+    def put(
+        self,
+        handle: object,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+        headers: RecordHeaders,
+    ) -> bool:
+        """Queue a record at once; False where the topic is not known yet or memory is short.
+
+        :param handle: an object with ``done``, ``set_result`` and ``set_exception``, told the outcome on the loop.
+        """
+        transactions = self._transactions
+        if transactions is not None and not transactions.may_send:
+            transactions.check_send()
+        stamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
+        size = 0
+        if partition is None and (key is None or self._ignore_keys):
+            batch = self._open.get(topic)
+            if batch is not None:
+                if key is None and not headers and value.__class__ is bytes:
+                    if self._accumulator.add_quickly(batch, stamp, value):
+                        batch.handles.append(handle)
+                        return True
+                else:
+                    size = largest_size(key, value, headers)
+                    if size <= self._accumulator.room_in(batch):
+                        self._accumulator.add(batch, stamp, key, value, headers)
+                        batch.handles.append(handle)
+                        return True
+        size = size or largest_size(key, value, headers)
+        return self._put_anywhere(handle, topic, value, key, partition, stamp, headers, size)
+
+    def _put_anywhere(
+        self,
+        handle: object,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int | None,
+        stamp: int,
+        headers: RecordHeaders,
+        size: int,
+    ) -> bool:
+        """As :meth:`put`, if the record does not just go to the batch that the topic's records without keys fill."""
+        picture = self._metadata.topics.get(topic)
+        if picture is None or self._closed or not picture.partition_count:
+            return False
+        config = self._config
+        if size > config.max_request_size or size > config.buffer_memory:
+            raise self.too_large(topic, size)
+        stuck = False
+        if partition is None:
+            if key is not None and not self._ignore_keys and self._custom_partitioner is None:
+                partition = keyed(key, picture)
+            else:
+                partition, stuck = self._choose(key, picture)
+        self.check_partition(picture, partition)
+        name = picture.keys[partition]
+        now_ms = int(time.monotonic() * 1000)
+        batch = self._accumulator.append(name, stamp, key, value, headers, size, now_ms)
+        if batch is None:
+            return False
+        if self._transactions is not None and self._transactions.transactional:
+            self._transactions.add_partition(name)
+        batch.handles.append(handle)
+        if stuck:
+            self._open[topic] = batch
+        if batch.count == 1:
+            if len(self._accumulator.queues[name]) > 1:
+                self.filled += 1
+                self._sender.poll(now_ms)
+            else:
+                self.poll_soon()
+        return True
+
+    def time_to_yield(self) -> bool:
+        """Whether so much has filled up since the last time that the event loop should work: its requests go out in
+        one go."""
+        if self.filled * self._config.max_batch_size < TURN_BYTES:
+            return False
+        self.filled = 0
+        return True
+
+    async def put_slowly(
+        self,
+        handle: object,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+        headers: RecordHeaders,
+    ) -> None:
+        """As :meth:`put`, waiting for what it lacks."""
+        deadline = time.monotonic() + self._config.max_block_ms / 1000
+        await self.known_topic(topic)
+        while not self.put(handle, topic, value, key, partition, timestamp_ms, headers):
+            if topic in self._metadata.topics:
+                await self._wait_for_space(deadline)
+            else:
+                await self.known_topic(topic)
+
+    # --- whole batches
+
+    async def queue_batch(self, attempt: Callable[[], ProducerBatch | None]) -> ProducerBatch:
+        """Queue a whole batch as soon as there is memory for it."""
+        deadline = time.monotonic() + self._config.max_block_ms / 1000
+        if self._transactions is not None:
+            self._transactions.check_send()
+        while (queued := attempt()) is None:
+            await self._wait_for_space(deadline)
+        if self._transactions is not None and self._transactions.transactional:
+            self._transactions.add_partition(queued.partition)
+        self.filled += 1
+        if self.time_to_yield():
+            self._sender.poll(self._network.now_ms())
+            await asyncio.sleep(0)
+        return queued
+
+    # --- choosing a partition
+
+    def _choose(self, key: bytes | None, picture: TopicPicture) -> tuple[int, bool]:
+        """A partition for a record without a key, and whether the sticky partitioner chose it."""
+        if self._custom_partitioner is not None:
+            everything = list(range(picture.partition_count))
+            return self._custom_partitioner(key, everything, picture.available), False
+        if self._round_robin is not None:
+            return self._round_robin.next(picture), False
+        filled = self._open.pop(picture.name, None)
+        if filled is not None:
+            self._sticky.batch_ended(picture, filled.size_bytes)
+        return self._sticky.current(picture), True
+
+    def choose_for_batch(self, picture: TopicPicture) -> int:
+        """Where a whole batch without keys goes."""
+        chosen, stuck = self._choose(None, picture)
+        if stuck:
+            self._sticky.batch_ended(picture, self._config.max_batch_size)
+        return chosen
+
+    def choose(self, picture: TopicPicture) -> int:
+        """Where a record without a key goes."""
+        return self._choose(None, picture)[0]
+
+    def check_partition(self, picture: TopicPicture, partition: int) -> None:
+        """
+        :raises UnknownTopicOrPartitionError: the topic has no such partition.
+        """
+        if not 0 <= partition < picture.partition_count:
+            raise _no_partition(picture, partition)
+
+    # --- waiting
+
+    async def _wait_for_space(self, deadline: float) -> None:
+        self.poll_soon()
+        waiter: asyncio.Future[None] = self.running().create_future()
+        self._space_waiters.append(waiter)
+        try:
+            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                await waiter
+        except TimeoutError:
+            raise KafkaTimeoutError(
+                f"no room for a record within max.block.ms={self._config.max_block_ms}: "
+                f"buffer.memory={self._config.buffer_memory} is full of records that the broker has not acknowledged"
+            ) from None
+        finally:
+            if waiter in self._space_waiters:
+                self._space_waiters.remove(waiter)
+
+    def space_freed(self) -> None:
+        if self._space_waiters:
+            for waiter in self._space_waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
+                    return
+
+    async def known_topic(self, topic: str) -> TopicPicture:
+        """The topic, as soon as the cluster knows it; the question makes brokers create it where they may."""
+        if self._closed:
+            raise ProducerClosed("the producer was stopped")
+        self.running()
+        if not isinstance(topic, str) or not topic:
+            raise TypeError(f"a topic is named by a text that is not empty, not by {topic!r}")
+        return await self._cluster.topic(topic)
+
+    def too_large(self, topic: str, size: int) -> RecordTooLargeError:
+        if size > self._config.max_request_size:
+            limit = f"max.request.size={self._config.max_request_size}"
+        else:
+            limit = f"buffer.memory={self._config.buffer_memory}"
+        return RecordTooLargeError(
+            f"a record of up to {size} bytes for topic {topic!r} is larger than {limit}; raise the setting or send less"
+        )
+
+
+def _no_partition(picture: TopicPicture, partition: int) -> UnknownTopicOrPartitionError:
+    return UnknownTopicOrPartitionError(
+        Error.UNKNOWN_TOPIC_OR_PARTITION,
+        f"topic {picture.name!r} has no partition {partition}; its partitions are 0 to {picture.partition_count - 1}",
+    )
+
+
+__all__ = ["Intake", "Partitioner"]

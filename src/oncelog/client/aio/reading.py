@@ -1,0 +1,158 @@
+"""Waits for what the fetcher has, and hands it out: records, columns, Arrow tables.
+
+Called by the asyncio consumer. Columns and tables are read from the stored batches, without an object for each record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from oncelog.client.aio.waits import Waits
+from oncelog.client.core.fetched import Chunk
+from oncelog.client.core.fetcher import Fetcher
+from oncelog.client.core.structs import Columns, ConsumerRecord, TopicPartition
+from oncelog.client.core.subscription import Subscription
+from oncelog.client.core.wire import Wire
+from oncelog.errors import Error, KafkaError
+from oncelog.records.batch import record_columns
+from oncelog.records.errors import CorruptBatch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
+
+
+class Reading:
+    """What one consumer reads.
+
+    :param check: raises if no record can ever come.
+    :param polled: told whenever the program asks for records.
+    """
+
+    def __init__(
+        self,
+        wire: Wire,
+        subscription: Subscription,
+        fetcher: Fetcher,
+        waits: Waits,
+        *,
+        check: Callable[[], None],
+        polled: Callable[[int], None],
+        check_crcs: bool,
+    ) -> None:
+        self._wire = wire
+        self._subscription = subscription
+        self._fetcher = fetcher
+        self._waits = waits
+        self._check = check
+        self._polled = polled
+        self._check_crcs = check_crcs
+
+    async def records(
+        self, partitions: Collection[TopicPartition], most: int, seconds: float | None
+    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """Up to ``most`` records of these partitions or of all; waits for the first."""
+        return await self._when_there(seconds, lambda now_ms: self._fetcher.take(most, partitions, now_ms))
+
+    async def columns(self, partitions: Collection[TopicPartition], seconds: float) -> dict[TopicPartition, Columns]:
+        """All records at hand as columns."""
+        found = await self._batches(partitions, seconds)
+        return self._decoded(found, lambda chunks: _columns_of(chunks, self._check_crcs))
+
+    async def tables(
+        self, partitions: Collection[TopicPartition], seconds: float, headers: bool
+    ) -> dict[TopicPartition, pa.Table]:
+        """All records at hand as Arrow tables."""
+        found = await self._batches(partitions, seconds)
+        return self._decoded(found, lambda chunks: _table_of(chunks, self._check_crcs, headers))
+
+    async def _batches(
+        self, partitions: Collection[TopicPartition], seconds: float
+    ) -> dict[TopicPartition, list[Chunk]]:
+        return await self._when_there(seconds, lambda now_ms: self._fetcher.take_batches(partitions, now_ms))
+
+    def _decoded(
+        self, found: Mapping[TopicPartition, list[Chunk]], read: Callable[[list[Chunk]], T]
+    ) -> dict[TopicPartition, T]:
+        done: dict[TopicPartition, T] = {}
+        for name, chunks in found.items():
+            try:
+                done[name] = read(chunks)
+            except CorruptBatch as corrupt:
+                for left in [other for other in found if other not in done]:
+                    state = self._subscription.assigned.get(left)
+                    if state is not None:
+                        state.seek(found[left][0].first_offset)
+                error = KafkaError(
+                    Error.CORRUPT_MESSAGE, f"{name} cannot be read from offset {chunks[0].first_offset} on: {corrupt}"
+                )
+                if not done:
+                    raise error from None
+                self._waits.fail(error)
+                break
+        return done
+
+    async def _when_there(
+        self, seconds: float | None, take: Callable[[int], dict[TopicPartition, T]]
+    ) -> dict[TopicPartition, T]:
+        """What ``take`` gives, as soon as it gives anything or the time is up."""
+        loop = asyncio.get_running_loop()
+        end = None if seconds is None else loop.time() + seconds
+        first = True
+        while True:
+            self._waits.raise_failure()
+            self._check()
+            now_ms = self._wire.now_ms()
+            self._polled(now_ms)
+            found = take(now_ms)
+            if found:
+                return found
+            left = None if end is None else end - loop.time()
+            if left is not None and left <= 0 and not first:
+                return found
+            first = False
+            await self._waits.wait(left)
+
+
+def _columns_of(chunks: Sequence[Chunk], check_crc: bool) -> Columns:
+    """The records of one partition's batches as columns.
+
+    :raises CorruptBatch: a batch cannot be read.
+    """
+    whole = Columns([], [], [], [], [])
+    for data, batches, first_offset in chunks:
+        for position, _ in batches:
+            found = Columns(*record_columns(data, position, first_offset=first_offset, check_crc=check_crc))
+            whole.offsets.extend(found.offsets)
+            whole.timestamps.extend(found.timestamps)
+            whole.keys.extend(found.keys)
+            whole.values.extend(found.values)
+            whole.headers.extend(found.headers)
+    return whole
+
+
+def _table_of(chunks: Sequence[Chunk], check_crc: bool, headers: bool) -> pa.Table:
+    """The records of one partition's batches as an Arrow table.
+
+    :raises CorruptBatch: a batch cannot be read.
+    """
+    import pyarrow as pa
+
+    from oncelog.records.arrow import StoredBatch, decode_to_arrow, schema
+
+    pieces = [
+        decode_to_arrow(
+            [StoredBatch(data, position, header) for position, header in batches],
+            start_offset=first_offset,
+            headers=headers,
+            check_crc=check_crc,
+        )
+        for data, batches, first_offset in chunks
+    ]
+    return pa.Table.from_batches(pieces, schema=schema(headers=headers))
+
+
+__all__ = ["Reading"]

@@ -1,0 +1,227 @@
+"""The blocking admin client. Called by programs and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from oncelog.acls import Acl, AclFilter
+from oncelog.client.aio.admin import Admin as AsyncAdmin
+from oncelog.client.aio.admin_security import UserCredential
+from oncelog.client.aio.offsets import FoundOffset
+from oncelog.client.background import Background, background
+from oncelog.client.core.admin_types import (
+    ClusterDescription,
+    ConfigEntry,
+    ConfigResource,
+    GroupDescription,
+    GroupListing,
+    NewTopic,
+    ProducerState,
+    RecordsToDelete,
+    TopicDescription,
+    TransactionDescription,
+    TransactionListing,
+)
+from oncelog.client.core.arguments import Offsets
+from oncelog.client.core.errors import IllegalStateError
+from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
+
+if TYPE_CHECKING:
+    import ssl
+    from typing import Unpack
+
+    from oncelog.client.core.config import AdminConfig
+    from oncelog.client.core.keywords import AdminKeywords
+
+    class AdminArguments(AdminKeywords, total=False):
+        """What is handed on to the asyncio admin client."""
+
+        config: AdminConfig | None
+        ssl_context: ssl.SSLContext | None
+
+
+T = TypeVar("T")
+
+
+class Admin:
+    """The blocking admin client; settings as for ``oncelog.client.aio.Admin``."""
+
+    def __init__(self, **settings: Unpack[AdminArguments]) -> None:
+        self._admin = AsyncAdmin(**settings)
+        self._background: Background | None = None
+        self._closed = False
+
+    def start(self) -> Self:
+        """Connect."""
+        if self._closed:
+            raise IllegalStateError("the admin client was closed; make a new one")
+        if self._background is None:
+            chosen = background()
+            chosen.run(self._admin.start())
+            self._background = chosen
+        return self
+
+    def close(self) -> None:
+        """Close the connections. May be called twice."""
+        if not self._closed:
+            self._closed = True
+            if self._background is not None:
+                self._background.run(self._admin.close())
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        self.start()
+        return (self._background or background()).run(work())
+
+    def create_topics(self, topics: Iterable[NewTopic], *, validate_only: bool = False) -> None:
+        """Create topics, and return when their leaders are known."""
+        self._run(lambda: self._admin.create_topics(topics, validate_only=validate_only))
+
+    def delete_topics(self, names: Iterable[str]) -> None:
+        """Delete topics with all their records."""
+        self._run(lambda: self._admin.delete_topics(names))
+
+    def create_partitions(self, counts: Mapping[str, int]) -> None:
+        """Give topics this many partitions in all."""
+        self._run(lambda: self._admin.create_partitions(counts))
+
+    def describe_acls(self, wanted: AclFilter) -> list[Acl]:
+        """The ACLs that a filter finds, sorted."""
+        return self._run(lambda: self._admin.describe_acls(wanted))
+
+    def create_acls(self, acls: Iterable[Acl]) -> None:
+        """Add ACLs; those that are there already stay."""
+        wanted = list(acls)
+        self._run(lambda: self._admin.create_acls(wanted))
+
+    def delete_acls(self, wanted: AclFilter) -> list[Acl]:
+        """Remove the ACLs that a filter finds, and say which they were."""
+        return self._run(lambda: self._admin.delete_acls(wanted))
+
+    def describe_users(self, names: Sequence[str] = ()) -> list[UserCredential]:
+        """The SCRAM credentials of these users, or of all."""
+        return self._run(lambda: self._admin.describe_users(names))
+
+    def set_password(self, user: str, mechanism: int, password: str, iterations: int) -> None:
+        """Make or replace a user's credential for one mechanism (1: SCRAM-SHA-256, 2: SCRAM-SHA-512)."""
+        self._run(lambda: self._admin.set_password(user, mechanism, password, iterations))
+
+    def delete_credential(self, user: str, mechanism: int) -> None:
+        """Remove a user's credential for one mechanism."""
+        self._run(lambda: self._admin.delete_credential(user, mechanism))
+
+    def list_topics(self, *, internal: bool = False) -> list[str]:
+        """Names of all topics, sorted."""
+        return self._run(lambda: self._admin.list_topics(internal=internal))
+
+    def describe_topics(self, names: Iterable[str] | None = None) -> list[TopicDescription]:
+        """Topics with leaders and replicas."""
+        return self._run(lambda: self._admin.describe_topics(names))
+
+    def partitions(self, topic: str) -> list[TopicPartition]:
+        """The partitions of a topic."""
+        return self._run(lambda: self._admin.partitions(topic))
+
+    def describe_cluster(self) -> ClusterDescription:
+        """Nodes, controller and id of the cluster."""
+        return self._run(self._admin.describe_cluster)
+
+    def describe_configs(
+        self, resources: Iterable[ConfigResource], *, names: Sequence[str] | None = None
+    ) -> dict[ConfigResource, dict[str, ConfigEntry]]:
+        """Properties of topics, brokers or groups, by name."""
+        return self._run(lambda: self._admin.describe_configs(resources, names=names))
+
+    def alter_configs(
+        self, changes: Mapping[ConfigResource, Mapping[str, str | None]], *, validate_only: bool = False
+    ) -> None:
+        """Set these properties and no others; None goes back to the default."""
+        self._run(lambda: self._admin.alter_configs(changes, validate_only=validate_only))
+
+    def delete_records(self, offsets: Mapping[TopicPartition, int | RecordsToDelete]) -> dict[TopicPartition, int]:
+        """Delete the records before these offsets (-1: all)."""
+        return self._run(lambda: self._admin.delete_records(offsets))
+
+    def list_offsets(
+        self, wanted: Mapping[TopicPartition, int], *, read_committed: bool = False
+    ) -> dict[TopicPartition, FoundOffset]:
+        """Offsets by time in ms; -1 the end, -2 the beginning, -3 the greatest timestamp."""
+        return self._run(lambda: self._admin.list_offsets(wanted, read_committed=read_committed))
+
+    def list_consumer_groups(self, *, states: Sequence[str] = ()) -> list[GroupListing]:
+        """All groups, by name."""
+        return self._run(lambda: self._admin.list_consumer_groups(states=states))
+
+    def describe_consumer_groups(self, group_ids: Iterable[str]) -> list[GroupDescription]:
+        """State, members and what they read."""
+        return self._run(lambda: self._admin.describe_consumer_groups(group_ids))
+
+    def delete_consumer_groups(self, group_ids: Iterable[str]) -> None:
+        """Delete groups that have no members, with their offsets."""
+        self._run(lambda: self._admin.delete_consumer_groups(group_ids))
+
+    def list_consumer_group_offsets(
+        self, group_id: str, partitions: Iterable[TopicPartition] | None = None, *, require_stable: bool = False
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Committed positions; partitions without one are left out."""
+        return self._run(
+            lambda: self._admin.list_consumer_group_offsets(group_id, partitions, require_stable=require_stable)
+        )
+
+    def alter_consumer_group_offsets(self, group_id: str, offsets: Offsets) -> None:
+        """Set committed positions of a group without members."""
+        self._run(lambda: self._admin.alter_consumer_group_offsets(group_id, offsets))
+
+    def delete_consumer_group_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
+        """Forget committed positions."""
+        self._run(lambda: self._admin.delete_consumer_group_offsets(group_id, partitions))
+
+    def find_coordinator(self, group_id: str) -> int:
+        """Node that coordinates the group."""
+        return self._run(lambda: self._admin.find_coordinator(group_id))
+
+    def list_transactions(
+        self, *, states: Sequence[str] = (), producer_ids: Sequence[int] = (), running_longer_than_ms: int = -1
+    ) -> list[TransactionListing]:
+        """All transactional ids, or those that match."""
+        return self._run(
+            lambda: self._admin.list_transactions(
+                states=states, producer_ids=producer_ids, running_longer_than_ms=running_longer_than_ms
+            )
+        )
+
+    def describe_transactions(self, transactional_ids: Iterable[str]) -> list[TransactionDescription]:
+        """State, producer and partitions of transactional ids."""
+        return self._run(lambda: self._admin.describe_transactions(transactional_ids))
+
+    def describe_producers(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, list[ProducerState]]:
+        """The producers that each partition remembers."""
+        return self._run(lambda: self._admin.describe_producers(partitions))
+
+    def find_hanging_transactions(
+        self, partitions: Iterable[TopicPartition]
+    ) -> list[tuple[TopicPartition, ProducerState]]:
+        """Transactions that are open in a partition while no coordinator knows them."""
+        return self._run(lambda: self._admin.find_hanging_transactions(partitions))
+
+    def abort_transaction(
+        self, partition: TopicPartition, *, start_offset: int | None = None, producer: ProducerState | None = None
+    ) -> None:
+        """End a hanging transaction in one partition with an abort marker."""
+        self._run(lambda: self._admin.abort_transaction(partition, start_offset=start_offset, producer=producer))
+
+    def fence_producers(self, transactional_ids: Iterable[str]) -> dict[str, tuple[int, int]]:
+        """Stop the producers of these transactional ids and abort what they left open."""
+        return self._run(lambda: self._admin.fence_producers(transactional_ids))
+
+
+__all__ = ["Admin"]

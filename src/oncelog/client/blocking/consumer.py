@@ -1,0 +1,339 @@
+"""The blocking consumer: records come over from the loop's thread in batches, and count as handed out one by one.
+
+Called by programs and the command line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+
+from oncelog.client.aio.consumer import Consumer as AsyncConsumer
+from oncelog.client.background import Background, background
+from oncelog.client.core.arguments import Offsets
+from oncelog.client.core.errors import ConsumerStoppedError
+from oncelog.client.core.structs import (
+    Columns,
+    ConsumerGroupMetadata,
+    ConsumerRecord,
+    OffsetAndTimestamp,
+    TopicPartition,
+)
+from oncelog.client.core.subscription import ConsumerRebalanceListener
+
+if TYPE_CHECKING:
+    import ssl
+    from typing import Unpack
+
+    import pyarrow as pa
+
+    from oncelog.client.core.config import ConsumerConfig
+    from oncelog.client.core.fetched import Deserializer
+    from oncelog.client.core.keywords import ConsumerKeywords
+
+    class ConsumerArguments(ConsumerKeywords, total=False):
+        """What is handed on to the asyncio consumer."""
+
+        config: ConsumerConfig | None
+        key_deserializer: Deserializer | None
+        value_deserializer: Deserializer | None
+        ssl_context: ssl.SSLContext | None
+
+
+T = TypeVar("T")
+
+
+class _ThreadedListener(ConsumerRebalanceListener):
+    """Runs a program's listener off the loop's thread, so that it may call the blocking client."""
+
+    def __init__(self, listener: ConsumerRebalanceListener) -> None:
+        self._listener = listener
+
+    async def _call(self, callback: Callable[[Collection[TopicPartition]], Any], names: Any) -> None:
+        result = await asyncio.to_thread(callback, names)
+        if inspect.isawaitable(result):
+            await result
+
+    async def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
+        await self._call(self._listener.on_partitions_revoked, revoked)
+
+    async def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
+        await self._call(self._listener.on_partitions_assigned, assigned)
+
+    async def on_partitions_lost(self, lost: Collection[TopicPartition]) -> None:
+        await self._call(self._listener.on_partitions_lost, lost)
+
+
+class Consumer:
+    """The blocking consumer; settings as for ``oncelog.client.aio.Consumer``. Iterating it reads for ever."""
+
+    def __init__(self, *topics: str, **settings: Unpack[ConsumerArguments]) -> None:
+        self._consumer = AsyncConsumer(*topics, **settings)
+        self._background: Background | None = None
+        self._closed = False
+        self._chunk: Iterator[ConsumerRecord] = iter(())
+
+    @property
+    def config(self) -> ConsumerConfig:
+        """The settings in force."""
+        return self._consumer.config
+
+    def start(self) -> Self:
+        """Connect, and with a group begin to join it."""
+        if self._closed:
+            raise ConsumerStoppedError("the consumer was stopped; make a new one")
+        if self._background is None:
+            chosen = background()
+            chosen.run(self._consumer.start())
+            self._background = chosen
+        return self
+
+    def stop(self) -> None:
+        """Commit where that is automatic, leave the group, close the connections. May be called twice."""
+        if not self._closed:
+            self._closed = True
+            if self._background is not None:
+                self._background.run(self._consumer.stop())
+
+    close = stop
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """A coroutine's result, from the loop."""
+        if self._closed:
+            raise ConsumerStoppedError("the consumer was stopped")
+        self.start()
+        return (self._background or background()).run(work())
+
+    def _do(self, work: Callable[[], None]) -> None:
+        """A plain call, made on the loop."""
+
+        async def there() -> None:
+            work()
+
+        self._run(there)
+
+    # --- reading
+
+    def getmany(
+        self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
+    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """Records at hand by partition; waits up to ``timeout_ms`` for the first."""
+        if partitions:
+            self._do(self._give_back_all)
+        else:
+            held = self._take_held(max_records)
+            if held:
+                return held
+        return self._run(lambda: self._consumer.getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records))
+
+    @overload
+    def getone(self, *, timeout_ms: None = None) -> ConsumerRecord: ...
+
+    @overload
+    def getone(self, *, timeout_ms: int) -> ConsumerRecord | None: ...
+
+    def getone(self, *, timeout_ms: int | None = None) -> ConsumerRecord | None:
+        """The next record; waits for it, with ``timeout_ms`` at most so long (then None)."""
+        while True:
+            record = self._next_held()
+            if record is not None:
+                return record
+            if not self._fetch_chunk(timeout_ms):
+                return None
+
+    def _fetch_chunk(self, timeout_ms: int | None) -> bool:
+        wait_ms = 1000 if timeout_ms is None else timeout_ms
+        while True:
+            found = self._run(lambda: self._consumer._hold_many(wait_ms))
+            if found:
+                self._chunk = iter([record for records in found.values() for record in records])
+                return True
+            if timeout_ms is not None:
+                return False
+
+    def _next_held(self) -> ConsumerRecord | None:
+        """The next record fetched before; those of partitions taken away or sought in meanwhile are passed over."""
+        for record in self._chunk:
+            if self._consumer._held.hand_out(TopicPartition(record.topic, record.partition), record.offset):
+                return record
+        return None
+
+    def _take_held(self, most: int | None) -> dict[TopicPartition, list[ConsumerRecord]]:
+        found: dict[TopicPartition, list[ConsumerRecord]] = {}
+        count = 0
+        while (most is None or count < most) and (record := self._next_held()) is not None:
+            found.setdefault(TopicPartition(record.topic, record.partition), []).append(record)
+            count += 1
+        return found
+
+    def getmany_columns(self, *partitions: TopicPartition, timeout_ms: int = 0) -> dict[TopicPartition, Columns]:
+        """All records at hand by partition, as columns; waits up to ``timeout_ms`` for the first. Deserializers are not
+        applied."""
+        return self._whole_batches(lambda: self._consumer.getmany_columns(*partitions, timeout_ms=timeout_ms))
+
+    def getmany_arrow(
+        self, *partitions: TopicPartition, timeout_ms: int = 0, headers: bool = False
+    ) -> dict[TopicPartition, pa.Table]:
+        """All records at hand by partition, as Arrow tables; waits up to ``timeout_ms`` for the first."""
+        return self._whole_batches(
+            lambda: self._consumer.getmany_arrow(*partitions, timeout_ms=timeout_ms, headers=headers)
+        )
+
+    def _whole_batches(self, read: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What was fetched record by record and not handed out comes first."""
+
+        async def there() -> T:
+            self._give_back_all()
+            return await read()
+
+        return self._run(there)
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        return self
+
+    def __next__(self) -> ConsumerRecord:
+        try:
+            record = self.getone()
+        except ConsumerStoppedError:
+            raise StopIteration from None
+        if record is None:
+            raise StopIteration
+        return record
+
+    def _give_back(self, partitions: Collection[TopicPartition]) -> None:
+        """Records of these that were fetched but not handed out are fetched again."""
+        self._chunk = iter(
+            [item for item in self._chunk if TopicPartition(item.topic, item.partition) not in partitions]
+        )
+        for name in partitions:
+            offset = self._consumer._held.first(name)
+            if offset is not None:
+                self._consumer.seek(name, offset)
+
+    def _give_back_all(self) -> None:
+        left = list(self._chunk)
+        self._chunk = iter(left)
+        self._give_back({TopicPartition(item.topic, item.partition) for item in left})
+
+    def pause(self, *partitions: TopicPartition) -> None:
+        """Hand out and fetch nothing of these until ``resume``."""
+
+        def there() -> None:
+            self._give_back([TopicPartition(*name) for name in partitions])
+            self._consumer.pause(*partitions)
+
+        self._do(there)
+
+    def resume(self, *partitions: TopicPartition) -> None:
+        """Read on."""
+        self._do(lambda: self._consumer.resume(*partitions))
+
+    def paused(self) -> frozenset[TopicPartition]:
+        return self._consumer.paused()
+
+    # --- what to read
+
+    def subscribe(
+        self,
+        topics: Iterable[str] = (),
+        pattern: str | None = None,
+        listener: ConsumerRebalanceListener | None = None,
+    ) -> None:
+        """Read these topics, or those whose names match. The listener runs in a thread of its own."""
+        wrapped = None if listener is None else _ThreadedListener(listener)
+        self._do(lambda: self._consumer.subscribe(topics, pattern, wrapped))
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read exactly these partitions."""
+        names = list(partitions)
+        self._do(lambda: self._consumer.assign(names))
+
+    def unsubscribe(self) -> None:
+        """Read nothing, and leave the group."""
+        self._do(self._consumer.unsubscribe)
+
+    def assignment(self) -> frozenset[TopicPartition]:
+        """The partitions this consumer reads now."""
+        return self._consumer.assignment()
+
+    def subscription(self) -> frozenset[str]:
+        """The topics subscribed to."""
+        return self._consumer.subscription()
+
+    # --- positions and commits
+
+    def position(self, partition: TopicPartition) -> int:
+        """Offset of the next record to be handed out."""
+        return self._run(lambda: self._consumer.position(partition))
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Read on from ``offset``."""
+        self._do(lambda: self._consumer.seek(partition, offset))
+
+    def seek_to_beginning(self, *partitions: TopicPartition) -> None:
+        """Read on from the first record."""
+        self._run(lambda: self._consumer.seek_to_beginning(*partitions))
+
+    def seek_to_end(self, *partitions: TopicPartition) -> None:
+        """Read on behind the last record."""
+        self._run(lambda: self._consumer.seek_to_end(*partitions))
+
+    def seek_to_committed(self, *partitions: TopicPartition) -> dict[TopicPartition, int | None]:
+        """Read on from the committed offsets."""
+        return self._run(lambda: self._consumer.seek_to_committed(*partitions))
+
+    def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The first offset of each partition."""
+        return self._run(lambda: self._consumer.beginning_offsets(partitions))
+
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offset behind the last record of each."""
+        return self._run(lambda: self._consumer.end_offsets(partitions))
+
+    def offsets_for_times(
+        self, timestamps: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The first record of each partition that is not older than the time given, in ms."""
+        return self._run(lambda: self._consumer.offsets_for_times(timestamps))
+
+    def highwater(self, partition: TopicPartition) -> int | None:
+        """The high watermark that the last fetch told."""
+        return self._consumer.highwater(partition)
+
+    def last_stable_offset(self, partition: TopicPartition) -> int | None:
+        """The last stable offset that the last fetch told."""
+        return self._consumer.last_stable_offset(partition)
+
+    def commit(self, offsets: Offsets | None = None) -> None:
+        """Commit what was handed out, or these positions."""
+        self._run(lambda: self._consumer.commit(offsets))
+
+    def committed(self, partition: TopicPartition) -> int | None:
+        """The group's committed offset of a partition."""
+        return self._run(lambda: self._consumer.committed(partition))
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Who commits, for ``send_offsets_to_transaction``."""
+        return self._consumer.group_metadata()
+
+    def topics(self) -> set[str]:
+        """All topics that this consumer may see."""
+        return self._run(self._consumer.topics)
+
+    def partitions_for_topic(self, topic: str) -> set[int] | None:
+        """Numbers of the topic's partitions; None while it is not known."""
+        return self._consumer.partitions_for_topic(topic)
+
+
+__all__ = ["Consumer"]

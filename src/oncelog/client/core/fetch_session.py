@@ -1,0 +1,85 @@
+"""Fetch sessions: what each broker believes a consumer wants (KIP-227), and the requests that tell it.
+
+Called by the fetcher. Source: ``FetchSessionHandler``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from oncelog.client.core.config import ConsumerConfig
+from oncelog.client.core.structs import TopicPartition
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+
+
+class FetchSession:
+    """An incremental fetch session with one broker: what it believes we want (KIP-227)."""
+
+    __slots__ = ("epoch", "id", "known")
+
+    def __init__(self) -> None:
+        self.id = 0
+        self.epoch = 0
+        self.known: dict[TopicPartition, tuple[bytes, int, int]] = {}
+        """Topic id, fetch offset and leader epoch last told."""
+
+    def reset(self) -> None:
+        self.id = self.epoch = 0
+        self.known = {}
+
+    def next(self) -> None:
+        self.epoch = 1 if self.epoch == 0x7FFFFFFF else self.epoch + 1
+
+    def forget(self, name: TopicPartition) -> None:
+        """Tell the broker of the partition once more."""
+        self.known.pop(name, None)
+
+    def request(
+        self,
+        config: ConsumerConfig,
+        wanted: Mapping[TopicPartition, tuple[int, int]],
+        ids: Mapping[str, bytes],
+    ) -> FetchRequest:
+        """The request for these partitions, each with fetch offset and leader epoch: of what the broker knows already
+        nothing is said again.
+
+        :param ids: the topics' ids.
+        """
+        full = self.epoch == 0
+        told: dict[TopicPartition, tuple[bytes, int, int]] = {}
+        topics: dict[str, list[FetchPartition]] = {}
+        for name, (offset, epoch) in wanted.items():
+            told[name] = (ids[name.topic], offset, epoch)
+            if not full and self.known.get(name) == told[name]:
+                continue
+            topics.setdefault(name.topic, []).append(
+                FetchPartition(
+                    partition=name.partition,
+                    current_leader_epoch=epoch,
+                    fetch_offset=offset,
+                    partition_max_bytes=config.max_partition_fetch_bytes,
+                )
+            )
+        forgotten: dict[tuple[str, bytes], list[int]] = {}
+        if not full:
+            for name, (topic_id, _, _) in self.known.items():
+                if name not in told or told[name][0] != topic_id:
+                    forgotten.setdefault((name.topic, topic_id), []).append(name.partition)
+        self.known = told
+        return FetchRequest(
+            max_wait_ms=config.fetch_max_wait_ms,
+            min_bytes=config.fetch_min_bytes,
+            max_bytes=config.fetch_max_bytes,
+            isolation_level=int(config.read_committed),
+            session_id=self.id,
+            session_epoch=self.epoch,
+            topics=[FetchTopic(topic=topic, topic_id=ids[topic], partitions=items) for topic, items in topics.items()],
+            forgotten_topics_data=[
+                ForgottenTopic(topic=topic, topic_id=topic_id, partitions=numbers)
+                for (topic, topic_id), numbers in forgotten.items()
+            ],
+            rack_id=config.client_rack,
+        )
+
+
+__all__ = ["FetchSession"]

@@ -1,0 +1,176 @@
+"""What was fetched and not handed out yet: answers of one partition each, decoded batch by batch.
+
+Called by the fetcher. A record that cannot be read, or that a deserializer refuses, is told with its partition and
+offset, and the position stays in front of it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import repeat
+from typing import Any, NamedTuple
+
+from oncelog.client.core.errors import RecordDeserializationError
+from oncelog.client.core.structs import Columns, ConsumerRecord, TopicPartition
+from oncelog.client.core.subscription import PartitionState
+from oncelog.errors import Error, KafkaError
+from oncelog.records.batch import CorruptBatch, consumer_records, record_columns
+
+Deserializer = Callable[[bytes], Any]
+_new_record = partial(tuple.__new__, ConsumerRecord)
+
+
+class Chunk(NamedTuple):
+    """Batches of one answer, as stored: position in ``data`` and header of each. Records before ``first_offset`` are
+    not meant."""
+
+    data: memoryview
+    batches: list[tuple[int, Any]]
+    first_offset: int
+
+
+class Fetched:
+    """One answer for one partition, decoded batch by batch as it is handed out."""
+
+    __slots__ = ("batches", "buf", "decoded", "next_offset", "partition", "records", "taken", "version")
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        version: int,
+        buf: memoryview,
+        batches: deque[tuple[int, Any]],
+        next_offset: int,
+    ) -> None:
+        self.partition = partition
+        self.version = version
+        self.buf = buf
+        self.batches = batches
+        self.next_offset = next_offset
+        self.records: list[ConsumerRecord] = []
+        self.decoded: tuple[int, Any] | None = None
+        """The batch that ``records`` came from."""
+        self.taken = 0
+
+    def next_records(self, decoder: Decoder, state: PartitionState, most: int) -> list[ConsumerRecord]:
+        """The next records, at most so many of one batch; the position moves behind them."""
+        while self.taken >= len(self.records):
+            if not self.batches:
+                return []
+            decoder.decode(self, state)
+        if self.taken == 0 and len(self.records) <= most:
+            records = self.records
+            self.taken = len(records)
+        else:
+            records = self.records[self.taken : self.taken + most]
+            self.taken += len(records)
+        state.position = records[-1].offset + 1
+        return records
+
+    def chunk(self, state: PartitionState) -> Chunk:
+        """What is left of an answer; the batch that was begun one by one is gone on with from the position."""
+        begun = self.taken < len(self.records)
+        first = self.records[self.taken].offset if begun else state.position
+        batches = list(self.batches)
+        if begun and self.decoded is not None and (not batches or batches[0] is not self.decoded):
+            batches.insert(0, self.decoded)
+        return Chunk(self.buf, batches, first)
+
+
+class Decoder:
+    """Turns stored batches into what the program sees."""
+
+    def __init__(
+        self, check_crcs: bool, key_deserializer: Deserializer | None, value_deserializer: Deserializer | None
+    ) -> None:
+        self._check_crcs = check_crcs
+        self._key_deserializer = key_deserializer
+        self._value_deserializer = value_deserializer
+
+    def decode(self, item: Fetched, state: PartitionState) -> None:
+        """Turn the next batch into records, without those before the position."""
+        position, header = item.decoded = item.batches[0]
+        item.taken = 0
+        item.records = []
+        try:
+            if self._key_deserializer is None and self._value_deserializer is None:
+                topic, partition = item.partition
+                item.records = consumer_records(
+                    item.buf,
+                    position,
+                    ConsumerRecord,
+                    topic,
+                    partition,
+                    first_offset=state.position,
+                    check_crc=self._check_crcs,
+                )
+                item.batches.popleft()
+                return
+            decoded = self._columns(item.buf, position, state.position)
+        except CorruptBatch as corrupt:
+            raise self._corrupt(item, state, header, corrupt) from None
+        item.records = self._deserialized(item.partition, int(header.timestamp_type), decoded)
+        if len(item.records) == len(decoded.offsets):
+            item.batches.popleft()
+
+    def _columns(self, buf: memoryview, position: int, first_offset: int) -> Columns:
+        found = record_columns(buf, position, first_offset=first_offset, check_crc=self._check_crcs)
+        return Columns(*found)
+
+    def _corrupt(self, item: Fetched, state: PartitionState, header: Any, corrupt: CorruptBatch) -> KafkaError:
+        item.batches.clear()
+        state.paused = True
+        return KafkaError(
+            Error.CORRUPT_MESSAGE,
+            f"{item.partition} cannot be read from offset {header.base_offset} on: {corrupt}; "
+            "seek past the batch to go on",
+        )
+
+    def _deserialized(self, name: TopicPartition, timestamp_type: int, found: Columns) -> list[ConsumerRecord]:
+        """Records as the program sees them: all, or those before the first that a deserializer refuses."""
+        if not found.offsets:
+            return []
+        topic, partition = name
+        keys: Sequence[Any] = found.keys
+        values: Sequence[Any] = found.values
+        if self._key_deserializer is not None:
+            keys = _deserialized(self._key_deserializer, found.keys, name, found.offsets)
+        if self._value_deserializer is not None and keys:
+            values = _deserialized(self._value_deserializer, found.values, name, found.offsets)
+        columns = zip(
+            repeat(topic),
+            repeat(partition),
+            found.offsets,
+            found.timestamps,
+            repeat(timestamp_type),
+            keys,
+            values,
+            repeat(None),
+            (-1 if key is None else len(key) for key in found.keys),
+            (-1 if value is None else len(value) for value in found.values),
+            found.headers,
+            strict=False,
+        )
+        return list(map(_new_record, columns))
+
+
+def _deserialized(
+    function: Deserializer, values: Sequence[bytes | None], name: TopicPartition, offsets: Sequence[int]
+) -> tuple[Any, ...]:
+    """The values up to the first that ``function`` refuses; its exception where that is the very first."""
+    done: list[Any] = []
+    try:
+        for value in values:
+            done.append(None if value is None else function(value))
+    except Exception as error:
+        if not done:
+            raise RecordDeserializationError(
+                Error.INVALID_RECORD,
+                f"the record at offset {offsets[0]} of {name} cannot be deserialized: {error!r}; seek past it to go on",
+            ) from error
+    return tuple(done)
+
+
+__all__ = ["Chunk", "Decoder", "Deserializer", "Fetched"]

@@ -8,25 +8,21 @@ its place until it does. Sources: ``AbstractCoordinator``, ``ConsumerCoordinator
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import Enum, auto
 
-from oncelog.client.core.assignors import ASSIGNORS, Member, decode_user_data, encode_user_data
+from oncelog.client.core.assignors import ASSIGNORS, Member
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.coordinator import CoordinatorFinder, CoordinatorType
 from oncelog.client.core.errors import error_for, error_of
+from oncelog.client.core.group_messages import assignment_bytes, read_assignment, read_member, subscription_bytes
+from oncelog.client.core.group_phases import Next, Phase, next_for
 from oncelog.client.core.membership import Host
 from oncelog.client.core.metadata import ClusterMetadata
 from oncelog.client.core.structs import ConsumerGroupMetadata, TopicPartition
 from oncelog.client.core.subscription import Subscription
-from oncelog.client.core.transaction_requests import by_topic
 from oncelog.client.core.wire import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, SYNC_GROUP, Answer, Failure, Wire
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.errors import ProtocolError
-from oncelog.protocol.generated.consumer_protocol_assignment import ConsumerProtocolAssignment
-from oncelog.protocol.generated.consumer_protocol_assignment import TopicPartition as AssignedTopic
-from oncelog.protocol.generated.consumer_protocol_subscription import ConsumerProtocolSubscription
-from oncelog.protocol.generated.consumer_protocol_subscription import TopicPartition as OwnedTopic
 from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from oncelog.protocol.generated.join_group_response import JoinGroupResponse
@@ -39,55 +35,6 @@ PROTOCOL_TYPE = "consumer"
 JOIN_LAPSE_MS = 5000
 """Beyond the rebalance timeout, before an unanswered JoinGroup counts as lost."""
 NO_GENERATION = -1
-
-
-class Phase(Enum):
-    """Where the member stands."""
-
-    OUT = auto()
-    """Not in the group; joins at the next poll."""
-    PREPARING = auto()
-    """Giving up partitions before joining."""
-    JOINING = auto()
-    SYNCING = auto()
-    TAKING = auto()
-    """Taking over the new assignment."""
-    STABLE = auto()
-    LEFT = auto()
-    """Left, or failed for good."""
-
-
-class Next(Enum):
-    """What an error means for the member."""
-
-    REJOIN = auto()
-    REJOIN_LOST = auto()
-    """The group went on without the member, which keeps its id: its partitions are lost."""
-    REJOIN_AS_NEW = auto()
-    """The coordinator does not know the member (any more): its partitions are lost."""
-    FIND_COORDINATOR = auto()
-    RETRY = auto()
-    GIVE_UP = auto()
-
-
-_ERRORS: Mapping[Error, Next] = {
-    Error.REBALANCE_IN_PROGRESS: Next.REJOIN,
-    Error.ILLEGAL_GENERATION: Next.REJOIN_LOST,
-    Error.UNKNOWN_MEMBER_ID: Next.REJOIN_AS_NEW,
-    Error.COORDINATOR_NOT_AVAILABLE: Next.FIND_COORDINATOR,
-    Error.NOT_COORDINATOR: Next.FIND_COORDINATOR,
-    Error.NETWORK_EXCEPTION: Next.FIND_COORDINATOR,
-    Error.REQUEST_TIMED_OUT: Next.FIND_COORDINATOR,
-    Error.COORDINATOR_LOAD_IN_PROGRESS: Next.RETRY,
-}
-
-
-def next_for(error: Error) -> Next:
-    """The one place that says what an error of Join, Sync or Heartbeat means."""
-    known = _ERRORS.get(error)
-    if known is not None:
-        return known
-    return Next.RETRY if error.retriable else Next.GIVE_UP
 
 
 class GroupMember:
@@ -262,7 +209,7 @@ class GroupMember:
                 group_instance_id=config.group_instance_id if version >= 5 else None,
                 protocol_type=PROTOCOL_TYPE,
                 protocols=[
-                    JoinGroupRequestProtocol(name=name, metadata=self._subscription_bytes(name))
+                    JoinGroupRequestProtocol(name=name, metadata=self._metadata_for(name))
                     for name in config.partition_assignment_strategy
                 ],
                 reason=self._reason or None,
@@ -275,16 +222,15 @@ class GroupMember:
         timeout_ms = max(config.effective_rebalance_timeout_ms + JOIN_LAPSE_MS, config.request_timeout_ms)
         self._wire.send(node, JOIN_GROUP, build, answered, timeout_ms=timeout_ms, channel=1)
 
-    def _subscription_bytes(self, assignor: str) -> bytes:
-        owned = self._owned_before if self._cooperative else []
-        message = ConsumerProtocolSubscription(
-            topics=sorted(self._subscription.topics),
-            user_data=encode_user_data(assignor, self._owned_before, self._owned_generation),
-            owned_partitions=[OwnedTopic(topic=topic, partitions=n) for topic, n in by_topic(owned).items()],
-            generation_id=self._owned_generation,
+    def _metadata_for(self, assignor: str) -> bytes:
+        return subscription_bytes(
+            assignor,
+            self._subscription.topics,
+            self._owned_before,
+            self._owned_generation,
+            cooperative=self._cooperative,
             rack_id=self._config.client_rack or None,
         )
-        return b"\x00\x03" + message.encode(3)
 
     def _joined(self, answer: Answer, now_ms: int) -> None:
         error = answer.error if isinstance(answer, Failure) else error_of(answer.error_code)
@@ -314,7 +260,9 @@ class GroupMember:
         members: list[Member] = []
         for item in response.members:
             try:
-                members.append(self._read_member(item.member_id, item.group_instance_id, bytes(item.metadata)))
+                members.append(
+                    read_member(self._assignor, item.member_id, item.group_instance_id, bytes(item.metadata))
+                )
             except ProtocolError as error:
                 self._give_up(
                     KafkaError(Error.INCONSISTENT_GROUP_PROTOCOL, f"member {item.member_id} joined with {error}")
@@ -339,18 +287,6 @@ class GroupMember:
         picture = self._metadata.topics.get(topic)
         return 0 if picture is None else picture.partition_count
 
-    def _read_member(self, member_id: str, instance_id: str | None, data: bytes) -> Member:
-        version = min(int.from_bytes(data[:2], "big"), 3)
-        message, _ = ConsumerProtocolSubscription.decode_prefix(data, version, 2)
-        owned = tuple(
-            TopicPartition(item.topic, number) for item in message.owned_partitions for number in item.partitions
-        )
-        user_data = None if message.user_data is None else bytes(message.user_data)
-        told, generation = decode_user_data(self._assignor, user_data)
-        if message.generation_id >= 0:
-            generation = message.generation_id
-        return Member(member_id, tuple(message.topics), owned or told, generation, instance_id)
-
     def _sync(self, assignment: Mapping[str, list[TopicPartition]]) -> None:
         node = self.finder.node
         if node is None:
@@ -368,7 +304,7 @@ class GroupMember:
                 protocol_type=PROTOCOL_TYPE,
                 protocol_name=self._assignor,
                 assignments=[
-                    SyncGroupRequestAssignment(member_id=member_id, assignment=_assignment_bytes(names))
+                    SyncGroupRequestAssignment(member_id=member_id, assignment=assignment_bytes(names))
                     for member_id, names in assignment.items()
                 ],
             )
@@ -387,7 +323,7 @@ class GroupMember:
             return
         response: SyncGroupResponse = answer
         try:
-            partitions = _read_assignment(bytes(response.assignment))
+            partitions = read_assignment(bytes(response.assignment))
         except ProtocolError as malformed:
             self._give_up(KafkaError(Error.INCONSISTENT_GROUP_PROTOCOL, f"the leader's assignment is {malformed}"))
             return
@@ -552,14 +488,4 @@ class GroupMember:
         self._host.group_failed(error)
 
 
-def _assignment_bytes(partitions: list[TopicPartition]) -> bytes:
-    topics = [AssignedTopic(topic=topic, partitions=numbers) for topic, numbers in by_topic(partitions).items()]
-    return b"\x00\x01" + ConsumerProtocolAssignment(assigned_partitions=topics).encode(1)
-
-
-def _read_assignment(data: bytes) -> list[TopicPartition]:
-    if not data:
-        return []
-    version = min(int.from_bytes(data[:2], "big"), 3)
-    message, _ = ConsumerProtocolAssignment.decode_prefix(data, version, 2)
-    return [TopicPartition(item.topic, number) for item in message.assigned_partitions for number in item.partitions]
+__all__ = ["GroupMember"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from oncelog.client.core.accumulator import ProducerBatch
 from oncelog.client.core.structs import TopicPartition
-from oncelog.errors import InvariantError
+from oncelog.errors import Error, InvariantError
 from oncelog.records.batch import increment_sequence
 from oncelog.types import NO_PRODUCER, NO_SEQUENCE, ProducerStamp
 
@@ -119,3 +119,18 @@ class SequenceBook:
             return False
         sequence.restart(self.stamp)
         return True
+
+    def was_early(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> bool:
+        """Whether a batch that was refused for its sequence may just be sent again: one before it is still to be
+        stored, or the broker has forgotten a producer whose records are all gone (its sequences start again)."""
+        sequence = self.of(batch.partition)
+        if error is not Error.UNKNOWN_PRODUCER_ID:
+            return batch.partition not in self.unresolved and (
+                batch.sequence_reset or not sequence.follows(batch.sequence)
+            )
+        if log_start_offset == -1 or batch.sequence_reset:
+            return True
+        if sequence.last_acked_offset < log_start_offset:
+            sequence.restart(sequence.stamp)
+            return True
+        return False

@@ -24,13 +24,13 @@ from oncelog.client.core.coordinator_requests import (
 from oncelog.client.core.error_rules import Action, Step
 from oncelog.client.core.errors import (
     AbortableTransactionError,
-    FatalProducerError,
     IllegalStateError,
-    ProducerFenced,
     error_for,
 )
 from oncelog.client.core.sequences import SequenceBook
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
+from oncelog.client.core.transaction_contents import TransactionContents
+from oncelog.client.core.transaction_errors import fatal_error, repeats_itself, text_of
 from oncelog.client.core.transaction_requests import Outcome, TxnRequests
 from oncelog.client.core.transaction_states import HINTS, MAY_FOLLOW, RULINGS, Call, Ruling, State
 from oncelog.client.core.wire import Wire
@@ -68,10 +68,7 @@ class TransactionManager:
         self._requests = TxnRequests(transactional_id, transaction_timeout_ms)
         self._pending: tuple[Call, Result] | None = None
         self._transaction_v2 = False
-        self._new: dict[TopicPartition, None] = {}
-        self._adding: dict[TopicPartition, None] = {}
-        self._added: dict[TopicPartition, None] = {}
-        self._started = False
+        self._contents = TransactionContents()
         self._bump_required = False
         self._restart: dict[TopicPartition, None] = {}
         self._restart_after: dict[TopicPartition, None] = {}
@@ -123,13 +120,7 @@ class TransactionManager:
 
     def add_partition(self, partition: TopicPartition) -> None:
         """A record for ``partition`` is about to be sent in the open transaction."""
-        if partition in self._added or partition in self._new or partition in self._adding:
-            return
-        if self._transaction_v2:
-            self._added[partition] = None
-            self._started = True
-        else:
-            self._new[partition] = None
+        self._contents.add(partition, by_writing=self._transaction_v2)
 
     def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata) -> Result:
         """Make consumed positions part of the open transaction (KIP-447)."""
@@ -139,7 +130,7 @@ class TransactionManager:
             return Deferred.of(None)
         result: Result = Deferred()
         if self._transaction_v2:
-            self._started = True
+            self._contents.started = True
             self._request_offsets(dict(offsets), group, result)
         else:
             self._queue.add(
@@ -148,7 +139,7 @@ class TransactionManager:
                 lambda outcome, now_ms: self._offsets_added(dict(offsets), group, result),
                 result,
             )
-        self._poll_soon()
+        self._on_change()
         return result
 
     def commit(self) -> Result:
@@ -173,7 +164,7 @@ class TransactionManager:
         failed = self.last_error
         self._become(target)
         if call is Call.ABORT:
-            self._new.clear()
+            self._contents.drop_new()
             dropped = AbortableTransactionError(
                 Error.OPERATION_NOT_ATTEMPTED, "the record was not sent: its transaction was aborted before"
             )
@@ -194,7 +185,7 @@ class TransactionManager:
                 self._finish_call(error)
 
         request.result.then(finished)
-        self._poll_soon()
+        self._on_change()
         return result
 
     def _finish_call(self, error: KafkaError | None) -> None:
@@ -219,7 +210,7 @@ class TransactionManager:
         if self.last_error is None:
             raise InvariantError(f"the producer is in {self.state.name} without an error")
         error: KafkaError = self.last_error
-        return type(error)(error.error, f"{_text(error)}; {HINTS[self.state]}") if _plain(error) else error
+        return type(error)(error.error, f"{text_of(error)}; {HINTS[self.state]}") if repeats_itself(error) else error
 
     # --- what the sender asks
 
@@ -231,7 +222,7 @@ class TransactionManager:
         if self.transactional:
             if self.state is State.ABORTABLE_ERROR and not batch.has_sequence:
                 return False
-            if partition not in self._added:
+            if partition not in self._contents:
                 return False
         sequence = self.book.of(partition)
         if partition in self._restart:
@@ -258,16 +249,7 @@ class TransactionManager:
         """
         if self.transactional and self.state in (State.ABORTABLE_ERROR, State.ABORTING):
             return Action.ABORTABLE
-        sequence = self.book.of(batch.partition)
-        if error is Error.UNKNOWN_PRODUCER_ID:
-            if log_start_offset == -1 or batch.sequence_reset:
-                return Action.RETRY
-            if sequence.last_acked_offset < log_start_offset:
-                sequence.restart(sequence.stamp)
-                return Action.RETRY
-        elif batch.partition not in self.book.unresolved and (
-            batch.sequence_reset or not sequence.follows(batch.sequence)
-        ):
+        if self.book.was_early(batch, error, log_start_offset):
             return Action.RETRY
         if self.transactional:
             return Action.ABORTABLE
@@ -281,7 +263,7 @@ class TransactionManager:
         """
         self.book.of(batch.partition).remove(batch)
         if action in (Action.FATAL, Action.FENCED):
-            self._to_fatal(_fatal(action, error, self.transactional_id))
+            self._to_fatal(fatal_error(action, error, self.transactional_id))
         elif self.transactional:
             self._to_abortable(error)
         elif batch.has_sequence and attempted:
@@ -302,7 +284,7 @@ class TransactionManager:
         self._resolve()
         if not self.transactional:
             self._bump_locally()
-        if self._new and self.state in (State.IN_TRANSACTION, State.COMMITTING):
+        if self._contents.has_new and self.state in (State.IN_TRANSACTION, State.COMMITTING):
             self._request_add_partitions()
         request = self._queue.next()
         if request is None:
@@ -310,13 +292,10 @@ class TransactionManager:
         if request.step is Step.END_TXN:
             if self._accumulator.incomplete:
                 return
-            if not self._started:
+            if not self._contents.started:
                 self._queue.take().done(Outcome(Error.NONE, "", None), now_ms)
                 return
         self._queue.send(request, self._requests.highest(request.step, self._transaction_v2))
-
-    def _poll_soon(self) -> None:
-        self._on_change()
 
     def _resolve(self) -> None:
         """Settle partitions in which a batch expired after it was sent, once nothing of theirs is in flight."""
@@ -381,15 +360,10 @@ class TransactionManager:
         self._finish_call(None)
 
     def _request_add_partitions(self) -> None:
-        partitions = list(self._new)
-        self._adding.update(self._new)
-        self._new.clear()
+        partitions = self._contents.take_new()
 
         def added(outcome: Outcome, now_ms: int) -> None:
-            for partition in partitions:
-                self._adding.pop(partition, None)
-                self._added[partition] = None
-            self._started = True
+            self._contents.confirm(partitions)
 
         self._queue.add(
             Step.ADD_PARTITIONS, self._requests.add_partitions(lambda: self.stamp, partitions), added, Deferred()
@@ -398,7 +372,7 @@ class TransactionManager:
     def _offsets_added(
         self, offsets: dict[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata, result: Result
     ) -> None:
-        self._started = True
+        self._contents.started = True
         self._request_offsets(offsets, group, result)
 
     def _request_offsets(
@@ -438,10 +412,7 @@ class TransactionManager:
     def _transaction_over(self, stamp: ProducerStamp | None) -> None:
         if stamp is not None:
             self.book.adopt(stamp)
-        self._new.clear()
-        self._adding.clear()
-        self._added.clear()
-        self._started = False
+        self._contents.clear()
         self._bump_required = False
         self.last_error = None
 
@@ -463,11 +434,11 @@ class TransactionManager:
                     self._queue.forget_coordinator(request)
                 self._repeat(request, outcome.error, now_ms)
             case Action.ABORTABLE if self.state is not State.ABORTING:
-                error = AbortableTransactionError(outcome.error, _text(self._explain(request, outcome)))
+                error = AbortableTransactionError(outcome.error, text_of(self._explain(request, outcome)))
                 self._to_abortable(error)
                 request.fail(error)
             case Action.FENCED | Action.FATAL | Action.ABORTABLE:
-                fatal = _fatal(action, self._explain(request, outcome), self.transactional_id)
+                fatal = fatal_error(action, self._explain(request, outcome), self.transactional_id)
                 self._to_fatal(fatal)
                 request.fail(fatal)
             case Action.FAIL | Action.SEQUENCE:
@@ -502,9 +473,9 @@ class TransactionManager:
             self._bump_required = True
         if self.state is not State.ABORTABLE_ERROR:
             known = error if isinstance(error, AbortableTransactionError) else None
-            self.last_error = known or AbortableTransactionError(error.error, _text(error))
+            self.last_error = known or AbortableTransactionError(error.error, text_of(error))
         self._become(State.ABORTABLE_ERROR)
-        self._new.clear()
+        self._contents.drop_new()
         self._queue.fail_all(self.last_error or error)
         self._finish_call(self.last_error)
         self._accumulator.abort_undrained(self.last_error or error)
@@ -522,24 +493,7 @@ class TransactionManager:
         if kind is CoordinatorType.GROUP:
             self._to_abortable(error)
         else:
-            self._to_fatal(_fatal(Action.FATAL, error, self.transactional_id))
+            self._to_fatal(fatal_error(Action.FATAL, error, self.transactional_id))
 
 
-def _text(error: KafkaError) -> str:
-    return str(error).removesuffix(f" [{error.error.name}]")
-
-
-def _plain(error: KafkaError) -> bool:
-    return isinstance(error, (AbortableTransactionError, FatalProducerError))
-
-
-def _fatal(action: Action, error: KafkaError, transactional_id: str | None) -> KafkaError:
-    if action is Action.FENCED:
-        return ProducerFenced(
-            error.error,
-            f"another producer has taken transactional.id {transactional_id!r}, or its transaction timed out; "
-            "stop this producer",
-        )
-    if isinstance(error, FatalProducerError):
-        return error
-    return FatalProducerError(error.error, _text(error))
+__all__ = ["TransactionManager"]

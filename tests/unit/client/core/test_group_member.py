@@ -64,7 +64,7 @@ class Joined:
                 protocol_name="range",
                 leader="m",
                 member_id="m",
-                members=[JoinGroupResponseMember(member_id="m", metadata=self.member._subscription_bytes("range"))],
+                members=[JoinGroupResponseMember(member_id="m", metadata=self.member._metadata_for("range"))],
             )
         )
         sync = self.wire.take(SYNC_GROUP)

@@ -1,0 +1,63 @@
+"""Where a member of a classic group stands, and what an error means for it, as a table.
+
+Called by the group member. Source: ``AbstractCoordinator``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, auto
+
+from oncelog.errors import Error
+
+
+class Phase(Enum):
+    """Where the member stands."""
+
+    OUT = auto()
+    """Not in the group; joins at the next poll."""
+    PREPARING = auto()
+    """Giving up partitions before joining."""
+    JOINING = auto()
+    SYNCING = auto()
+    TAKING = auto()
+    """Taking over the new assignment."""
+    STABLE = auto()
+    LEFT = auto()
+    """Left, or failed for good."""
+
+
+class Next(Enum):
+    """What an error means for the member."""
+
+    REJOIN = auto()
+    REJOIN_LOST = auto()
+    """The group went on without the member, which keeps its id: its partitions are lost."""
+    REJOIN_AS_NEW = auto()
+    """The coordinator does not know the member (any more): its partitions are lost."""
+    FIND_COORDINATOR = auto()
+    RETRY = auto()
+    GIVE_UP = auto()
+
+
+_ERRORS: Mapping[Error, Next] = {
+    Error.REBALANCE_IN_PROGRESS: Next.REJOIN,
+    Error.ILLEGAL_GENERATION: Next.REJOIN_LOST,
+    Error.UNKNOWN_MEMBER_ID: Next.REJOIN_AS_NEW,
+    Error.COORDINATOR_NOT_AVAILABLE: Next.FIND_COORDINATOR,
+    Error.NOT_COORDINATOR: Next.FIND_COORDINATOR,
+    Error.NETWORK_EXCEPTION: Next.FIND_COORDINATOR,
+    Error.REQUEST_TIMED_OUT: Next.FIND_COORDINATOR,
+    Error.COORDINATOR_LOAD_IN_PROGRESS: Next.RETRY,
+}
+
+
+def next_for(error: Error) -> Next:
+    """The one place that says what an error of Join, Sync or Heartbeat means."""
+    known = _ERRORS.get(error)
+    if known is not None:
+        return known
+    return Next.RETRY if error.retriable else Next.GIVE_UP
+
+
+__all__ = ["Next", "Phase", "next_for"]

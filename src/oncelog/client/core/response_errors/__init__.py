@@ -1,0 +1,9 @@
+"""An exception for each code that a broker answers, under aiokafka's names.
+
+Raised through ``client.core.errors.error_for``; those that mean something special to a client are defined there.
+"""
+
+from oncelog.client.core.response_errors.base import *  # noqa: F403
+from oncelog.client.core.response_errors.coordinator import *  # noqa: F403
+from oncelog.client.core.response_errors.log import *  # noqa: F403
+from oncelog.client.core.response_errors.security import *  # noqa: F403

@@ -1,0 +1,66 @@
+"""What the open transaction consists of: the partitions that its coordinator knows, and those it has yet to hear of.
+
+Called by the transaction manager. Source: ``TransactionManager`` (``newPartitionsInTransaction`` and so on).
+"""
+
+from __future__ import annotations
+
+from oncelog.client.core.structs import TopicPartition
+
+
+class TransactionContents:
+    """Partitions of one transaction, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._new: dict[TopicPartition, None] = {}
+        self._adding: dict[TopicPartition, None] = {}
+        self._added: dict[TopicPartition, None] = {}
+        self.started = False
+        """Whether the coordinator has heard, or will hear, of the transaction: only then there is anything to end."""
+
+    def add(self, partition: TopicPartition, *, by_writing: bool) -> None:
+        """A record for ``partition`` is about to be sent; with ``by_writing`` that adds it (KIP-890)."""
+        if partition in self._added or partition in self._new or partition in self._adding:
+            return
+        if by_writing:
+            self._added[partition] = None
+            self.started = True
+        else:
+            self._new[partition] = None
+
+    @property
+    def has_new(self) -> bool:
+        """Whether there are partitions to tell the coordinator of."""
+        return bool(self._new)
+
+    def take_new(self) -> list[TopicPartition]:
+        """The partitions to tell the coordinator of now."""
+        partitions = list(self._new)
+        self._adding.update(self._new)
+        self._new.clear()
+        return partitions
+
+    def confirm(self, partitions: list[TopicPartition]) -> None:
+        """The coordinator knows these."""
+        for partition in partitions:
+            self._adding.pop(partition, None)
+            self._added[partition] = None
+        self.started = True
+
+    def drop_new(self) -> None:
+        """The transaction cannot be committed: nobody is told of more partitions."""
+        self._new.clear()
+
+    def __contains__(self, partition: TopicPartition) -> bool:
+        """Whether records for the partition may be sent."""
+        return partition in self._added
+
+    def clear(self) -> None:
+        """The transaction is over."""
+        self._new.clear()
+        self._adding.clear()
+        self._added.clear()
+        self.started = False
+
+
+__all__ = ["TransactionContents"]

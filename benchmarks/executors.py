@@ -1,9 +1,11 @@
 """Writing from a standalone Spark cluster: oncelog's executors' path beside Spark's own connector, on both brokers.
 
+    python -m benchmarks --only executors                        all of it: some minutes
+    python -m benchmarks.executors --executors 2 [--rounds 1]    so many executors alone
     python -m benchmarks.executors --large GIGABYTES [--broker kafka]
 
-shows what one large batch costs the driver: memory of the driver's JVM (1 GB of heap), of its Python and of the
-executors' Python workers, and what goes through the driver.
+The last shows what one large batch costs the driver: memory of the driver's JVM (1 GB of heap), of its Python and of
+the executors' Python workers, and what goes through the driver.
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import psutil
+from rich.console import Console
 
+from benchmarks import report
 from benchmarks.measures import Figures, new_topic
 from benchmarks.servers import Kafka, Oncelog, Server, running
 from benchmarks.spark import Job
@@ -25,6 +29,7 @@ from oncelog.testing.spark_cluster import SparkCluster
 
 Add = Callable[[str, Figures], None]
 PARTITIONS = 8
+WARM_UP_ROWS = 300_000
 TUNED = {
     "kafka.compression.type": "lz4",
     "kafka.batch.size": "524288",
@@ -39,10 +44,9 @@ CONTENDERS: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
-def speeds(rounds: int, add: Add, *, quick: bool) -> None:
-    """One to four executors; every contender writes the same rows in each round. The first round is a warm-up."""
-    rows = 200_000 if quick else 2_000_000
-    counts = (2,) if quick else (1, 2, 3, 4)
+def speeds(rounds: int, add: Add, *, quick: bool, counts: Sequence[int] = (1, 2, 4)) -> None:
+    """For each count of executors; every contender writes the same rows in each round, after a warm-up of each."""
+    rows = 200_000 if quick else 1_000_000
     with SparkCluster() as cluster, running(Oncelog()) as ours, running(Kafka()) as kafka:
         for executors in counts:
             _speeds(cluster, [ours, kafka], executors, rows, rounds, add)
@@ -51,14 +55,15 @@ def speeds(rounds: int, add: Add, *, quick: bool) -> None:
 def _speeds(cluster: SparkCluster, servers: list[Server], executors: int, rows: int, rounds: int, add: Add) -> None:
     steps: list[dict[str, Any]] = []
     names: list[str] = []
-    for _ in range(rounds + 1):
+    for round_number in range(rounds + 1):
         for server in servers:
             for name, (form, options) in CONTENDERS.items():
                 if form == "executors":
                     options = {"writers": str(executors)}
                 topic = new_topic(server, PARTITIONS)
-                common = {"servers": server.bootstrap_servers, "topic": topic, "rows": rows, "slices": executors}
-                steps.append({"work": "write_json", "format": form, "options": options, **common})
+                common = {"servers": server.bootstrap_servers, "topic": topic, "slices": executors}
+                count = rows if round_number else min(rows, WARM_UP_ROWS)
+                steps.append({"work": "write_json", "format": form, "options": options, "rows": count, **common})
                 names.append(f"{name}, on {server.name}")
     settings = {"spark.cores.max": str(executors), "spark.executor.cores": "1", "spark.executor.memory": "1g"}
     with Job(steps, master=cluster.master, settings=settings) as job:
@@ -67,14 +72,16 @@ def _speeds(cluster: SparkCluster, servers: list[Server], executors: int, rows: 
             before = usage.cpu_s()
             seconds = job.line()["seconds"]
             cpu_s = usage.cpu_s() - before
-            if number < len(names) // (rounds + 1):
-                continue
-            where = f"Spark cluster write, {executors} executors"
-            add(name, {f"{where}: rows_per_s": rows / seconds, f"{where}: cpu_s_per_million_rows": cpu_s * 1e6 / rows})
+            warm_up = number < len(names) // (rounds + 1)
+            where = f"Spark cluster write, executors: {executors}"
+            print(f"{where}, {name}: {seconds:.1f} s{', warm-up' * warm_up}", file=sys.stderr, flush=True)
+            if not warm_up:
+                figures = {"rows_per_s": rows / seconds, "cpu_s_per_million_rows": cpu_s * 1e6 / rows}
+                add(name, {f"{where}: {figure}": value for figure, value in figures.items()})
 
 
 class _SparkUsage:
-    """CPU seconds of all of Spark: driver, executors and their Python workers."""
+    """CPU seconds of all of Spark: driver, executors and their Python workers, also those that have ended."""
 
     def __init__(self, cluster: SparkCluster, job: Job) -> None:
         self._roots = [psutil.Process(pid) for pid in (*job.pids, *(worker.pid for worker in cluster.workers))]
@@ -91,7 +98,7 @@ class _SparkUsage:
                     times = process.cpu_times()
                 except psutil.NoSuchProcess:
                     continue
-                total += times.user + times.system
+                total += times.user + times.system + times.children_user + times.children_system
         return total
 
 
@@ -169,9 +176,22 @@ def large(gigabytes: float, server: Server) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.executors")
-    parser.add_argument("--large", type=float, default=5.0, metavar="GIGABYTES", help="size of the batch, default 5")
-    parser.add_argument("--broker", choices=["oncelog", "kafka"], default="oncelog")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--executors", type=int, metavar="COUNT", help="compare the speeds with so many executors")
+    what.add_argument("--large", type=float, default=5.0, metavar="GIGABYTES", help="size of the batch, default 5")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--broker", choices=["oncelog", "kafka"], default="oncelog", help="for the large batch")
     options = parser.parse_args()
+    if options.executors:
+        results: dict[str, dict[str, list[float]]] = {}
+
+        def add(name: str, figures: Figures) -> None:
+            for figure, value in figures.items():
+                results.setdefault(name, {}).setdefault(figure, []).append(value)
+
+        speeds(options.rounds, add, quick=False, counts=[options.executors])
+        report.show(results, Console(width=160))
+        return
     began = time.monotonic()
     figures = large(options.large, Oncelog() if options.broker == "oncelog" else Kafka())
     print(json.dumps(figures, indent=1))

@@ -34,6 +34,12 @@ MAKE = "-XX:ArchiveClassesAtExit={} -Xlog:cds=off"
 USE = "-XX:SharedArchiveFile={} -Xshare:auto"
 
 
+def executors_options() -> dict[str, str]:
+    """For the executors of a session that was started with :func:`spark_options`."""
+    options = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {os.environ.get('SPARK_SUBMIT_OPTS', '')}"
+    return {"spark.executor.extraJavaOptions": options}
+
+
 def spark_options() -> str:
     """For ``SPARK_SUBMIT_OPTS``. It takes half a minute when there is no archive yet."""
     jars = Path(pyspark.__file__).parent / "jars"

@@ -8,8 +8,11 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.spark.session import session
 from oncelog.testing.spark_faults import PausingDataSource
@@ -29,6 +32,17 @@ def source_of(spark: SparkSession, servers: str, topic: str, rows: int) -> DataF
     )
 
 
+def run_to_the_end(start: Callable[[], StreamingQuery]) -> None:
+    """Await the query, begun anew where the machine was too busy for Spark: it gives a Python worker ten seconds."""
+    while True:
+        try:
+            start().awaitTermination()
+            return
+        except StreamingQueryException as error:
+            if "Python worker failed to connect back" not in str(error):
+                raise
+
+
 def main() -> None:
     task = json.loads(sys.argv[1])
     spark = session("crash", master="local[2]", settings=QUICK_START)
@@ -38,16 +52,15 @@ def main() -> None:
     assert jvm is not None
     print(json.dumps([os.getpid(), jvm.java.lang.ProcessHandle.current().pid()]), flush=True)
     rows = source_of(spark, task["servers"], task["source"], task["rows"])
-    query = (
+    writer = (
         rows.writeStream.format("oncelog_paused")
         .option("kafka.bootstrap.servers", task["servers"])
         .option("topic", task["sink"])
         .option("checkpointLocation", task["checkpoint"])
         .options(**task["options"])
         .trigger(availableNow=True)
-        .start()
     )
-    query.awaitTermination()
+    run_to_the_end(writer.start)
 
 
 if __name__ == "__main__":

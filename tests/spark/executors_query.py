@@ -9,20 +9,27 @@ import json
 import os
 import random
 import sys
+import threading
+import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.functions import col, udf
 
 from oncelog.spark import executors
+from oncelog.spark.barrier import REPORT
 from oncelog.spark.executors import Written
 from oncelog.spark.session import for_each_batch, session
 from oncelog.spark.sink_protocol import Step
 from oncelog.testing.spark_faults import Fault, FaultOnce, Faults, PauseAt
-from tests.class_archive import QUICK_START
-from tests.spark.crash_query import source_of
+from tests.class_archive import QUICK_START, executors_options
+from tests.spark.crash_query import run_to_the_end, source_of
 
 CLUSTER = {
     "spark.executor.cores": "1",
@@ -35,13 +42,81 @@ CLUSTER = {
     "spark.network.timeout": "20s",
     "spark.network.timeoutInterval": "2s",
     "spark.deploy.maxExecutorRetries": "-1",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 
 
 def dice(value: bytes) -> int:
     """Another number each time a row is looked at."""
     return random.randrange(1000)
+
+
+class ReportsLost:
+    """In the stage after the writers': its executor dies once, and the writers' reports that lie there with it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._fault = FaultOnce(folder, Step.PRODUCED, Fault.KILL_EXECUTOR)
+
+    def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        self._fault(Step.PRODUCED, None)
+        yield from rows
+
+    def install(self) -> None:
+        repartition = ClassicDataFrame.repartition
+
+        def and_lost(frame: ClassicDataFrame, *arguments: Any) -> DataFrame:
+            found = repartition(frame, *arguments)
+            return found.mapInArrow(self, REPORT) if frame.columns == ["report"] else found
+
+        ClassicDataFrame.repartition = and_lost  # type: ignore[method-assign,assignment]
+
+
+class HeldAfterItsReport:
+    """One writer of the first batch, which does not end before the others."""
+
+    def __init__(self, writer: Any, pause: PauseAt) -> None:
+        self._writer = writer
+        self._pause = pause
+
+    def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from self._writer(rows)
+        self._pause(Step.PRODUCED, 0)
+
+
+def hold_a_writer(spark: SparkSession, pause: PauseAt, writers: int) -> None:
+    """Says when all the others have ended, as the driver sees it."""
+    map_in_arrow = ClassicDataFrame.mapInArrow
+
+    def held(frame: ClassicDataFrame, function: Any, schema: Any, barrier: bool = False) -> DataFrame:
+        return map_in_arrow(frame, HeldAfterItsReport(function, pause) if barrier else function, schema, barrier)
+
+    def watch() -> None:
+        tracker = spark.sparkContext.statusTracker()
+        while True:
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            if any(s and s.numTasks == writers and s.numCompletedTasks == writers - 1 for s in stages):
+                break
+            time.sleep(0.1)
+        say("the others have ended")
+
+    ClassicDataFrame.mapInArrow = held  # type: ignore[method-assign,assignment]
+    threading.Thread(target=watch, daemon=True).start()
+
+
+class Overtaken:
+    """A task of the first batch that goes on only when its speculative copy has begun."""
+
+    def __init__(self, folder: Path) -> None:
+        self._copied = folder / "speculated"
+
+    def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task = TaskContext.get()
+        assert task is not None
+        if task.partitionId() == 0 and not self._copied.exists():
+            if task.attemptNumber() > 0:
+                self._copied.touch()
+            while not self._copied.exists():
+                time.sleep(0.05)
+        yield from rows
 
 
 def say(value: object) -> None:
@@ -51,8 +126,10 @@ def say(value: object) -> None:
 def main() -> None:
     task = json.loads(sys.argv[1])
     executors.DRIVER_BYTES = 0  # so that auto lets the executors write what a test can afford
-    executors.SLOTS_PATIENCE_S = 120  # executors come back slowly on a busy machine
-    spark = session("crash", master=task["master"], settings=QUICK_START | CLUSTER | task.get("settings", {}))
+    executors.SLOTS_PATIENCE_S = task["slots_patience_s"]
+    spark = session(
+        "crash", master=task["master"], settings=QUICK_START | CLUSTER | executors_options() | task.get("settings", {})
+    )
     spark.sparkContext.setLogLevel("WARN")
     jvm = spark._jvm
     assert jvm is not None
@@ -60,8 +137,7 @@ def main() -> None:
     observers: list[Any] = [
         FaultOnce(Path(task["folder"]), Step(step), Fault(fault), batch) for fault, step, batch in task["faults"]
     ]
-    if task.get("pause"):
-        observers.append(PauseAt(*task["pause"]))
+    observers += [PauseAt(*pause, once=Path(task["folder"])) for pause in task.get("pauses", ())]
 
     def written(batch: Written) -> None:
         say(asdict(batch))
@@ -70,17 +146,23 @@ def main() -> None:
     sink = for_each_batch(options, on_written=written, observe=Faults(observers))
     throw = udf(dice, "int").asNondeterministic()
 
+    if task.get("lose_reports"):
+        ReportsLost(Path(task["folder"])).install()
+    if task.get("hold"):
+        hold_a_writer(spark, PauseAt(*task["hold"], once=Path(task["folder"])), 4)
+    overtaken = Overtaken(Path(task["folder"]))
+
     def write(rows: DataFrame, batch_id: int) -> None:
+        rows = rows.mapInArrow(overtaken, rows.schema) if task.get("speculate") else rows
         sink(rows.repartition(3, throw(col("value"))) if task["shuffle"] else rows, batch_id)
 
-    query = (
+    writer = (
         source_of(spark, task["servers"], task["source"], task["rows"])
         .writeStream.foreachBatch(write)
         .option("checkpointLocation", task["checkpoint"])
         .trigger(availableNow=True)
-        .start()
     )
-    query.awaitTermination()
+    run_to_the_end(writer.start)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +21,9 @@ from oncelog.spark.executors import Written
 from oncelog.spark.session import for_each_batch, write
 from oncelog.spark.sink_protocol import Observer, SinkRefused, Step, ignore
 from oncelog.testing.spark_faults import FaultOnce
+from tests.conformance.nodes import Node, running_node
+from tests.conformance.test_features import TRANSACTION, set_level
+from tests.conformance.wire import Connection
 from tests.spark.kafka_records import committed, create_topic, produce, wait_until_settled
 
 
@@ -137,6 +141,49 @@ def test_writer_killed_at_any_step_is_repeated_with_all_others(
     assert (written.path, written.rows) == ("executors", 2000)
     found = committed(broker.bootstrap_servers, unique_name)
     assert sorted(int(record.key or b"") for record in found) == list(range(2000))
+
+
+OLDER = [
+    pytest.param(("oncelog", 1), id="oncelog-1"),
+    pytest.param(("oncelog", 0), id="oncelog-0", marks=pytest.mark.soak),
+    pytest.param(("kafka", 1), id="kafka-1", marks=pytest.mark.kafka),
+    pytest.param(("kafka", 0), id="kafka-0", marks=[pytest.mark.kafka, pytest.mark.soak]),
+]
+
+
+@pytest.fixture(params=OLDER)
+def older_broker(request: pytest.FixtureRequest) -> Iterator[Node]:
+    """One at a transaction.version below 2, where writers say which partitions they take and epochs stay."""
+    kind, level = request.param
+    with running_node(kind, {}) as node:
+        with Connection(node.bootstrap_servers) as connection:
+            set_level(connection, TRANSACTION, level)
+        yield node
+
+
+def test_older_transaction_protocol_writes_each_batch_once_too(
+    spark: SparkSession, older_broker: Node, unique_name: str, tmp_path: Path
+) -> None:
+    """Two batches under one id, a writer of the second one killed; and that batch again."""
+    create_topic(older_broker.bootstrap_servers, unique_name, 4)
+    rows = rows_of(spark, 600)
+    kill = FaultOnce(tmp_path, Step.HALF_PRODUCED, batch_id=2)
+    paths = []
+    for number in (1, 2, 2):
+        written = write_to(
+            rows.where(f"ignored % 2 = {number - 1}"),
+            older_broker,
+            unique_name,
+            observe=kill,
+            writers="2",
+            transactionalIdPrefix=f"{unique_name}-daily",
+            batchId=str(number),
+        )
+        paths.append(written.path)
+    assert kill.happened
+    assert paths == ["executors", "executors", "none"]
+    found = committed(older_broker.bootstrap_servers, unique_name)
+    assert sorted(int(record.key or b"") for record in found) == list(range(600))
 
 
 def test_update_mode_writes_by_executors_and_repeats_nothing(

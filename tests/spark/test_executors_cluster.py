@@ -17,12 +17,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from oncelog.spark.sink_protocol import Step
 from oncelog.testing.apache_kafka import ApacheKafka
 from oncelog.testing.spark_cluster import SparkCluster
-from oncelog.testing.spark_faults import Fault, FaultOnce, PausePoint
+from oncelog.testing.spark_faults import Fault, FaultOnce, NotReached, PausePoint
 from tests.spark.kafka_records import committed, create_topic, eventually, produce
 from tests.spark.test_sink_crashes import OncelogProcess, Restartable
 
@@ -32,13 +33,17 @@ ROOT = Path(__file__).parents[2]
 ROWS = 400
 """Records of a micro-batch."""
 PARTITIONS = 8
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 WRITING = (Step.FENCED, Step.HALF_PRODUCED, Step.PRODUCED)
 """Before, in and after the writes of a task."""
+PATIENCE_S = 600
+TWO_WRITERS: dict[str, Any] = {"options": {"writers": "2"}, "settings": {"spark.cores.max": "2"}}
+"""Where a query is started several times, or twice at once."""
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SparkCluster]:
-    with SparkCluster() as running:
+    with SparkCluster(java_options=QUICK) as running:
         yield running
 
 
@@ -69,7 +74,7 @@ class Run:
         self._buffer = b""
         self.pids: list[int] = self.line()
 
-    def line(self, timeout_s: float = 600) -> Any:
+    def line(self, timeout_s: float = PATIENCE_S) -> Any:
         """What the driver says next."""
         stdout = self.process.stdout
         assert stdout is not None
@@ -112,7 +117,9 @@ class Job:
         self.batches = batches
         create_topic(self.address, self._source, 2)
         create_topic(self.address, self.sink, PARTITIONS)
-        produce(self.address, self._source, [b"%d:v" % n for n in range(batches * ROWS)])
+        for partition in (0, 1):
+            numbers = range(partition, batches * ROWS, 2)
+            produce(self.address, self._source, [b"%d:v" % n for n in numbers], partition=partition)
 
     @contextmanager
     def run(self, *faults: tuple[Fault, Step, int], **task: Any) -> Iterator[Run]:
@@ -127,6 +134,7 @@ class Job:
                 "rows": ROWS,
                 "shuffle": False,
                 "options": {"writers": "4"},
+                "slots_patience_s": 120,  # executors come back slowly on a busy machine
                 "faults": [(fault.value, step.value, batch) for fault, step, batch in faults],
             }
             | task,
@@ -147,13 +155,22 @@ class Job:
             assert FaultOnce(self.folder, step, fault, batch).happened
         self.check()
 
-    def check(self) -> None:
-        """Each record of the source is visible once."""
-        wanted = list(range(self.batches * ROWS))
+    def check(self, batches: int | None = None) -> None:
+        """Each record of the first micro-batches, or of the whole source, is visible once, and no other."""
+        wanted = list(range((self.batches if batches is None else batches) * ROWS))
         eventually(lambda: sorted(self.numbers()), wanted, timeout_s=60)
 
     def numbers(self) -> list[int]:
         return [int(record.key or b"") for record in committed(self.address, self.sink)]
+
+    def executors(self) -> list[psutil.Process]:
+        """The JVMs that run the tasks."""
+        return [
+            process
+            for worker in self._cluster.workers
+            for process in psutil.Process(worker.pid).children()
+            if any("CoarseGrainedExecutorBackend" in word for word in process.cmdline())
+        ]
 
     def ends(self) -> int:
         """Records in the log, aborted ones included."""
@@ -162,34 +179,63 @@ class Job:
 
 @pytest.fixture
 def job(cluster: SparkCluster, own_broker: Restartable, unique_name: str, tmp_path: Path) -> Job:
-    return Job(cluster, own_broker, unique_name, tmp_path, 3)
+    return Job(cluster, own_broker, unique_name, tmp_path, 6)
 
 
-@pytest.mark.parametrize("shuffle", [False, True])
-@pytest.mark.parametrize("fault", [Fault.KILL_WORKER, Fault.KILL_EXECUTOR])
-def test_executor_or_its_worker_killed_before_in_and_after_its_writes(job: Job, fault: Fault, shuffle: bool) -> None:
-    """One fault in each batch; ``shuffle`` makes the rows' order and place anew whenever Spark repeats a task."""
-    job.complete(*((fault, step, batch) for batch, step in enumerate(WRITING)), shuffle=shuffle)
+def test_executors_and_their_workers_killed_before_in_and_after_their_writes(job: Job) -> None:
+    """One fault in each batch, of rows whose order and place are other ones whenever Spark repeats a task."""
+    kinds = [(fault, step) for fault in (Fault.KILL_WORKER, Fault.KILL_EXECUTOR) for step in WRITING]
+    job.complete(*((fault, step, batch) for batch, (fault, step) in enumerate(kinds)), shuffle=True)
 
 
-@pytest.mark.parametrize("step", [Step.STARTED, Step.HALF_PRODUCED])
-def test_stopped_executor_that_wakes_up_after_the_next_attempt_changes_nothing(job: Job, step: Step) -> None:
-    """The zombie holds an older epoch, or has not fenced yet and finds that its stage is over."""
-    zombie = FaultOnce(job.folder, step, Fault.STOP_EXECUTOR, 0)
-    with job.run((Fault.STOP_EXECUTOR, step, 0)) as run:
-        assert run.line()["path"] == "executors"
-        worker, executor = zombie.pids()
-        before = job.ends()
-        for pid in (executor, worker):
-            try:
-                os.kill(pid, signal.SIGCONT)
-            except ProcessLookupError:  # Spark's worker has killed the JVM by now
-                continue
+def test_writers_stage_that_spark_repeats_after_its_end_writes_once(job: Job) -> None:
+    """An executor dies with reports that the driver has not seen: everything was written, and is written again."""
+    job.complete(lose_reports=True)
+    assert FaultOnce(job.folder, Step.PRODUCED, Fault.KILL_EXECUTOR).happened
+    assert job.ends() >= (job.batches + 1) * ROWS
+
+
+def test_executor_lost_after_its_writer_has_ended_and_before_others_have(job: Job) -> None:
+    """Spark would wait for ever: it puts back one task of a stage whose tasks begin only all at once."""
+    with PausePoint() as point, job.run(hold=pause(point, Step.PRODUCED, 0)) as run:
+        paused = point.wait(run.alive, timeout_s=PATIENCE_S)
+        assert run.line() == "the others have ended"
+        held = psutil.Process(paused.pid).parents()[1].pid
+        next(executor for executor in job.executors() if executor.pid != held).kill()
+        paused.resume()
         status, log = run.finish()
         assert status == 0, log[-4000:]
-    _await_end(worker)
     job.check()
-    assert job.ends() >= before
+
+
+def test_speculative_copy_of_a_task_writes_nothing_twice(job: Job) -> None:
+    """Whichever ends first counts: neither writes."""
+    eager = {
+        "spark.speculation.interval": "100ms",
+        "spark.speculation.quantile": "0.5",
+        "spark.speculation.multiplier": "1.1",
+    }
+    job.complete(speculate=True, settings=eager)
+    assert (job.folder / "speculated").exists()
+
+
+def test_stopped_executors_that_wake_up_after_the_next_attempt_change_nothing(job: Job) -> None:
+    """One holds an older epoch, and one has not fenced yet: it finds that its stage is over."""
+    faults = [(Fault.STOP_EXECUTOR, step, batch) for batch, step in enumerate((Step.HALF_PRODUCED, Step.STARTED))]
+    with job.run(*faults) as run:
+        for fault, step, batch in faults:
+            written = run.line()
+            assert (written["batch_id"], written["path"]) == (batch, "executors")
+            worker, executor = FaultOnce(job.folder, step, fault, batch).pids()
+            for pid in (executor, worker):
+                try:
+                    os.kill(pid, signal.SIGCONT)
+                except ProcessLookupError:  # Spark's worker has killed the JVM by now
+                    continue
+            _await_end(worker)
+        status, log = run.finish()
+        assert status == 0, log[-4000:]
+    job.check()
 
 
 def _await_end(pid: int) -> None:
@@ -199,37 +245,48 @@ def _await_end(pid: int) -> None:
         time.sleep(0.2)
 
 
-@pytest.mark.parametrize("step", list(Step))
-def test_driver_killed_at_every_step(job: Job, step: Step) -> None:
-    with PausePoint() as point, job.run(pause=list(point.options(step, 1).values())) as run:
-        point.wait(run.alive, timeout_s=600)
-        run.kill()
-    assert len(job.numbers()) in (ROWS, 2 * ROWS)
-    job.complete()
+def test_driver_killed_at_every_step(
+    cluster: SparkCluster, own_broker: Restartable, unique_name: str, tmp_path: Path
+) -> None:
+    """Run n pauses at step n of batch n and is killed there; the next run settles batch n and goes on to its own."""
+    steps = list(Step)
+    job = Job(cluster, own_broker, unique_name, tmp_path, len(steps) + 1)
+    with PausePoint() as point:
+        for batch, step in enumerate(steps):
+            with job.run(pauses=[pause(point, step, batch)], **TWO_WRITERS) as run:
+                paused = point.wait(run.alive, timeout_s=PATIENCE_S)
+                run.kill()
+                paused.connection.close()
+            job.check(batch + 1 if step is Step.COMMITTED else batch)
+    job.complete(**TWO_WRITERS)
 
 
-@pytest.mark.parametrize("step", [Step.FENCED, Step.PRODUCED, Step.MARKER_ADDED])
-def test_broker_killed_and_started_again(job: Job, own_broker: Restartable, step: Step) -> None:
-    """The batch goes on with the broker that is back, or fails and the replay writes it."""
-    with PausePoint() as point, job.run(pause=list(point.options(step, 1).values())) as run:
-        paused = point.wait(run.alive, timeout_s=600)
-        own_broker.kill()
-        own_broker.start()
-        paused.resume()
-        run.finish()
+def test_broker_killed_at_three_steps_and_started_again(job: Job, own_broker: Restartable) -> None:
+    """A batch goes on with the broker that is back, or fails and the replay writes it."""
+    with PausePoint() as point:
+        pauses = [
+            pause(point, step, batch) for batch, step in enumerate((Step.FENCED, Step.PRODUCED, Step.MARKER_ADDED))
+        ]
+        while pauses:
+            with job.run(pauses=pauses) as run:
+                try:
+                    while pauses:
+                        paused = point.wait(run.alive, timeout_s=PATIENCE_S)
+                        pauses.remove(pause(point, paused.step, paused.batch_id))
+                        own_broker.kill()
+                        own_broker.start()
+                        paused.resume()
+                except NotReached:
+                    continue
+                run.finish()
     job.complete()
 
 
 def test_two_runs_of_a_query_write_each_batch_once(job: Job) -> None:
     """The one that is overtaken fails without effect, and does not fence the other in turn."""
-    half = {"spark.cores.max": "2"}
-    two = {"writers": "2"}
-    with (
-        PausePoint() as point,
-        job.run(pause=list(point.options(Step.HALF_PRODUCED, 1).values()), options=two, settings=half) as overtaken,
-    ):
-        paused = point.wait(overtaken.alive, timeout_s=600)
-        job.complete(options=two, settings=half)
+    with PausePoint() as point, job.run(pauses=[pause(point, Step.HALF_PRODUCED, 1)], **TWO_WRITERS) as overtaken:
+        paused = point.wait(overtaken.alive, timeout_s=PATIENCE_S)
+        job.complete(**TWO_WRITERS)
         before = job.ends()
         paused.resume()
         status, log = overtaken.finish()
@@ -242,15 +299,17 @@ def test_two_runs_of_a_query_write_each_batch_once(job: Job) -> None:
 def test_worker_lost_for_good_leaves_the_batch_to_fewer_writers(
     own_broker: Restartable, unique_name: str, tmp_path: Path
 ) -> None:
-    with SparkCluster() as small:
+    with SparkCluster(java_options=QUICK) as small, PausePoint() as point:
         job = Job(small, own_broker, unique_name, tmp_path, 3)
-        with PausePoint() as point:
-            pause = list(point.options(Step.HALF_PRODUCED, 0).values())
-            with job.run(pause=pause, options={}) as run:
-                paused = point.wait(run.alive, timeout_s=600)
-                small.kill_worker(0)
-                paused.resume()
-                assert run.line()["writers"] in (2, 4)
-                assert run.line()["writers"] == 2
-                assert run.finish()[0] == 0
+        with job.run(pauses=[pause(point, Step.HALF_PRODUCED, 0)], options={}, slots_patience_s=10) as run:
+            paused = point.wait(run.alive, timeout_s=PATIENCE_S)
+            small.kill_worker(0)
+            paused.resume()
+            assert run.line()["writers"] in (2, 4)
+            assert run.line()["writers"] == 2
+            assert run.finish()[0] == 0
         job.check()
+
+
+def pause(point: PausePoint, step: Step, batch: int) -> list[str]:
+    return list(point.options(step, batch).values())

@@ -53,6 +53,8 @@ ATTEMPTS = 4
 """How often a batch is begun anew when executors are lost; as often as Spark tries a stage."""
 SLOTS_PATIENCE_S = 60.0
 """How long fewer slots than writers are borne: executors come and are replaced."""
+STANDSTILL_PATIENCE_S = 10.0
+"""How long it is borne that some writers have ended, none runs, and their stage is not over."""
 _ARROW_BYTES = 8 << 20
 
 
@@ -79,7 +81,10 @@ class _TooFewSlots(Exception):
 
 
 class _Repeated(Exception):
-    """Spark has made a part of the batch anew, which is right only for rows that are made the same each time."""
+    """Spark has made a part of the batch anew, which is right only for rows that are made the same each time.
+
+    Or it waits for ever to make anew the part of one writer.
+    """
 
 
 def write_rows(rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer) -> Written:
@@ -182,7 +187,7 @@ class _Batch:
         began = time.monotonic()
         writer = Writer(self._write, self._options, self._transactional_id, timeouts_ms(self._options), self._observe)
         plan = self._encoded.mapInArrow(writer, REPORT, barrier=True).repartition(1)
-        with _enough_slots(self._spark.sparkContext, self.writers):
+        with _watched(self._spark.sparkContext, self.writers):
             reports = [Report.decode(row.report) for row in plan.collect()]
         try:
             first = check_reports(reports, self.writers)
@@ -299,38 +304,56 @@ def _dynamic_allocation(context: SparkContext) -> bool:
 
 
 @contextmanager
-def _enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
-    """Ends the jobs of this block, and raises _TooFewSlots, when there are too few slots for a while.
+def _watched(context: SparkContext, writers: int) -> Iterator[None]:
+    """Ends the jobs of this block where Spark itself would wait for ever.
 
-    Spark itself would wait for ever to repeat a barrier stage on a cluster that has become too small.
+    Raises _TooFewSlots when there are too few slots for a while, so that a barrier stage cannot be repeated; and
+    _Repeated when an executor was lost whose writer had ended while others still wrote: Spark puts back that one task,
+    but begins the tasks of a barrier stage only all at once.
     """
     tag = f"oncelog-{uuid.uuid4().hex}"
     over = threading.Event()
-    seen: list[int] = []
+    found: list[Exception] = []
 
     def watch() -> None:
-        since = time.monotonic()
+        enough = moving = time.monotonic()
         while not over.wait(1.0):
+            now = time.monotonic()
             slots = slots_of(context)
             if slots >= writers:
-                since = time.monotonic()
-            elif time.monotonic() - since > SLOTS_PATIENCE_S:
-                seen.append(slots)
+                enough = now
+            if not _stands_still(context, tag):
+                moving = now
+            if now - enough > SLOTS_PATIENCE_S:
+                found.append(_TooFewSlots(slots))
+            elif now - moving > STANDSTILL_PATIENCE_S:
+                found.append(_Repeated())
+            if found:
                 context.cancelJobsWithTag(tag)
                 return
 
-    watcher = threading.Thread(target=watch, name="oncelog-slots", daemon=True)
+    watcher = threading.Thread(target=watch, name="oncelog-writers", daemon=True)
     context.addJobTag(tag)
     watcher.start()
     try:
         yield
     except (PySparkException, Py4JJavaError):
-        if seen:
-            raise _TooFewSlots(seen[0]) from None
+        if found:
+            raise found[0] from None
         raise
     finally:
         over.set()
         context.removeJobTag(tag)
+
+
+def _stands_still(context: SparkContext, tag: str) -> bool:
+    """Whether of a stage that is not over some tasks have ended and none runs."""
+    scala: Any = context._jsc.sc()
+    tracker = context.statusTracker()
+    active = set(tracker.getActiveStageIds())
+    jobs = [tracker.getJobInfo(job) for job in scala.statusTracker().getJobIdsForTag(tag)]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds if stage in active]
+    return any(stage and stage.numCompletedTasks > 0 and stage.numActiveTasks <= 0 for stage in stages)
 
 
 class _Volume:

@@ -78,7 +78,8 @@ class PausingDataSource(OncelogDataSource):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         given = dict(options.items())
-        self._pause = PauseAt(*(given.pop(f"pause.{name}", "") for name in ("at", "batch", "port")))
+        at, batch, port = (given.pop(f"pause.{name}", "") for name in ("at", "batch", "port"))
+        self._pause = PauseAt(at, batch, port)
         super().__init__(given)
 
     @classmethod
@@ -122,9 +123,7 @@ class FaultOnce:
     def __call__(self, step: Step, batch_id: int | None) -> None:
         if step is not self._step or self._batch_id not in (None, batch_id):
             return
-        try:
-            self._done.touch(exist_ok=False)
-        except FileExistsError:
+        if not _first_to_make(self._done):
             return
         worker, executor = os.getpid(), _parent_of(os.getppid())
         self._done.write_text(f"{worker} {executor}\n")
@@ -137,6 +136,14 @@ class FaultOnce:
             case Fault.STOP_EXECUTOR:
                 os.kill(executor, signal.SIGSTOP)
                 os.kill(worker, signal.SIGSTOP)
+
+
+def _first_to_make(file: Path) -> bool:
+    try:
+        file.touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
 
 
 def _parent_of(pid: int) -> int:
@@ -155,15 +162,21 @@ class Faults:
 
 
 class PauseAt:
-    """An observer that reports to a :class:`PausePoint` and waits for its word; picklable."""
+    """An observer that reports to a :class:`PausePoint` and waits for its word; picklable.
 
-    def __init__(self, step: str, batch: str, port: str) -> None:
+    :param once: a folder that all processes share, where only the first process that reaches the step is to wait.
+    """
+
+    def __init__(self, step: str, batch: str, port: str, once: Path | None = None) -> None:
         self._step = step
         self._batch = batch
         self._port = port
+        self._once = once
 
     def __call__(self, step: Step, batch_id: int | None) -> None:
         if step.value != self._step or str(batch_id) != self._batch:
+            return
+        if self._once is not None and not _first_to_make(self._once / f"paused-{self._step}-{self._batch}"):
             return
         with socket.create_connection(("127.0.0.1", int(self._port))) as connection:
             connection.sendall(f"{step.value} {batch_id} {os.getpid()}".encode())

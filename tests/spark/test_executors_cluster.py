@@ -91,7 +91,10 @@ class Run:
     def finish(self) -> tuple[int, str]:
         """Exit status and log."""
         status = self.process.wait(900)
-        return status, self._log.read_text()
+        return status, self.log()
+
+    def log(self) -> str:
+        return self._log.read_text()
 
     def alive(self) -> bool:
         return self.process.poll() is None
@@ -202,6 +205,7 @@ def test_executor_lost_after_its_writer_has_ended_and_before_others_have(job: Jo
         assert run.line() == "the others have ended"
         held = psutil.Process(paused.pid).parents()[1].pid
         next(executor for executor in job.executors() if executor.pid != held).kill()
+        eventually(lambda: "Lost executor" in run.log(), True, timeout_s=PATIENCE_S)
         paused.resume()
         status, log = run.finish()
         assert status == 0, log[-4000:]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.api_versions import unsupported_version
-from oncelog.broker.apis.registry import SERVED, handler_for, most_bytes
+from oncelog.broker.apis.registry import SERVED, handler_for
 from oncelog.broker.context import Channel, Part, RequestContext
 from oncelog.broker.coordinators import Coordinators
 from oncelog.broker.fetch_sessions import FetchSessionCache
@@ -54,8 +54,6 @@ logger = logging.getLogger(__name__)
 
 CLOSED_SEGMENT_FLUSH_INTERVAL_MS = 60_000
 """Flush policy ``none`` syncs a log only once it has closed a segment; looked at this often."""
-LOWEST_SERVED_PRODUCE = 3
-"""Produce 0-2 are advertised for the sake of old clients, not served (KAFKA-18659)."""
 
 
 class Broker:
@@ -224,12 +222,11 @@ class Broker:
         try:
             header, body = decode_request_header(frame)
             served = SERVED.get(header.api_key)
-            lowest = LOWEST_SERVED_PRODUCE if header.api_key == ApiKey.PRODUCE else served.low if served else 0
-            if served is None or not lowest <= header.api_version <= served.high:
+            if served is None or not served.low <= header.api_version <= served.high:
                 self._refuse_version(channel, slot, header)
                 return
-            if len(frame) > most_bytes(header.api_key):
-                name, most = ApiKey(header.api_key).name, most_bytes(header.api_key)
+            if len(frame) > served.most_bytes:
+                name, most = ApiKey(header.api_key).name, served.most_bytes
                 channel.close(f"a {name} request of {len(frame)} bytes; at most {most} are taken: ask for less at once")
                 return
             if header.api_key == ApiKey.PRODUCE:
@@ -253,7 +250,8 @@ class Broker:
         if self.throttle is not None:
             context.request_bytes, context.work_ns = len(frame), self._work_clock()
         try:
-            refused = refused_request(self, context, request) if self.authorizer is not None else None
+            rights = served.rights if self.authorizer is not None else ()
+            refused = refused_request(self, context, request, rights) if rights else None
             result = handler_for(header.api_key)(self, context, request) if refused is None else refused
             if self.requests is not None:
                 context.local_ns = self.requests.clock() - context.begun_ns

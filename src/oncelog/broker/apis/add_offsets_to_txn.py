@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from oncelog.broker.context import RequestContext
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.add_offsets_to_txn_response import AddOffsetsToTxnResponse
 from oncelog.types import ProducerStamp
@@ -19,8 +18,6 @@ from oncelog.types import ProducerStamp
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.ADD_OFFSETS_TO_TXN
-VERSIONS = (0, 4)
 FIRST_WITH_PRODUCER_FENCED = 2
 
 

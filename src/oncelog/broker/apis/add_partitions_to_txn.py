@@ -15,7 +15,6 @@ from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -31,8 +30,6 @@ from oncelog.types import INTERNAL_TOPICS, ProducerStamp, TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.ADD_PARTITIONS_TO_TXN
-VERSIONS = (0, 5)
 FIRST_WITH_PRODUCER_FENCED = 2
 FIRST_FROM_BROKERS = 4
 

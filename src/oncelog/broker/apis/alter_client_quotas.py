@@ -11,15 +11,11 @@ from oncelog.broker.context import RequestContext
 from oncelog.broker.quotas import QuotaChange, change_refusal, entity_of, entity_refusal
 from oncelog.errors import Error, StorageError
 from oncelog.metadata.store import QuotaEntity
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.alter_client_quotas_request import AlterClientQuotasRequest
 from oncelog.protocol.generated.alter_client_quotas_response import AlterClientQuotasResponse, EntityData, EntryData
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.ALTER_CLIENT_QUOTAS
-VERSIONS = (0, 1)
 
 
 def handle(broker: Broker, context: RequestContext, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:

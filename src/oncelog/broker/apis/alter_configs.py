@@ -19,15 +19,11 @@ from oncelog.broker.config_changes import (
 )
 from oncelog.broker.context import RequestContext
 from oncelog.metadata.store import ResourceType
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.alter_configs_request import AlterConfigsRequest, AlterConfigsResource
 from oncelog.protocol.generated.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.ALTER_CONFIGS
-VERSIONS = (0, 2)
 
 
 def handle(broker: Broker, context: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from oncelog.broker.apis.create_topics import refusal_of_replicas
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error, KafkaError
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -25,9 +24,6 @@ from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.ALTER_PARTITION_REASSIGNMENTS
-VERSIONS = (0, 1)
 
 
 def handle(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from oncelog.broker.apis.describe_log_dirs import log_dir
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
 from oncelog.protocol.generated.alter_replica_log_dirs_response import (
     AlterReplicaLogDirPartitionResult,
@@ -21,9 +20,6 @@ from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.ALTER_REPLICA_LOG_DIRS
-VERSIONS = (1, 2)
 
 
 def handle(broker: Broker, context: RequestContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error, StorageError
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -31,8 +30,6 @@ from oncelog.scram import (
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.ALTER_USER_SCRAM_CREDENTIALS
-VERSIONS = (0, 0)
 
 Refusal = tuple[Error, str]
 Change = ScramCredentialDeletion | ScramCredentialUpsertion

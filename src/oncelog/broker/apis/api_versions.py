@@ -27,8 +27,6 @@ from oncelog.protocol.generated.api_versions_response import (
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.API_VERSIONS
-VERSIONS = (0, 4)
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -44,7 +42,7 @@ def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest)
     return ApiVersionsResponse(
         error_code=Error.NONE,
         api_keys=[
-            ApiVersion(api_key=key, min_version=served.low, max_version=served.high)
+            ApiVersion(api_key=key, min_version=served.advertised_from, max_version=served.high)
             for key, served in sorted(SERVED.items())
         ],
         supported_features=[
@@ -64,8 +62,8 @@ def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest)
 
 def unsupported_version() -> ApiVersionsResponse:
     """What a client of an unknown ApiVersions version is told, in the body of version 0."""
-    served = SERVED[API]
+    served = SERVED[ApiKey.API_VERSIONS]
     return ApiVersionsResponse(
         error_code=Error.UNSUPPORTED_VERSION,
-        api_keys=[ApiVersion(api_key=API, min_version=served.low, max_version=served.high)],
+        api_keys=[ApiVersion(api_key=ApiKey.API_VERSIONS, min_version=served.low, max_version=served.high)],
     )

@@ -14,15 +14,12 @@ from oncelog.broker.security.access import GROUP, TOPIC, allows, authorized_oper
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.metadata.features import GROUP_VERSION
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_describe_response import ConsumerGroupDescribeResponse, DescribedGroup
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.CONSUMER_GROUP_DESCRIBE
-VERSIONS = (0, 1)
 HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
 
 

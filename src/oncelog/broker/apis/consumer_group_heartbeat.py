@@ -16,15 +16,11 @@ from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.metadata.features import GROUP_VERSION
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.CONSUMER_GROUP_HEARTBEAT
-VERSIONS = (0, 1)
 
 
 def handle(

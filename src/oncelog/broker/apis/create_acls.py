@@ -11,15 +11,11 @@ from oncelog.acls import Acl, acl_refusal
 from oncelog.broker.apis.describe_acls import NO_AUTHORIZER
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error, StorageError
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.create_acls_request import CreateAclsRequest
 from oncelog.protocol.generated.create_acls_response import AclCreationResult, CreateAclsResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.CREATE_ACLS
-VERSIONS = (1, 3)
 
 
 def handle(broker: Broker, context: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:

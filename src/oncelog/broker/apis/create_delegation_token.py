@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.create_delegation_token_request import CreateDelegationTokenRequest
 from oncelog.protocol.generated.create_delegation_token_response import CreateDelegationTokenResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.CREATE_DELEGATION_TOKEN
-VERSIONS = (1, 3)
 FIRST_WITH_REQUESTER = 3
 
 

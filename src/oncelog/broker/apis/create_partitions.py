@@ -13,15 +13,11 @@ from oncelog.broker.apis.create_topics import MAX_PARTITIONS_OF_A_REQUEST, TOO_M
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.errors import Error, StorageError
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from oncelog.protocol.generated.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.CREATE_PARTITIONS
-VERSIONS = (0, 3)
 
 
 def handle(broker: Broker, context: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:

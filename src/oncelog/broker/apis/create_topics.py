@@ -22,7 +22,6 @@ from oncelog.errors import Error, KafkaError, StorageError
 from oncelog.metadata.descriptions import topic_entries
 from oncelog.metadata.identity import ZERO_ID
 from oncelog.metadata.topic_rules import CLUSTER_METADATA_TOPIC, colliding_topic, name_refusal, overrides_refusal
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.create_topics_response import (
     CreatableTopicConfigs,
@@ -33,8 +32,6 @@ from oncelog.protocol.generated.create_topics_response import (
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.CREATE_TOPICS
-VERSIONS = (2, 7)
 
 TOO_MANY_PARTITIONS = "Excessively large number of partitions per request."
 MAX_PARTITIONS_OF_A_REQUEST = 10_000

@@ -11,7 +11,6 @@ from oncelog.acls import Acl, AclFilter
 from oncelog.broker.apis.describe_acls import NO_AUTHORIZER
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error, StorageError
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.delete_acls_request import DeleteAclsRequest
 from oncelog.protocol.generated.delete_acls_response import (
     DeleteAclsFilterResult,
@@ -21,9 +20,6 @@ from oncelog.protocol.generated.delete_acls_response import (
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.DELETE_ACLS
-VERSIONS = (1, 3)
 
 
 def handle(broker: Broker, context: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:

@@ -9,15 +9,11 @@ from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import GROUP, allows
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
 from oncelog.protocol.generated.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.DELETE_GROUPS
-VERSIONS = (0, 2)
 
 
 def handle(broker: Broker, context: RequestContext, request: DeleteGroupsRequest) -> Deferred[DeleteGroupsResponse]:

@@ -13,7 +13,6 @@ from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.errors import Error
 from oncelog.metadata.store import TopicInfo
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
 from oncelog.protocol.generated.delete_records_response import (
     DeleteRecordsPartitionResult,
@@ -24,9 +23,6 @@ from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.DELETE_RECORDS
-VERSIONS = (0, 2)
 
 
 def handle(broker: Broker, context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:

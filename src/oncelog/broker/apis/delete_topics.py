@@ -17,15 +17,12 @@ from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError, StorageError
 from oncelog.metadata.identity import ZERO_ID
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from oncelog.protocol.generated.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.DELETE_TOPICS
-VERSIONS = (1, 6)
 
 UNKNOWN_NAME = "This server does not host this topic-partition."
 UNAUTHORIZED = MESSAGES[Error.TOPIC_AUTHORIZATION_FAILED]

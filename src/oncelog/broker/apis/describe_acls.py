@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from oncelog.acls import AclFilter
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_acls_request import DescribeAclsRequest
 from oncelog.protocol.generated.describe_acls_response import (
     AclDescription,
@@ -21,8 +20,6 @@ from oncelog.protocol.generated.describe_acls_response import (
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.DESCRIBE_ACLS
-VERSIONS = (1, 3)
 
 NO_AUTHORIZER = "No Authorizer is configured."
 

@@ -11,7 +11,6 @@ from oncelog.broker.context import RequestContext
 from oncelog.broker.quotas import CLIENT_ID, IP, USER
 from oncelog.errors import Error
 from oncelog.metadata.store import QuotaEntity
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_client_quotas_request import ComponentData, DescribeClientQuotasRequest
 from oncelog.protocol.generated.describe_client_quotas_response import (
     DescribeClientQuotasResponse,
@@ -23,8 +22,6 @@ from oncelog.protocol.generated.describe_client_quotas_response import (
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.DESCRIBE_CLIENT_QUOTAS
-VERSIONS = (0, 1)
 
 EXACT, DEFAULT, SPECIFIED = 0, 1, 2
 

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING
 from oncelog.broker.apis.metadata import cluster_operations
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_cluster_request import DescribeClusterRequest
 from oncelog.protocol.generated.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.DESCRIBE_CLUSTER
-VERSIONS = (0, 2)
 
 BROKERS = 1
 CONTROLLERS = 2

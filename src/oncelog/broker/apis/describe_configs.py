@@ -28,7 +28,6 @@ from oncelog.metadata.descriptions import (
 )
 from oncelog.metadata.store import ResourceType
 from oncelog.metadata.topic_rules import name_refusal
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.describe_configs_response import (
     DescribeConfigsResourceResult,
@@ -40,8 +39,6 @@ from oncelog.protocol.generated.describe_configs_response import (
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.DESCRIBE_CONFIGS
-VERSIONS = (1, 4)
 
 UNKNOWN_RESOURCE_TYPE = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent "

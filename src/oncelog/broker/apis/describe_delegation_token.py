@@ -6,15 +6,11 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_delegation_token_request import DescribeDelegationTokenRequest
 from oncelog.protocol.generated.describe_delegation_token_response import DescribeDelegationTokenResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.DESCRIBE_DELEGATION_TOKEN
-VERSIONS = (1, 3)
 
 
 def handle(

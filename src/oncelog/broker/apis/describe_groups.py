@@ -16,15 +16,11 @@ from oncelog.broker.slices import Work, in_parts
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_groups_response import DescribedGroup, DescribeGroupsResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.DESCRIBE_GROUPS
-VERSIONS = (0, 6)
 
 
 def handle(broker: Broker, context: RequestContext, request: DescribeGroupsRequest) -> Deferred[DescribeGroupsResponse]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_quorum_request import DescribeQuorumRequest
 from oncelog.protocol.generated.describe_quorum_response import (
     DescribeQuorumResponse,
@@ -26,8 +25,6 @@ from oncelog.protocol.generated.describe_quorum_response import (
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.DESCRIBE_QUORUM
-VERSIONS = (0, 2)
 FIRST_WITH_NODES = 2
 METADATA_TOPIC = "__cluster_metadata"
 LISTENER = "PLAINTEXT"

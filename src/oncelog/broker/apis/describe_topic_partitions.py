@@ -15,7 +15,6 @@ from oncelog.broker.security.access import TOPIC, allows, authorized_operations
 from oncelog.errors import Error
 from oncelog.metadata.store import TopicInfo
 from oncelog.metadata.topic_rules import name_refusal
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from oncelog.protocol.generated.describe_topic_partitions_response import (
     Cursor,
@@ -27,9 +26,6 @@ from oncelog.types import INTERNAL_TOPICS, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.DESCRIBE_TOPIC_PARTITIONS
-VERSIONS = (0, 0)
 
 
 def handle(

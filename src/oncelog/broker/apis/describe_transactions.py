@@ -9,7 +9,6 @@ from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, TRANSACTIONAL_ID, allows
 from oncelog.coordinator.transaction.coordinator import TransactionDescription
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
 from oncelog.protocol.generated.describe_transactions_response import (
     DescribeTransactionsResponse,
@@ -19,9 +18,6 @@ from oncelog.protocol.generated.describe_transactions_response import (
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.DESCRIBE_TRANSACTIONS
-VERSIONS = (0, 0)
 
 
 def handle(

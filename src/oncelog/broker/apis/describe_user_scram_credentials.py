@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.describe_user_scram_credentials_request import DescribeUserScramCredentialsRequest
 from oncelog.protocol.generated.describe_user_scram_credentials_response import (
     CredentialInfo,
@@ -20,9 +19,6 @@ from oncelog.protocol.generated.describe_user_scram_credentials_response import 
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS
-VERSIONS = (0, 0)
 
 
 def handle(

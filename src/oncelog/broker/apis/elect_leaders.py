@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
 from oncelog.metadata.store import TopicInfo
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.elect_leaders_request import ElectLeadersRequest
 from oncelog.protocol.generated.elect_leaders_response import (
     ElectLeadersResponse,
@@ -24,8 +23,6 @@ from oncelog.types import TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.ELECT_LEADERS
-VERSIONS = (0, 2)
 
 PREFERRED, UNCLEAN = 0, 1
 MESSAGES = {

@@ -12,7 +12,6 @@ from oncelog.broker.context import RequestContext
 from oncelog.coordinator.transaction.coordinator import ProducerResult
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.end_txn_response import EndTxnResponse
 from oncelog.types import ProducerStamp
@@ -20,8 +19,6 @@ from oncelog.types import ProducerStamp
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.END_TXN
-VERSIONS = (0, 5)
 FIRST_WITH_PRODUCER_FENCED = 2
 FIRST_WITH_EPOCH_BUMP = 5
 

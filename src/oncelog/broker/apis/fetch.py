@@ -27,7 +27,6 @@ from oncelog.broker.purgatory import ParkedFetch
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.fetch_fast import set_slices
 from oncelog.protocol.generated.fetch_request import FetchRequest
 from oncelog.protocol.generated.fetch_response import (
@@ -43,8 +42,6 @@ from oncelog.types import IsolationLevel, TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.FETCH
-VERSIONS = (4, 18)
 FIRST_WITH_TOPIC_IDS = 13
 ISOLATION_LEVELS = {int(level): level for level in IsolationLevel}
 

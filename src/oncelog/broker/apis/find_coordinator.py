@@ -15,7 +15,6 @@ from oncelog.broker.security.refusals import MESSAGES
 from oncelog.broker.slices import Work, in_parts
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -23,8 +22,6 @@ from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.FIND_COORDINATOR
-VERSIONS = (0, 6)
 FIRST_BATCHED = 4
 KEYS_IN_A_PIECE = 500
 TOPIC_OF_TYPE = {0: CONSUMER_OFFSETS_TOPIC, 1: TRANSACTION_STATE_TOPIC}

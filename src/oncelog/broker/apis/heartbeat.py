@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
 from oncelog.deferred import Deferred
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
 from oncelog.protocol.generated.heartbeat_response import HeartbeatResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.HEARTBEAT
-VERSIONS = (0, 4)
 
 
 def handle(broker: Broker, context: RequestContext, request: HeartbeatRequest) -> Deferred[HeartbeatResponse]:

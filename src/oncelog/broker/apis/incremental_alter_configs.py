@@ -29,7 +29,6 @@ from oncelog.errors import Error
 from oncelog.kafka_properties import Kind
 from oncelog.metadata.descriptions import MIN_IN_SYNC
 from oncelog.metadata.store import ResourceType
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -42,9 +41,6 @@ from oncelog.protocol.generated.incremental_alter_configs_response import (
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.INCREMENTAL_ALTER_CONFIGS
-VERSIONS = (0, 1)
 
 
 class Operation(IntEnum):

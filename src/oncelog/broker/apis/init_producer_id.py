@@ -13,7 +13,6 @@ from oncelog.broker.context import RequestContext
 from oncelog.coordinator.transaction.coordinator import ProducerResult
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
 from oncelog.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerStamp
@@ -21,8 +20,6 @@ from oncelog.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerStamp
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.INIT_PRODUCER_ID
-VERSIONS = (0, 5)
 FIRST_WITH_PRODUCER_FENCED = 4
 
 

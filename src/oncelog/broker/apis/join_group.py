@@ -14,15 +14,12 @@ from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import sees_topic
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest
 from oncelog.protocol.generated.join_group_response import JoinGroupResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.JOIN_GROUP
-VERSIONS = (0, 9)
 FIRST_WITH_NULL_PROTOCOL = 7
 
 

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
 from oncelog.deferred import Deferred
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest, MemberIdentity
 from oncelog.protocol.generated.leave_group_response import LeaveGroupResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.LEAVE_GROUP
-VERSIONS = (0, 5)
 FIRST_WITH_SEVERAL = 3
 
 

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
 from oncelog.metadata.store import ResourceType
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.list_config_resources_request import ListConfigResourcesRequest
 from oncelog.protocol.generated.list_config_resources_response import ConfigResource, ListConfigResourcesResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.LIST_CONFIG_RESOURCES
-VERSIONS = (0, 1)
 
 KINDS = tuple(kind for kind in ResourceType if kind is not ResourceType.UNKNOWN)
 

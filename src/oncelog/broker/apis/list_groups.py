@@ -11,15 +11,11 @@ from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import GROUP, allows, allows_cluster
 from oncelog.deferred import Deferred
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
 from oncelog.protocol.generated.list_groups_response import ListGroupsResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.LIST_GROUPS
-VERSIONS = (0, 5)
 
 
 def handle(broker: Broker, context: RequestContext, request: ListGroupsRequest) -> Deferred[ListGroupsResponse]:

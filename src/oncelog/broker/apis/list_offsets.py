@@ -15,7 +15,6 @@ from oncelog.broker.context import RequestContext
 from oncelog.broker.partition import Partition
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
 from oncelog.protocol.generated.list_offsets_response import (
     ListOffsetsPartitionResponse,
@@ -27,8 +26,6 @@ from oncelog.types import IsolationLevel, TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.LIST_OFFSETS
-VERSIONS = (1, 11)
 
 LATEST = -1
 EARLIEST = -2

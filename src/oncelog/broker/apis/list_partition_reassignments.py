@@ -6,15 +6,11 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from oncelog.protocol.generated.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.LIST_PARTITION_REASSIGNMENTS
-VERSIONS = (0, 0)
 
 
 def handle(

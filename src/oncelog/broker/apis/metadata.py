@@ -22,7 +22,6 @@ from oncelog.errors import Error, StorageError
 from oncelog.metadata.identity import ZERO_ID
 from oncelog.metadata.store import TopicInfo
 from oncelog.metadata.topic_rules import colliding_topic, name_refusal
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.metadata_response import (
     MetadataResponse,
@@ -35,8 +34,6 @@ from oncelog.types import INTERNAL_TOPICS, TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.METADATA
-VERSIONS = (0, 13)
 
 FIRST_VERSION_WITH_IDS_ASKED = 12
 PARTITIONS_IN_A_PIECE = 500

@@ -16,7 +16,6 @@ from oncelog.broker.security.access import TOPIC, allows
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestTopic
 from oncelog.protocol.generated.offset_commit_response import (
     OffsetCommitResponse,
@@ -27,8 +26,6 @@ from oncelog.protocol.generated.offset_commit_response import (
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.OFFSET_COMMIT
-VERSIONS = (2, 10)
 FIRST_WITH_TOPIC_IDS = 10
 
 

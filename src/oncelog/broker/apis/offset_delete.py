@@ -12,7 +12,6 @@ from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.offset_delete_request import OffsetDeleteRequest, OffsetDeleteRequestTopic
 from oncelog.protocol.generated.offset_delete_response import (
     OffsetDeleteResponse,
@@ -22,9 +21,6 @@ from oncelog.protocol.generated.offset_delete_response import (
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.OFFSET_DELETE
-VERSIONS = (0, 0)
 
 
 def handle(broker: Broker, context: RequestContext, request: OffsetDeleteRequest) -> Deferred[OffsetDeleteResponse]:

@@ -15,7 +15,6 @@ from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import GROUP, TOPIC, allows
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -34,8 +33,6 @@ from oncelog.protocol.wire import ZERO_UUID
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.OFFSET_FETCH
-VERSIONS = (1, 10)
 FIRST_WITH_GROUP_ERROR = 2
 FIRST_WITH_SEVERAL_GROUPS = 8
 FIRST_WITH_TOPIC_IDS = 10

@@ -20,7 +20,6 @@ from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
 from oncelog.log.partition_log import AppendResult
 from oncelog.log.verification import TransactionSupportedOperation, Verification, VerificationGuard
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import (
     BatchIndexAndErrorMessage,
@@ -38,9 +37,6 @@ from oncelog.types import INTERNAL_TOPICS, ProducerStamp, TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.PRODUCE
-VERSIONS = (0, 13)
-FIRST_SERVED = 3
 FIRST_WITH_ZSTD = 7
 FIRST_WITH_ABORTABLE_ERROR = 11
 FIRST_WITH_TRANSACTION_V2 = 12

@@ -6,15 +6,11 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.renew_delegation_token_request import RenewDelegationTokenRequest
 from oncelog.protocol.generated.renew_delegation_token_response import RenewDelegationTokenResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.RENEW_DELEGATION_TOKEN
-VERSIONS = (1, 2)
 
 
 def handle(

@@ -12,15 +12,12 @@ from oncelog.broker.context import RequestContext
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.sync_group_request import SyncGroupRequest
 from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.SYNC_GROUP
-VERSIONS = (0, 5)
 FIRST_WITH_PROTOCOL = 5
 
 

@@ -16,7 +16,6 @@ from oncelog.broker.security.access import TOPIC, allows
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.txn_offset_commit_request import TxnOffsetCommitRequest, TxnOffsetCommitRequestTopic
 from oncelog.protocol.generated.txn_offset_commit_response import (
     TxnOffsetCommitResponse,
@@ -27,8 +26,6 @@ from oncelog.protocol.generated.txn_offset_commit_response import (
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.TXN_OFFSET_COMMIT
-VERSIONS = (0, 5)
 FIRST_WITH_LOAD_IN_PROGRESS = 2
 
 

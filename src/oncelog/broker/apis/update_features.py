@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING
 from oncelog.broker.context import RequestContext
 from oncelog.errors import Error
 from oncelog.metadata.features import FeatureUpdate, Refusal, updated
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.update_features_request import UpdateFeaturesRequest
 from oncelog.protocol.generated.update_features_response import UpdatableFeatureResult, UpdateFeaturesResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-API = ApiKey.UPDATE_FEATURES
-VERSIONS = (0, 2)
 LAST_WITH_RESULTS = 1
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from oncelog.broker.context import RequestContext
 from oncelog.coordinator.transaction.host import TxnMarker
 from oncelog.deferred import Deferred, gather
-from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.write_txn_markers_request import WritableTxnMarker, WriteTxnMarkersRequest
 from oncelog.protocol.generated.write_txn_markers_response import (
     WritableTxnMarkerPartitionResult,
@@ -23,9 +22,6 @@ from oncelog.types import ProducerStamp, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-
-API = ApiKey.WRITE_TXN_MARKERS
-VERSIONS = (1, 2)
 
 
 def handle(

@@ -53,9 +53,7 @@ def command(
       oncelog console -b kafka:9092 --listen 127.0.0.1:8081 --allow-changes
       oncelog console -b kafka:9093 -X security.protocol=SASL_SSL -X sasl.mechanism=SCRAM-SHA-512
     """
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        raise OncelogError(f"the console needs {', '.join(missing)}: install it with pip install 'oncelog[console]'")
+    need_packages()
     from oncelog.console.settings import ConsoleSettings
     from oncelog.server.listeners import Address
 
@@ -79,6 +77,13 @@ def command(
         sys.stdout.flush()
 
     asyncio.run(_serve(settings, address.host, address.port, announce, with_parent))
+
+
+def need_packages() -> None:
+    """:raises OncelogError: the extra is not installed."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise OncelogError(f"the console needs {', '.join(missing)}: install it with pip install 'oncelog[console]'")
 
 
 async def _serve(

@@ -59,6 +59,7 @@ command.add_command(doctor)
     show_default=True,
     help="Where Spark's own log goes.",
 )
+@click.option("--console", metavar="URL", help="Report to the console at http://HOST:PORT; $ONCELOG_CONSOLE_TOKEN.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each batch.")
 def run(
     file: Path,
@@ -72,6 +73,7 @@ def run(
     only: tuple[str, ...],
     spark_settings: tuple[str, ...],
     log: Path,
+    console: str | None,
     as_json: bool,
 ) -> None:
     """Run the pipelines of FILE: Python functions with @pipeline, or a TOML file with source, SQL and sink.
@@ -95,7 +97,8 @@ def run(
     with _broker(bootstrap_server, data, listen) as servers:
         if bootstrap_server is None:
             click.echo(f"the broker inside listens on {servers}, data in {data}", err=True)
-        _run(pipelines, RunSettings(servers, location, once, trigger), master, settings, log, as_json)
+        with _reporting(console, [pipeline.name for pipeline in pipelines]) as report:
+            _run(pipelines, RunSettings(servers, location, once, trigger), master, settings, log, as_json, report)
 
 
 def _need_spark() -> None:
@@ -145,9 +148,14 @@ def _run(
     spark_settings: dict[str, str],
     log: Path,
     as_json: bool,
+    report: Show,
 ) -> None:
     from oncelog.spark.pipeline_run import check, spark_log, start, watch
     from oncelog.spark.session import session
+
+    def tell(progress: Progress) -> None:
+        show(progress)
+        report(progress)
 
     check(pipelines, settings)
     with _stopping() as stop, _shown(as_json) as show:
@@ -155,7 +163,7 @@ def _run(
             spark = session("oncelog pipeline", master=master, settings=spark_settings)
         try:
             queries = {pipeline.name: start(spark, pipeline, settings) for pipeline in pipelines}
-            watch(queries, show, ended=stop.is_set, paths=settings.paths)
+            watch(queries, tell, ended=stop.is_set, paths=settings.paths)
         finally:
             spark.stop()
 
@@ -174,6 +182,29 @@ def _stopping() -> Iterator[threading.Event]:
 
 class Show(Protocol):
     def __call__(self, progress: Progress) -> None: ...
+
+
+@contextlib.contextmanager
+def _reporting(console: str | None, names: list[str]) -> Iterator[Show]:
+    """Tells a console each batch, and at the end how the pipelines ended; nothing where none is named."""
+    if console is None:
+        yield lambda progress: None
+        return
+    from oncelog.spark.reporting import ConsoleReporter
+
+    reporter = ConsoleReporter(console)
+    state, problem = "ended", ""
+    try:
+        for name in names:
+            reporter.state(name, "running")
+        yield reporter.progress
+    except OncelogError as error:
+        state, problem = "failed", str(error)
+        raise
+    finally:
+        for name in names:
+            reporter.state(name, state, problem)
+        reporter.close()
 
 
 @contextlib.contextmanager

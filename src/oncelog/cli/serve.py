@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from oncelog.cli.console_beside import check_console, console_beside
 from oncelog.cli.properties import given_properties
 from oncelog.errors import ConfigError
 from oncelog.server.listeners import Listener, parse_listeners
@@ -43,6 +45,8 @@ from oncelog.server.serve import serve
     show_default=True,
     help="Nodes of a cluster in this one process, at ports one behind the other: for tests and for learning.",
 )
+@click.option("--console", metavar="HOST:PORT", help="Also the console there, in a process of its own.")
+@click.option("--console-allow-changes", is_flag=True, help="Let the console change things; without it, it only reads.")
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as JSON.")
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
 def command(
@@ -52,6 +56,8 @@ def command(
     assignments: tuple[str, ...],
     first_users: tuple[str, ...],
     nodes: int,
+    console: str | None,
+    console_allow_changes: bool,
     as_json: bool,
     log_level: str,
 ) -> None:
@@ -61,6 +67,7 @@ def command(
     Examples:
       oncelog serve --data ./data
       oncelog serve --listen 127.0.0.1:0 --data ./data --set num.partitions=6
+      oncelog serve --data ./data --console 127.0.0.1:8080
     """
     logging.basicConfig(
         level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr
@@ -86,10 +93,15 @@ def command(
             line = f"oncelog listens on {', '.join(names) if len(names) > 1 else listeners[0].address}, {where}"
         click.echo(line)
         sys.stdout.flush()
+        if console is not None:
+            consoles.enter_context(console_beside(console, listeners, settings, console_allow_changes, as_json))
 
     listeners = parse_listeners(listen, settings, DEFAULT_LISTENER)
     data = data_folder(data, settings)
-    serve(listeners, data, settings, announce, [_from_file(text) for text in first_users], nodes)
+    if console is not None:
+        check_console(console, listeners, settings)
+    with contextlib.ExitStack() as consoles:
+        serve(listeners, data, settings, announce, [_from_file(text) for text in first_users], nodes)
 
 
 def _from_file(text: str) -> str:

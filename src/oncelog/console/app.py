@@ -17,7 +17,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from oncelog.console.guard import Guard
-from oncelog.console.pages import glance, groups, login, records, topics, transactions
+from oncelog.console.pages import acls, cluster, glance, groups, login, pipelines, records, topics, transactions
+from oncelog.console.pipelines import Pipelines
 from oncelog.console.sessions import Link, Sessions
 from oncelog.console.settings import ConsoleSettings
 from oncelog.console.web import Console, acts, shows, templates
@@ -29,7 +30,7 @@ GRACE_SECONDS = 1
 def application(settings: ConsoleSettings) -> Starlette:
     """The console of one cluster."""
     shared = None if settings.asks_for_login else Link(settings.admin_config())
-    console = Console(settings, Sessions(shared), templates())
+    console = Console(settings, Sessions(shared), templates(), Pipelines())
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -53,6 +54,13 @@ def _routes() -> list[Route | Mount]:
         Route("/logout", acts(login.leave, changes=False), methods=["POST"]),
         Route("/topics", shows(topics.listing)),
         Route("/topic", shows(topics.one)),
+        Route("/topic/create", shows(topics.create_form)),
+        Route("/topic/create", acts(topics.create), methods=["POST"]),
+        Route("/topic/delete", shows(topics.confirm_delete)),
+        Route("/topic/delete", acts(topics.delete), methods=["POST"]),
+        Route("/topic/partitions", shows(topics.partitions_form)),
+        Route("/topic/partitions", acts(topics.add_partitions), methods=["POST"]),
+        Route("/topic/readers", shows(groups.readers)),
         Route("/records", shows(records.browse)),
         Route("/records/live", shows(records.live)),
         Route("/records/schema", acts(records.schema, changes=False), methods=["POST"]),
@@ -72,7 +80,17 @@ def _routes() -> list[Route | Mount]:
         Route("/group/reset", acts(groups.reset), methods=["POST"]),
         Route("/group/delete", shows(groups.confirm_delete)),
         Route("/group/delete", acts(groups.delete), methods=["POST"]),
-        Route("/topic/readers", shows(groups.readers)),
+        Route("/pipelines", shows(pipelines.listing)),
+        Route("/api/pipelines", pipelines.report, methods=["POST"]),
+        Route("/brokers", shows(cluster.brokers)),
+        Route("/broker", shows(cluster.broker)),
+        Route("/setting", shows(cluster.setting)),
+        Route("/setting", acts(cluster.change), methods=["POST"]),
+        Route("/acls", shows(acls.listing)),
+        Route("/acl/add", shows(acls.add_form)),
+        Route("/acl/add", acts(acls.add), methods=["POST"]),
+        Route("/acl/remove", shows(acls.confirm_remove)),
+        Route("/acl/remove", acts(acls.remove), methods=["POST"]),
         Mount("/static", StaticFiles(directory=str(files("oncelog.console") / "static"))),
     ]
 

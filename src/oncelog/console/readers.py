@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -16,10 +17,36 @@ AT_ONCE = 16
 REMEMBERED_SECONDS = 4.0
 
 
+class SinkMarker(NamedTuple):
+    """What the transaction of a Spark batch left with a group: which batch of which query was written, and its rows."""
+
+    group: str
+    query_id: str
+    batch_id: int
+    rows: int
+    planned_at_ms: int
+
+    @classmethod
+    def of(cls, group: str, metadata: str) -> SinkMarker | None:
+        """None for metadata that no sink of ours wrote."""
+        if not metadata.startswith("{"):
+            return None
+        try:
+            fields = json.loads(metadata)
+        except (ValueError, RecursionError):
+            return None
+        query, batch = fields.get("queryId"), fields.get("batchId")
+        if not isinstance(query, str) or type(batch) is not int:
+            return None
+        rows, planned = fields.get("rows"), fields.get("plannedAtMs")
+        return cls(group, query, batch, rows if type(rows) is int else 0, planned if type(planned) is int else -1)
+
+
 class GroupPositions(NamedTuple):
-    """Committed offsets by group; ``left_out`` groups were too many, ``refused`` may not be read."""
+    """Committed offsets by group, sinks' markers, and how many groups were too many or may not be read."""
 
     by_group: dict[str, dict[TopicPartition, int]]
+    markers: list[SinkMarker]
     left_out: int
     refused: int
 
@@ -55,6 +82,8 @@ async def _ask(admin: Admin) -> GroupPositions:
     turns = asyncio.Semaphore(AT_ONCE)
     refused = 0
 
+    markers: set[SinkMarker] = set()
+
     async def one(group: str) -> dict[TopicPartition, int]:
         nonlocal refused
         async with turns:
@@ -65,8 +94,9 @@ async def _ask(admin: Admin) -> GroupPositions:
                     raise
                 refused += 1
                 return {}
+        markers.update(m for m in (SinkMarker.of(group, item.metadata) for item in found.values()) if m is not None)
         return {name: item.offset for name, item in found.items()}
 
     asked = groups[:MOST_GROUPS]
     answers = await asyncio.gather(*(one(group) for group in asked))
-    return GroupPositions(dict(zip(asked, answers, strict=True)), len(groups) - len(asked), refused)
+    return GroupPositions(dict(zip(asked, answers, strict=True)), sorted(markers), len(groups) - len(asked), refused)

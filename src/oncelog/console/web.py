@@ -21,6 +21,7 @@ from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import Producers
 from oncelog.client.core.errors import KafkaConnectionError, KafkaTimeoutError
 from oncelog.console.filters import FILTERS
+from oncelog.console.pipelines import Pipelines
 from oncelog.console.readers import GroupPositions
 from oncelog.console.sessions import Link, Session, Sessions
 from oncelog.console.settings import ConsoleSettings
@@ -48,6 +49,7 @@ class Console:
     settings: ConsoleSettings
     sessions: Sessions
     templates: Environment
+    pipelines: Pipelines
 
 
 def templates() -> Environment:

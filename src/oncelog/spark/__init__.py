@@ -1,5 +1,6 @@
 """Spark: a data source and an exactly-once sink, ``format("oncelog")``.
 
 Nothing is imported here, so that ``oncelog.spark.java`` can be asked without PySpark. Entry points:
-``oncelog.spark.session.session`` (a ready SparkSession), ``for_each_batch`` and ``lag`` beside it.
+``oncelog.spark.session.session`` (a ready SparkSession), ``for_each_batch`` and ``lag`` beside it;
+``oncelog.spark.reporting.report_to_console`` tells a console how a session's queries go.
 """

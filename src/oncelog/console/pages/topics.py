@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from oncelog.client.aio.admin import Admin
-from oncelog.client.core.admin_types import ConfigEntry, ConfigResource, ConfigResourceType, TopicDescription
+from oncelog.client.core.admin_types import ConfigEntry, ConfigResource, ConfigResourceType, NewTopic, TopicDescription
 from oncelog.console.reading import Ends, ends_of
-from oncelog.console.web import Visit
-from oncelog.errors import KafkaError
+from oncelog.console.web import Refused, Visit
+from oncelog.errors import ConfigError, KafkaError
 from oncelog.types import TopicPartition
 
 PAGE = 100
@@ -100,3 +100,82 @@ async def one(visit: Visit) -> Response:
         entries=entries,
         config_problem=config_problem,
     )
+
+
+# --- making, changing, deleting
+
+
+_CREATED = ("name", "partitions", "replicas", "configs")
+
+
+async def create_form(visit: Visit) -> Response:
+    """The form of a new topic."""
+    return visit.page(
+        "create_topic.html", problem="", fields={"name": "", "partitions": "", "replicas": "", "configs": ""}
+    )
+
+
+async def create(visit: Visit) -> Response:
+    """Make a topic; what the broker refuses is said beside what was entered."""
+    fields = {name: visit.field(name) for name in _CREATED}
+    try:
+        topic = NewTopic(
+            fields["name"],
+            _count("partitions", fields["partitions"]),
+            _count("replicas", fields["replicas"]),
+            topic_configs=dict(_assignment(line) for line in fields["configs"].splitlines() if line.strip()),
+        )
+        await (await visit.admin()).create_topics([topic])
+    except (ConfigError, KafkaError) as error:
+        if isinstance(error, KafkaError) and error.retriable:
+            raise
+        return visit.page("create_topic.html", 400, problem=str(error), fields=fields)
+    return visit.done(f"Topic {topic.name} was created.", "/topic", name=topic.name)
+
+
+def _count(what: str, text: str) -> int:
+    """A number, -1 for the broker's default."""
+    if not text:
+        return -1
+    if not text.isdecimal() or not 1 <= int(text) <= 100_000:
+        raise ConfigError(f"{what} is a number from 1 on, or empty for the broker's default, not {text!r}")
+    return int(text)
+
+
+def _assignment(line: str) -> tuple[str, str]:
+    name, separator, value = line.partition("=")
+    if not separator or not name.strip():
+        raise ConfigError(f"a setting is NAME=VALUE, one a line, not {line!r}")
+    return name.strip(), value.strip()
+
+
+async def confirm_delete(visit: Visit) -> Response:
+    """What would be gone."""
+    admin, name = await visit.admin(), visit.query("name")
+    topic = (await admin.describe_topics([name]))[0]
+    sums, _ = await _sums(admin, [topic])
+    positions = await visit.group_positions(admin)
+    readers = sorted(group for group, read in positions.by_group.items() if any(n.topic == name for n in read))
+    return visit.page("delete_topic.html", topic=topic, sums=sums.get(name), readers=readers)
+
+
+async def delete(visit: Visit) -> Response:
+    """Delete a topic whose name was written again."""
+    name = visit.field("name")
+    if visit.field("again") != name:
+        raise Refused(f"write {name} into the field to delete it: nothing was deleted")
+    await (await visit.admin()).delete_topics([name])
+    return visit.done(f"Topic {name} was deleted.", "/topics")
+
+
+async def partitions_form(visit: Visit) -> Response:
+    """The form for more partitions."""
+    topic = (await (await visit.admin()).describe_topics([visit.query("name")]))[0]
+    return visit.page("partitions.html", name=topic.name, count=len(topic.partitions))
+
+
+async def add_partitions(visit: Visit) -> Response:
+    """Give a topic more partitions."""
+    name, count = visit.field("name"), _count("partitions", visit.field("count"))
+    await (await visit.admin()).create_partitions({name: count})
+    return visit.done(f"Topic {name} has {count} partitions.", "/topic", name=name)

@@ -154,6 +154,7 @@
     if (window.Idiomorph) {
       // What somebody has opened stays open when the part around it is updated.
       Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.tagName === "DETAILS");
+      Idiomorph.defaults.callbacks.beforeNodeMorphed = (node) => !(node.classList && node.classList.contains("chart"));
       Idiomorph.defaults.ignoreActiveValue = true;
     }
   });

@@ -1,0 +1,69 @@
+"""Pipelines: the queries that Spark sessions report, beside the markers that their sinks keep in the cluster."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import time
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+
+from oncelog.console.pipelines import Pipeline
+from oncelog.console.readers import SinkMarker
+from oncelog.console.web import Console, Visit
+from oncelog.errors import ConfigError
+
+
+async def listing(visit: Visit) -> Response:
+    """Each query with its bar, and each marker."""
+    found = await visit.group_positions(await visit.admin())
+    pipelines = visit.console.pipelines.all()
+    by_query: dict[str, list[SinkMarker]] = {}
+    for marker in found.markers:
+        by_query.setdefault(marker.query_id, []).append(marker)
+    now_ms = int(time.time() * 1000)
+    return visit.page(
+        "pipelines.html",
+        pipelines=[(one, one.silent(now_ms), _standing(one, by_query.get(one.query_id, []))) for one in pipelines],
+        markers=found.markers,
+        reported={one.query_id: one.name for one in pipelines if one.query_id},
+        may_report=bool(visit.console.settings.report_token),
+        left_out=found.left_out,
+    )
+
+
+def _standing(one: Pipeline, markers: list[SinkMarker]) -> list[tuple[SinkMarker, str]]:
+    """Each marker of a query against the last batch that Spark has reported done."""
+    last = one.last.number if one.last else -1
+    return [(marker, _against(marker.batch_id, last)) for marker in markers]
+
+
+def _against(marker: int, reported: int) -> str:
+    if reported < 0:
+        return "no batch was reported yet"
+    if marker == reported:
+        return "in step with the checkpoint"
+    if marker > reported:
+        return f"ahead of batch {reported}, the last one reported: a restart now skips what is written"
+    return f"behind batch {reported}: that one wrote nothing here, or is just being written"
+
+
+async def report(request: Request) -> Response:
+    """Take a report of a Spark session that holds the token. No cookie counts here, and nothing is shown."""
+    console: Console = request.app.state.console
+    token = console.settings.report_token
+    given = request.headers.get("authorization", "").removeprefix("Bearer ")
+    if not token or not hmac.compare_digest(given.encode(), token.encode()):
+        return PlainTextResponse("the header Authorization: Bearer TOKEN does not hold the console's token\n", 401)
+    try:
+        body: Any = json.loads(await request.body())
+        console.pipelines.take(body, int(time.time() * 1000))
+    except ClientDisconnect:
+        return Response(status_code=400)
+    except (ValueError, RecursionError) as error:
+        return PlainTextResponse(f"the report is no JSON: {error}\n", 400)
+    except ConfigError as error:
+        return PlainTextResponse(f"{error}\n", 400)
+    return Response(status_code=204)

@@ -1,0 +1,138 @@
+"""What Spark sessions report of their queries, kept for the page of pipelines.
+
+A report is one JSON object: ``session`` (who reports), ``state`` (``running``, ``ended`` or ``failed``), ``problem``
+(one sentence, where it failed) and ``progress``, the fields of a batch as ``oncelog pipeline run --json`` writes them.
+Reports come from programs that hold the token, but are read as if they did not: sizes and numbers are bounded.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from oncelog.errors import ConfigError
+
+MOST_PIPELINES = 200
+KEPT_BATCHES = 300
+SILENT_MS = 60_000
+STATES = ("running", "ended", "failed")
+_WRITTEN_BEFORE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch as it was reported, and when."""
+
+    seen_ms: int
+    number: int
+    rows: int
+    rows_per_second: float
+    lag: int
+    duration_ms: int
+    state_rows: int
+    late_rows: int
+    path: str
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """A query of a session, with its last batches."""
+
+    session: str
+    name: str
+    query_id: str
+    state: str = "running"
+    problem: str = ""
+    seen_ms: int = 0
+    rows: int = 0
+    skipped: int = 0
+    watermark: str = ""
+    batches: deque[Batch] = field(default_factory=lambda: deque(maxlen=KEPT_BATCHES))
+
+    @property
+    def last(self) -> Batch | None:
+        return self.batches[-1] if self.batches else None
+
+    @property
+    def done(self) -> float:
+        """What was read since the first report, as a part of that and what is there to read."""
+        if self.last is None:
+            return 0.0
+        return self.rows / (self.rows + self.last.lag) if self.rows + self.last.lag else 1.0
+
+    def silent(self, now_ms: int) -> bool:
+        return self.state == "running" and now_ms - self.seen_ms > SILENT_MS
+
+    def chart(self) -> str:
+        """Rows a second and lag over time, for the page's script."""
+        series = [
+            {"label": "rows/s", "values": [batch.rows_per_second for batch in self.batches]},
+            {"label": "lag", "values": [batch.lag for batch in self.batches]},
+        ]
+        return json.dumps({"x": [batch.seen_ms / 1000 for batch in self.batches], "series": series})
+
+
+class Pipelines:
+    """All that was reported, the longest silent ones forgotten first."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, str], Pipeline] = OrderedDict()
+
+    def all(self) -> list[Pipeline]:
+        return sorted(self._known.values(), key=lambda one: (one.state != "running", one.name, one.session))
+
+    def take(self, report: object, now_ms: int) -> None:
+        """:raises ConfigError: it is no report."""
+        if not isinstance(report, dict) or not isinstance(report.get("progress"), dict | None):
+            raise ConfigError("a report is a JSON object with session, state and progress")
+        progress: Mapping[str, Any] = report.get("progress") or {}
+        session, name = _text(report, "session"), _text(report, "pipeline") or _text(progress, "pipeline")
+        state = _text(report, "state") or "running"
+        if not session or not name or state not in STATES:
+            raise ConfigError(f"a report names its session and its pipeline, and its state is {', '.join(STATES)}")
+        one = self._known.get((session, name))
+        if one is None:
+            while len(self._known) >= MOST_PIPELINES:
+                self._known.popitem(last=False)
+            one = self._known[session, name] = Pipeline(session, name, _text(progress, "query_id"))
+        self._known.move_to_end((session, name))
+        one.state, one.problem, one.seen_ms = state, _text(report, "problem", 2000), now_ms
+        if progress:
+            _add(one, progress, now_ms)
+
+
+def _add(one: Pipeline, progress: Mapping[str, Any], now_ms: int) -> None:
+    batch = Batch(
+        now_ms,
+        _number(progress, "batch", -1),
+        _number(progress, "rows"),
+        _rate(progress.get("rows_per_second")),
+        _number(progress, "lag"),
+        _number(progress, "duration_ms"),
+        _number(progress, "state_rows"),
+        _number(progress, "late_rows"),
+        _text(progress, "path", 20),
+    )
+    one.query_id = _text(progress, "query_id") or one.query_id
+    one.watermark = _text(progress, "watermark")
+    one.rows += batch.rows
+    one.skipped += batch.path == _WRITTEN_BEFORE
+    one.batches.append(batch)
+
+
+def _text(fields: Mapping[str, Any], name: str, most: int = 200) -> str:
+    value = fields.get(name)
+    return value[:most] if isinstance(value, str) else ""
+
+
+def _number(fields: Mapping[str, Any], name: str, default: int = 0) -> int:
+    value = fields.get(name)
+    return value if type(value) is int and 0 <= value < 2**63 else default
+
+
+def _rate(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) and 0 <= value < 1e12 else 0.0

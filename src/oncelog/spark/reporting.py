@@ -1,0 +1,138 @@
+"""Tells a console how queries go: one small HTTP request for each batch, with the console's token.
+
+Called by ``oncelog pipeline run --console`` and, through :func:`report_to_console`, by any program with a Spark
+session. A query never waits for a console and never fails because of one: reports go from a thread of their own, what
+finds the queue full is dropped, and a console that does not answer is said once in the log.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import queue
+import socket
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+
+from oncelog.errors import ConfigError
+from oncelog.spark.progress import Progress, read_progress
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+TOKEN_ENVIRONMENT = "ONCELOG_CONSOLE_TOKEN"
+WAITING = 200
+TIMEOUT_S = 3.0
+
+
+class ConsoleReporter:
+    """The way to one console. ``close`` sends what waits, for ``TIMEOUT_S`` at most."""
+
+    def __init__(self, address: str, token: str | None = None) -> None:
+        """:raises ConfigError: no address of a console, or no token."""
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise ConfigError(f"a console is named as http://HOST:PORT, not {address!r}")
+        self._url = f"{parts.scheme}://{parts.netloc}/api/pipelines"
+        self._token = token or os.environ.get(TOKEN_ENVIRONMENT, "")
+        if not self._token:
+            raise ConfigError(
+                f"reporting to {address} needs the console's token in {TOKEN_ENVIRONMENT}; the console wrote it to its "
+                "standard error when it started"
+            )
+        self._session = f"{socket.gethostname()}:{os.getpid()}"
+        self._waiting: queue.Queue[dict[str, Any] | None] = queue.Queue(WAITING)
+        self._complained = False
+        self._thread = threading.Thread(target=self._send_all, name="oncelog-console-reporter", daemon=True)
+        self._thread.start()
+
+    def progress(self, progress: Progress) -> None:
+        """A batch is done."""
+        self._put({"progress": asdict(progress)})
+
+    def state(self, pipeline: str, state: str, problem: str = "") -> None:
+        """A query began (``running``), ``ended`` or ``failed``."""
+        self._put({"pipeline": pipeline, "state": state, "problem": problem})
+
+    def close(self) -> None:
+        """Send what waits and stop."""
+        try:
+            self._waiting.put(None, timeout=TIMEOUT_S)
+        except queue.Full:
+            return
+        self._thread.join(TIMEOUT_S)
+
+    def _put(self, report: dict[str, Any]) -> None:
+        try:
+            self._waiting.put_nowait({"session": self._session, **report})
+        except queue.Full:
+            log.debug("a report for %s was dropped: it takes them too slowly", self._url)
+
+    def _send_all(self) -> None:
+        while (report := self._waiting.get()) is not None:
+            try:
+                self._send(report)
+                self._complained = False
+            except (urllib.error.URLError, OSError, ValueError) as error:
+                if not self._complained:
+                    log.warning("the console at %s takes no reports: %s", self._url, error)
+                self._complained = True
+
+    def _send(self, report: Mapping[str, Any]) -> None:
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        request = urllib.request.Request(self._url, json.dumps(report).encode(), headers)
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+            answer.read()
+
+
+class _ReportingListener(StreamingQueryListener):
+    """Hands what Spark says of every query of a session to a reporter."""
+
+    def __init__(self, reporter: ConsoleReporter) -> None:
+        self._reporter = reporter
+        self._names: dict[str, str] = {}
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:
+        name = event.name or str(event.id)
+        self._names[str(event.runId)] = name
+        self._reporter.state(name, "running")
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+        told = json.loads(event.progress.json)
+        self._reporter.progress(read_progress(told.get("name") or str(told.get("id", "")), told))
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:
+        """Nothing new: the last report stays."""
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        name = self._names.pop(str(event.runId), str(event.id))
+        problem = (event.exception or "").strip().split("\n", 1)[0]
+        self._reporter.state(name, "failed" if problem else "ended", problem)
+
+
+def report_to_console(spark: SparkSession, address: str, token: str | None = None) -> ConsoleReporter:
+    """Report every streaming query of a session to a console from now on.
+
+    :param address: ``http://HOST:PORT`` of ``oncelog console``.
+    :param token: the console's; without it that in ``ONCELOG_CONSOLE_TOKEN``.
+    :raises ConfigError: no address of a console, or no token.
+    """
+    reporter = ConsoleReporter(address, token)
+    spark.streams.addListener(_ReportingListener(reporter))
+    return reporter

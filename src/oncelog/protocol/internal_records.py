@@ -10,14 +10,16 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from struct import Struct
+from struct import error as StructError
 from typing import Final, NamedTuple
 
-from oncelog.protocol.errors import MalformedMessage
+from oncelog.protocol.errors import MalformedMessage, UnencodableValue
 from oncelog.protocol.generated.transaction_log_key import TransactionLogKey
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
 from oncelog.protocol.wire import Buffer, Message
 
 _I16: Final = Struct(">h")
+_TRANSACTION_KEY: Final = Struct(">hh")
 
 _GROUP_RECORDS: Final[Mapping[int, tuple[str, str]]] = {
     0: ("offset_commit", "OffsetCommit"),
@@ -60,7 +62,11 @@ class GroupRecord(NamedTuple):
 
 
 def encode_transaction_key(transactional_id: str) -> bytes:
-    return _I16.pack(0) + TransactionLogKey(transactional_id).encode(0)
+    name = transactional_id.encode()
+    try:
+        return _TRANSACTION_KEY.pack(0, len(name)) + name
+    except StructError as error:
+        raise UnencodableValue("TransactionLogKey", str(error)) from error
 
 
 def encode_transaction_value(value: TransactionLogValue, version: int) -> bytes:

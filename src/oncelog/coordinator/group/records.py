@@ -22,6 +22,7 @@ from oncelog.coordinator.group.consumer_group import (
 from oncelog.coordinator.group.states import ClassicState, MemberState
 from oncelog.coordinator.runtime import CoordinatorRecord
 from oncelog.errors import InvariantError
+from oncelog.protocol.coordinator_fast import offset_commit_key, offset_commit_value
 from oncelog.protocol.generated import (
     consumer_group_current_member_assignment_value as current_assignment,
 )
@@ -58,7 +59,6 @@ from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
 from oncelog.protocol.internal_records import encode_group_key, encode_group_value
 from oncelog.protocol.wire import Message
 
-OFFSET_COMMIT_VERSION = 4
 OFFSET_COMMIT_VERSION_WITH_EXPIRY = 1
 GROUP_METADATA_VERSION = 3
 
@@ -76,8 +76,12 @@ def tombstone(key: Message) -> CoordinatorRecord:
 
 def offset_commit(group_id: str, topic: str, partition: int, value: OffsetCommitValue) -> CoordinatorRecord:
     """Version 4, or 1 where the client asked for a retention time of its own (OffsetCommit 2 to 4)."""
-    version = OFFSET_COMMIT_VERSION if value.expire_timestamp == -1 else OFFSET_COMMIT_VERSION_WITH_EXPIRY
-    return record(OffsetCommitKey(group_id, topic, partition), value, version)
+    if value.expire_timestamp != -1:
+        return record(OffsetCommitKey(group_id, topic, partition), value, OFFSET_COMMIT_VERSION_WITH_EXPIRY)
+    return CoordinatorRecord(
+        offset_commit_key(group_id, topic, partition),
+        offset_commit_value(value.offset, value.leader_epoch, value.metadata, value.commit_timestamp, value.topic_id),
+    )
 
 
 def offset_tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRecord:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from oncelog.coordinator.transaction.states import TransactionState, Txn
 from oncelog.errors import CorruptLogError
+from oncelog.protocol.coordinator_fast import transaction_value
 from oncelog.protocol.generated.transaction_log_value import PartitionsSchema, TransactionLogValue
 from oncelog.protocol.internal_records import (
     Unknown,
@@ -41,20 +42,30 @@ def decode_key(data: bytes) -> str | None:
 
 def encode_value(txn: Txn, version: int) -> bytes:
     """The value in version 0 or 1. The partitions are null in state Empty and sorted in all others."""
+    if version >= 1:
+        return transaction_value(
+            txn.producer_id,
+            txn.producer_epoch,
+            txn.timeout_ms,
+            txn.state,
+            None if txn.state is TransactionState.EMPTY else _by_topic(txn.partitions),
+            txn.last_update_ms,
+            txn.start_ms,
+            txn.previous_producer_id,
+            txn.next_producer_id,
+            txn.client_transaction_version,
+        )
+    partitions = [PartitionsSchema(topic, indexes) for topic, indexes in _by_topic(txn.partitions)]
     value = TransactionLogValue(
         producer_id=txn.producer_id,
         producer_epoch=txn.producer_epoch,
         transaction_timeout_ms=txn.timeout_ms,
         transaction_status=txn.state,
-        transaction_partitions=None if txn.state is TransactionState.EMPTY else _by_topic(txn.partitions),
+        transaction_partitions=None if txn.state is TransactionState.EMPTY else partitions,
         transaction_last_update_timestamp_ms=txn.last_update_ms,
         transaction_start_timestamp_ms=txn.start_ms,
     )
-    if version >= 1:
-        value.previous_producer_id = txn.previous_producer_id
-        value.next_producer_id = txn.next_producer_id
-        value.client_transaction_version = txn.client_transaction_version
-    return encode_transaction_value(value, version)
+    return encode_transaction_value(value, 0)
 
 
 def decode_value(transactional_id: str, data: bytes) -> Txn:
@@ -88,11 +99,8 @@ def decode_value(transactional_id: str, data: bytes) -> Txn:
     )
 
 
-def _by_topic(partitions: Iterable[TopicPartition]) -> list[PartitionsSchema]:
-    topics: dict[str, PartitionsSchema] = {}
+def _by_topic(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]]:
+    topics: dict[str, list[int]] = {}
     for topic, partition in sorted(partitions):
-        entry = topics.get(topic)
-        if entry is None:
-            entry = topics[topic] = PartitionsSchema(topic)
-        entry.partition_ids.append(partition)
-    return list(topics.values())
+        topics.setdefault(topic, []).append(partition)
+    return list(topics.items())

@@ -1,0 +1,85 @@
+"""The records that coordinators write most, without an object for each, as ``internal_records`` writes them.
+
+Called by ``coordinator.transaction.records`` and ``coordinator.group.records`` for each transaction's steps and each
+committed offset. A test compares every function with the generated codec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct
+from struct import error as StructError
+from typing import Final
+
+from oncelog.protocol.errors import UnencodableValue
+from oncelog.protocol.wire import ZERO_UUID, string_length, uvarint
+
+_INT32: Final = Struct(">i")
+_KEY: Final = Struct(">hh")
+_LENGTH: Final = Struct(">h")
+_STATE: Final = Struct(">hqhib")
+_TIMES: Final = Struct(">qq")
+_TAG_INT64: Final = Struct(">BBq")
+_TAG_INT16: Final = Struct(">BBh")
+_OFFSET: Final = Struct(">hqi")
+_INT64: Final = Struct(">q")
+OFFSET_COMMIT_TYPE: Final = 1
+OFFSET_COMMIT_VERSION: Final = 4
+
+
+def transaction_value(
+    producer_id: int,
+    producer_epoch: int,
+    timeout_ms: int,
+    status: int,
+    partitions: Sequence[tuple[str, Sequence[int]]] | None,
+    last_update_ms: int,
+    start_ms: int,
+    previous_producer_id: int,
+    next_producer_id: int,
+    client_transaction_version: int,
+) -> bytes:
+    """Version 1: topics with their partitions, or None; what is at its default has no tag."""
+    parts = [_packed(_STATE, "TransactionLogValue", 1, producer_id, producer_epoch, timeout_ms, status)]
+    if partitions is None:
+        parts.append(b"\0")
+    else:
+        parts.append(uvarint(len(partitions) + 1))
+        for topic, indexes in partitions:
+            name = topic.encode()
+            parts += string_length(len(name) + 1), name, uvarint(len(indexes) + 1)
+            parts += [_INT32.pack(index) for index in indexes]
+            parts.append(b"\0")
+    parts.append(_TIMES.pack(last_update_ms, start_ms))
+    tags = []
+    if previous_producer_id != -1:
+        tags.append(_TAG_INT64.pack(0, 8, previous_producer_id))
+    if next_producer_id != -1:
+        tags.append(_TAG_INT64.pack(1, 8, next_producer_id))
+    if client_transaction_version:
+        tags.append(_TAG_INT16.pack(2, 2, client_transaction_version))
+    parts.append(bytes((len(tags),)))
+    return b"".join(parts + tags)
+
+
+def offset_commit_key(group_id: str, topic: str, partition: int) -> bytes:
+    group, name = group_id.encode(), topic.encode()
+    head = _packed(_KEY, "OffsetCommitKey", OFFSET_COMMIT_TYPE, len(group))
+    return b"".join((head, group, _LENGTH.pack(len(name)), name, _INT32.pack(partition)))
+
+
+def offset_commit_value(
+    offset: int, leader_epoch: int, metadata: str, commit_timestamp_ms: int, topic_id: bytes
+) -> bytes:
+    """Version 4; the id of no topic has no tag."""
+    text = metadata.encode()
+    head = _packed(_OFFSET, "OffsetCommitValue", OFFSET_COMMIT_VERSION, offset, leader_epoch)
+    tags = b"\0" if topic_id == ZERO_UUID else b"\1\0\x10" + topic_id
+    return b"".join((head, string_length(len(text) + 1), text, _INT64.pack(commit_timestamp_ms), tags))
+
+
+def _packed(struct: Struct, name: str, *values: int) -> bytes:
+    try:
+        return struct.pack(*values)
+    except StructError as error:
+        raise UnencodableValue(name, str(error)) from error

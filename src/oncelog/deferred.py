@@ -59,6 +59,11 @@ class Deferred(Generic[T]):
         return self._done
 
     @property
+    def succeeded(self) -> bool:
+        """Whether the value is known."""
+        return self._done and self._failure is None
+
+    @property
     def value(self) -> T:
         """:raises Exception: what the deferred failed with."""
         if not self._done:

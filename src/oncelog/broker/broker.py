@@ -261,10 +261,12 @@ class Broker:
             return
         if self.throttle is not None:
             context.work_ns = self._work_clock() - context.work_ns
-        if isinstance(result, Deferred):
-            result.then(lambda response: self._reply(context, response), lambda error: self._defect(context, error))
-        else:
+        if not isinstance(result, Deferred):
             self._reply(context, result)
+        elif result.succeeded:
+            self._reply(context, result.value)
+        else:
+            result.then(lambda response: self._reply(context, response), lambda error: self._defect(context, error))
         if context.took_plain_batch:
             self._produce_runs.learn(context, request, frame, body)  # type: ignore[arg-type]
 

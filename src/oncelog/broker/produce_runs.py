@@ -19,7 +19,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oncelog.acls import Operation
-from oncelog.broker.apis.produce import FIRST_WITH_TOPIC_IDS, respond, result_response, when_settled
+from oncelog.broker.apis.produce import FIRST_WITH_TOPIC_IDS, respond, result_response, verify_and_append, when_settled
 from oncelog.broker.context import Channel, RequestContext
 from oncelog.broker.partition import Partition
 from oncelog.broker.security.access import TRANSACTIONAL_ID, allows
@@ -221,19 +221,50 @@ class ProduceRuns:
         if not route.in_transactions:
             found = _without_transactions(found)
         partition, template = target
+        run = _Run(channel, slot, route, template, found, (), begun_ns)
         if gather and found and found[-1].end - start <= MOST_GATHERED_BYTES:
-            run = _Run(channel, slot, route, template, found, (), begun_ns)
-            return self._gather(partition, run, buffer, start, now_ms)
+            after = self._gather(partition, run, buffer, start, now_ms)
+            return after if after > start else self._begin_transaction(partition, run, buffer, start, now_ms)
         if self._gathered:
             self.settle(now_ms)
         batches = _batches(memoryview(buffer), found, 0)
         offsets = partition.append_run(batches, [entry.header for entry in found], now_ms)
         if not offsets:
-            return start
+            return self._begin_transaction(partition, run, buffer, start, now_ms)
         taken = found[: len(offsets)]
-        run = _Run(channel, slot, route, template, taken, batches, begun_ns)
+        if len(taken) < len(found):
+            run = run._replace(found=taken)
         self._answer(partition, run, _filled(run, partition, offsets), now_ms)
         return taken[-1].end
+
+    def _begin_transaction(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
+        """A transaction's first batch, if it is small, goes the general way from its verification on."""
+        if self._gathered:
+            self.settle(now_ms)
+        channel, slot, route, template, found, _, begun_ns = run
+        if not found or not found[0].header.is_transactional or not route.request.acks:
+            return start
+        correlation_id, _, at, end, header = found[0]
+        if header.size_bytes > MOST_GATHERED_BYTES:
+            return start
+        context = RequestContext(channel, slot, ApiKey.PRODUCE, route.version, correlation_id, "", now_ms)
+        records = memoryview(bytes(memoryview(buffer)[at : at + header.size_bytes]))
+        requests = self._broker.requests
+
+        def answer(part: PartitionProduceResponse) -> None:
+            if requests is not None:
+                requests.answered_run(context.local_ns, requests.clock() - begun_ns, 1, part.error_code)
+            if part.error_code == Error.NONE:
+                channel.reply(slot, [template.fill(correlation_id, part.base_offset, part.log_start_offset)])
+            else:
+                channel.reply(slot, [_encoded(route.version, route.request, correlation_id, part)])
+
+        answered = verify_and_append(self._broker, context, route.request, partition, records, header)
+        if requests is not None:
+            context.local_ns = requests.clock() - begun_ns
+            requests.handled(ApiKey.PRODUCE, route.version, context.local_ns)
+        answered.then(answer, lambda error: _failed([run], partition, error))
+        return end
 
     def _gather(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
         """Keep what is certain to be taken in when the turn ends; where that ends, ``start`` for nothing."""
@@ -258,10 +289,8 @@ class ProduceRuns:
         for partition, gathering in gathered.items():
             try:
                 self._append_gathered(partition, gathering.runs, now_ms)
-            except Exception as error:
-                logger.error("PRODUCE to %s failed", partition, exc_info=error)
-                for run in gathering.runs:
-                    run.channel.close(f"PRODUCE could not be answered: {error!r:.200}")
+            except Exception as error:  # noqa: BLE001 - those of this partition learn it, nobody else
+                _failed(gathering.runs, partition, error)
 
     def _append_gathered(self, partition: Partition, runs: Sequence[_Run], now_ms: int) -> None:
         batches = [batch for run in runs for batch in run.batches]
@@ -340,6 +369,13 @@ def _filled(run: _Run, partition: Partition, offsets: Sequence[int]) -> list[byt
     """The answers to the first requests of a run, as many as there are offsets."""
     fill, log_start_offset = run.template.fill, partition.log.log_start_offset
     return [fill(entry.correlation_id, at, log_start_offset) for entry, at in zip(run.found, offsets, strict=False)]
+
+
+def _failed(runs: Sequence[_Run], partition: Partition, error: Exception) -> None:
+    """What no rule foresees: their clients learn it, and nobody else."""
+    logger.error("PRODUCE to %s failed", partition, exc_info=error)
+    for run in runs:
+        run.channel.close(f"PRODUCE could not be answered: {error!r:.200}")
 
 
 def _without_transactions(found: list[PlainProduce]) -> list[PlainProduce]:

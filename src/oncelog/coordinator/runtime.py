@@ -3,8 +3,9 @@
 A coordinator's state is a fold over its internal topic. ``write`` appends the decided records, applies them with
 the very function that replays them at start, and resolves only when they are committed (below the high
 watermark, which under the flush policy ``commit`` means on stable storage). A failed append applies nothing.
-A caller that has the new state at hand says so with ``apply`` (Kafka's ``replayRecords``); there are two: a
-transaction's value, of which the log does not keep all, and a classic group, whose members are ahead of the log.
+A caller that has the new state at hand says so with ``apply`` (Kafka's ``replayRecords``); there are three: a
+transaction's value, of which the log does not keep all, a classic group, whose members are ahead of the log, and
+committed offsets, which there are many of.
 
 Callers: ``coordinator.transaction`` and ``coordinator.group``. The broker implements :class:`CoordinatorHost`
 and calls ``load``/``unload`` when it gains or loses the leadership of an internal partition.
@@ -228,14 +229,14 @@ class CoordinatorRuntime(Generic[S]):
         now_ms: int,
         producer: ProducerStamp = NO_PRODUCER,
         guard: VerificationGuard | None = None,
-        apply: Callable[[], None] | None = None,
+        apply: Callable[[int], None] | None = None,
     ) -> Deferred[Error]:
         """Append, apply, and resolve with NONE once committed, or with why nothing was written.
 
         No records: nothing is appended and the answer is NONE at once. Errors are those of the log; coordinators
         answer them as :func:`client_error` says.
 
-        :param apply: called once the records are appended, instead of replaying them.
+        :param apply: called with the first record's offset once they are appended, instead of replaying them.
         """
         shard = self._shards.get(partition.partition)
         if shard is None:
@@ -246,7 +247,7 @@ class CoordinatorRuntime(Generic[S]):
         if appended.error is not Error.NONE:
             return appended.committed
         if apply is not None:
-            apply()
+            apply(appended.base_offset)
         else:
             for delta, (key, value) in enumerate(records):
                 shard.replay(LoggedRecord(appended.base_offset + delta, now_ms, producer, key, value))

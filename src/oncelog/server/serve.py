@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from oncelog.server.listeners import Listener
 from oncelog.server.loops import new_event_loop, on_stop_signals
 from oncelog.server.opening import open_server
+
+COLLECT_AFTER = 10_000, 20, 20
+"""Python's own are 700, 10 and 10: collections that seldom find anything, within somebody's turn."""
 
 
 def serve(
@@ -43,6 +47,9 @@ async def _serve(
     ended = asyncio.Event()
     on_stop_signals(asyncio.get_running_loop(), ended.set)
     server, bound = await open_server(listeners, data, settings, first_users, nodes)
+    # What is there by now stays: collections need not look at it again, and what requests make mostly frees itself.
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
     announce(bound)
     await ended.wait()
     await server.stop()

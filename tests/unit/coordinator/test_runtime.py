@@ -83,5 +83,5 @@ def test_what_is_appended_is_replayed_or_applied_as_the_caller_says_and_what_is_
     shard = cast(Fold, runtime.shard(0))
     assert runtime.write(partition, [CoordinatorRecord(b"k", b"")], 0).value is error
     assert shard.keys == replayed
-    written = runtime.write(partition, [CoordinatorRecord(b"k", b"")], 0, apply=lambda: calls.append(1))
+    written = runtime.write(partition, [CoordinatorRecord(b"k", b"")], 0, apply=lambda _: calls.append(1))
     assert (written.value, len(calls), shard.keys) == (error, applied, replayed)

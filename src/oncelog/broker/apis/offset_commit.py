@@ -42,6 +42,10 @@ def handle(broker: Broker, context: RequestContext, request: OffsetCommitRequest
         ):
             count, unknown = 0, Error.TOPIC_AUTHORIZATION_FAILED
         bad = [p.partition_index for p in topic.partitions if not 0 <= p.partition_index < count]
+        if info is not None and not bad and topic.partitions:
+            topic.name, topic.topic_id = info.name, info.topic_id
+            known.append(topic)
+            continue
         if bad:
             errors = [OffsetCommitResponsePartition(index, unknown) for index in bad]
             refused.append(OffsetCommitResponseTopic(topic.name, topic.topic_id, errors))
@@ -62,4 +66,6 @@ def handle(broker: Broker, context: RequestContext, request: OffsetCommitRequest
                 response.topics.append(topic)
         return response
 
-    return broker.groups.commit_offsets(request.replace(topics=known), caller, context.now_ms).map(merged)
+    request.topics = known
+    answered = broker.groups.commit_offsets(request, caller, context.now_ms)
+    return answered.map(merged) if refused else answered

@@ -130,7 +130,7 @@ def _write_partition(
         return Deferred.of(write)
     if not write.header.is_transactional:
         return _append(broker, context, request, write, guard=None)
-    return _verify_and_append(broker, context, request, write)
+    return verify_and_append(broker, context, request, *write)
 
 
 def _locate(
@@ -170,11 +170,16 @@ def _locate(
     return _Write(partition, records, header)
 
 
-def _verify_and_append(
-    broker: Broker, context: RequestContext, request: ProduceRequest, write: _Write
+def verify_and_append(
+    broker: Broker,
+    context: RequestContext,
+    request: ProduceRequest,
+    partition: Partition,
+    records: memoryview,
+    header: BatchHeader,
 ) -> Deferred[PartitionProduceResponse]:
     """Ask the transaction coordinator first if the partition has no open transaction of this producer (KIP-890)."""
-    header = write.header
+    write = _Write(partition, records, header)
     transactional_id = request.transactional_id
     if transactional_id is None:  # refused for the whole request before
         return Deferred.of(_refused_write(write, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))

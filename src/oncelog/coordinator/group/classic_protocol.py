@@ -498,5 +498,5 @@ def _assignment(group: ClassicGroup, member: ClassicMember) -> SyncGroupResponse
     )
 
 
-def members_are_ahead() -> None:
+def members_are_ahead(_: int) -> None:
     """What is done instead of replaying a group's metadata: its members are in memory, and ahead of the log."""

@@ -240,7 +240,7 @@ class ConsumerProtocol:
             records.group_metadata(converted, assignments),
         ]
 
-        def replace_group() -> None:
+        def replace_group(_: int) -> None:
             """Its members are in memory, and know more than the record does."""
             self._env.groups[group_id] = converted
 

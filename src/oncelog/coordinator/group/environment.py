@@ -127,7 +127,7 @@ class NamedTimers:
 
 
 class Write(Protocol):
-    def __call__(self, records: Records, now_ms: int, *, apply: Callable[[], None] | None = None) -> Deferred[Error]:
+    def __call__(self, records: Records, now_ms: int, *, apply: Callable[[int], None] | None = None) -> Deferred[Error]:
         """Append and apply; resolves with NONE once committed, or with the log's error.
 
         :param apply: instead of replaying the records (:meth:`CoordinatorRuntime.write`).

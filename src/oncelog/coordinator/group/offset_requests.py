@@ -8,6 +8,7 @@ have). Source: Kafka's ``OffsetMetadataManager`` (4.3.1).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from oncelog.config import BrokerConfig
@@ -21,6 +22,7 @@ from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, c
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.log.verification import TransactionSupportedOperation, Verification
+from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestPartition
 from oncelog.protocol.generated.offset_commit_response import (
     OffsetCommitResponse,
@@ -78,10 +80,11 @@ class _Commits(NamedTuple):
 
 
 class _Decided(NamedTuple):
-    """What to write, and each partition's outcome if it is written, in the order of the request."""
+    """What to write, each partition's outcome if it is written, in the order of the request, and what was decided."""
 
     written: list[CoordinatorRecord]
     outcomes: list[list[Error]]
+    committed: list[tuple[OffsetCommitKey, OffsetCommitValue]]
 
 
 class OffsetRequests:
@@ -128,7 +131,10 @@ class OffsetRequests:
         )
         if isinstance(decided, Error):
             return Deferred.of(answer(_same(decided)))
-        written = shard.write(decided.written, now_ms)
+        apply = None
+        if retention_ms == -1:  # else the record is of an older version, which does not hold all of the value
+            apply = partial(shard.offsets_committed, decided.committed)
+        written = shard.write(decided.written, now_ms, apply=apply)
         return written.map(lambda error: answer(_outcomes(error, decided.outcomes)))
 
     def commit_in_transaction(
@@ -233,7 +239,7 @@ class OffsetRequests:
         with_topic_id: bool = True,
     ) -> _Decided | Error:
         """One record for each partition; metadata that is too long spoils its partition, a stale one the request."""
-        decided = _Decided([], [])
+        decided = _Decided([], [], [])
         for topic in topics:
             errors: list[Error] = []
             decided.outcomes.append(errors)
@@ -254,7 +260,9 @@ class OffsetRequests:
                     expire_ms,
                     topic.topic_id if with_topic_id else ZERO_UUID,
                 )
-                decided.written.append(records.offset_commit(group_id, topic.topic, partition.partition_index, value))
+                key = OffsetCommitKey(group_id, topic.topic, partition.partition_index)
+                decided.written.append(records.offset_commit(key, value))
+                decided.committed.append((key, value))
         return decided
 
     # Looks

@@ -74,12 +74,12 @@ def tombstone(key: Message) -> CoordinatorRecord:
 # Offsets
 
 
-def offset_commit(group_id: str, topic: str, partition: int, value: OffsetCommitValue) -> CoordinatorRecord:
+def offset_commit(key: OffsetCommitKey, value: OffsetCommitValue) -> CoordinatorRecord:
     """Version 4, or 1 where the client asked for a retention time of its own (OffsetCommit 2 to 4)."""
     if value.expire_timestamp != -1:
-        return record(OffsetCommitKey(group_id, topic, partition), value, OFFSET_COMMIT_VERSION_WITH_EXPIRY)
+        return record(key, value, OFFSET_COMMIT_VERSION_WITH_EXPIRY)
     return CoordinatorRecord(
-        offset_commit_key(group_id, topic, partition),
+        offset_commit_key(key.group, key.topic, key.partition),
         offset_commit_value(value.offset, value.leader_epoch, value.metadata, value.commit_timestamp, value.topic_id),
     )
 

@@ -8,7 +8,7 @@ in memory and are ahead of the log, so it writes a group's metadata without repl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -27,8 +27,9 @@ from oncelog.errors import Error
 from oncelog.log.verification import VerificationGuard
 from oncelog.ports import Random
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
+from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
 from oncelog.protocol.internal_records import GroupRecord, decode_group_record
-from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
+from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerStamp, TopicPartition
 
 
 class GroupShard:
@@ -61,7 +62,7 @@ class GroupShard:
         now_ms: int,
         producer: ProducerStamp = NO_PRODUCER,
         guard: VerificationGuard | None = None,
-        apply: Callable[[], None] | None = None,
+        apply: Callable[[int], None] | None = None,
     ) -> Deferred[Error]:
         """Append and apply; resolves once committed. No records: once everything written before is."""
         self._now_ms = now_ms
@@ -78,7 +79,7 @@ class GroupShard:
             return
         apply = _APPLY.get(decoded.key.API_KEY)
         if isinstance(decoded.key, OffsetCommitKey):
-            self._apply_offset(decoded.key, decoded.value, record)
+            self._apply_offset(decoded.key, decoded.value, record.offset, record.producer.producer_id)
         elif apply is not None:
             apply(self, decoded.key, decoded.value)
 
@@ -132,11 +133,18 @@ class GroupShard:
 
     # Records applied
 
-    def _apply_offset(self, key: OffsetCommitKey, value: Any, record: LoggedRecord) -> None:
+    def offsets_committed(
+        self, committed: Iterable[tuple[OffsetCommitKey, OffsetCommitValue]], base_offset: int
+    ) -> None:
+        """Offsets were appended outside a transaction, one record each: what replaying these would do."""
+        for offset, (key, value) in enumerate(committed, base_offset):
+            self._apply_offset(key, value, offset, NO_PRODUCER_ID)
+
+    def _apply_offset(self, key: OffsetCommitKey, value: Any, offset: int, producer_id: int) -> None:
         """An offset of an unknown group makes a simple group, which is a classic one without members."""
         if value is not None and key.group not in self.groups:
             self.groups[key.group] = ClassicGroup(key.group)
-        self.offsets.replay(key, value, record.offset, record.producer.producer_id)
+        self.offsets.replay(key, value, offset, producer_id)
 
     def _apply_classic_group(self, key: Any, value: Any) -> None:
         if value is None:

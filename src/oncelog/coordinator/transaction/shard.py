@@ -290,7 +290,7 @@ class TransactionShard:
         record = CoordinatorRecord(
             key, records.encode_value(value, records.value_version(self._host.transaction_version))
         )
-        committed = self._runtime.write(self._partition, [record], now_ms, apply=lambda: self._apply(value))
+        committed = self._runtime.write(self._partition, [record], now_ms, apply=lambda _: self._apply(value))
         entry = self._entries.get(value.transactional_id)
         appended = entry is not None and entry.txn is value
         if entry is not None and appended:

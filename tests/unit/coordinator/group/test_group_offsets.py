@@ -50,6 +50,16 @@ def test_a_commit_without_a_group_makes_a_simple_one(g: GroupClient) -> None:
     assert g.host.shard("g").groups["g"].empty
 
 
+@pytest.mark.parametrize("settings", [{}, {"version": 3, "retention_ms": 5_000}])
+def test_an_offset_is_the_same_now_and_after_a_restart(g: GroupClient, settings: dict[str, int]) -> None:
+    g.commit(41)
+    g.commit(42, metadata="note", **settings)  # type: ignore[arg-type]
+    g.commit(7, partition=1, **settings)  # type: ignore[arg-type]
+    before = committed(g), committed(g, partition=1)
+    g.host.restart()
+    assert (committed(g), committed(g, partition=1)) == before
+
+
 def test_metadata_of_null_is_empty(g: GroupClient) -> None:
     g.commit(1, metadata=None)
     assert committed(g).metadata == ""

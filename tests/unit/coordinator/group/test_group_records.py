@@ -75,7 +75,7 @@ KAFKA = {
         + ASSIGNMENT.hex(),
     ),
     "an offset": (
-        records.offset_commit("classic1", "a", 0, OFFSET),
+        records.offset_commit(OffsetCommitKey("classic1", "a", 0), OFFSET),
         "00010008636c61737369633100016100000000",
         "00040000000000000000ffffffff036d00000001a1fdc36b75010010dfabe06116ce4a99b794187511cb8324",
     ),
@@ -241,7 +241,7 @@ def test_records_of_other_kinds_of_groups_are_ignored() -> None:
     host = load(
         CoordinatorRecord(bytes.fromhex("000b000167"), bytes.fromhex("000000000001000000000000000000")),
         CoordinatorRecord(bytes.fromhex("03e7000167"), b"anything"),
-        records.offset_commit("g", "a", 0, OFFSET),
+        records.offset_commit(OffsetCommitKey("g", "a", 0), OFFSET),
     )
     assert GroupClient(host).offset("a") == 0
 

@@ -96,7 +96,7 @@ def _serve_until_interrupted() -> None:
     from oncelog.server.listeners import parse_listeners
     from oncelog.server.serve import serve
 
-    def announce(listeners: object) -> None:
+    def announce(listeners: object, metrics: object) -> None:
         print("listens", flush=True)
         threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import add
 from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.api_versions import unsupported_version
@@ -18,7 +19,7 @@ from oncelog.broker.fetch_sessions import FetchSessionCache
 from oncelog.broker.log_manager import FlushJob, LogManager
 from oncelog.broker.node import Node
 from oncelog.broker.nodes import BrokerNodes
-from oncelog.broker.partition import Partition
+from oncelog.broker.partition import METERS, Partition
 from oncelog.broker.produce_runs import ProduceRuns
 from oncelog.broker.purgatory import FetchPurgatory
 from oncelog.broker.recovery import RecoveryProgress
@@ -91,6 +92,8 @@ class Broker:
         self._partitions: dict[TopicPartition, Partition] = {}
         self.slices.all_at_once = bool(nodes)
         self._produce_runs = ProduceRuns(self)
+        self.retired_meters = [0] * METERS
+        """What deleted partitions add to the counts of all."""
         self._coordinators = Coordinators(self)
         self.nodes = BrokerNodes(self, nodes, self._coordinators)
         self.cluster = self.nodes.cluster
@@ -431,6 +434,7 @@ class Broker:
             if self.cluster is not None:
                 self.cluster.remove(topic_partition)
             if partition is not None:
+                self.retired_meters = [*map(add, self.retired_meters, partition.meters())]
                 self._dirty.pop(partition, None)
                 partition.close_waiters(Error.UNKNOWN_TOPIC_OR_PARTITION)
                 self.logs.delete(partition.log, now_ms)

@@ -78,6 +78,7 @@ class FetchSessionCache:
         self._slots = slots
         self._random = random
         self._sessions: dict[int, FetchSession] = {}
+        self.evictions = 0
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -91,6 +92,7 @@ class FetchSessionCache:
             if oldest is None or now_ms - oldest.last_used_ms < self.EVICTION_MS:
                 return None
             del self._sessions[oldest.session_id]
+            self.evictions += 1
         session_id = NO_SESSION
         while session_id == NO_SESSION or session_id in self._sessions:
             session_id = int.from_bytes(self._random.token(4), "big") & 0x7FFFFFFF

@@ -20,6 +20,13 @@ from oncelog.types import IsolationLevel, ProducerStamp, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.cluster import Replicas
+FORESEEN_FAILURES = (
+    Error.MESSAGE_TOO_LARGE,
+    Error.RECORD_LIST_TOO_LARGE,
+    Error.CORRUPT_MESSAGE,
+    Error.KAFKA_STORAGE_ERROR,
+)
+METERS = 7
 
 
 class Partition:
@@ -101,6 +108,25 @@ class Partition:
     def failed(self) -> bool:
         """The disk failed below this partition; it answers KAFKA_STORAGE_ERROR until a restart recovers it."""
         return self.log.failed is not None
+
+    def meters(self) -> tuple[int, int, int, int, int, int, int]:
+        """Since it was opened, for metrics: records and bytes in, bytes out, batches, those that failed, reads, those
+        that failed.
+
+        As in Apache Kafka a batch that is too large, corrupt or meets a failing disk does not count as failed.
+        """
+        activity = self.log.activity
+        refused = sum(activity.refusals.values()) if activity.refusals else 0
+        failed = refused - sum(activity.refusals.get(error, 0) for error in FORESEEN_FAILURES) if refused else 0
+        return (
+            self.log.log_end_offset - activity.since_offset,
+            activity.bytes_in,
+            self.bytes_out,
+            activity.appends + activity.duplicates + refused,
+            failed,
+            self.reads,
+            self.failed_reads,
+        )
 
     def append_client(self, batch: Buffer, now_ms: int, guard: VerificationGuard | None = None) -> AppendResult:
         """A batch from a producer, checked in Kafka's order (``UnifiedLog.appendAsLeader``)."""

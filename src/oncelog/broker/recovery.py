@@ -14,3 +14,8 @@ class RecoveryProgress:
         self.coordinators_ns = 0
         """What reading the coordinators' logs took."""
         self.done = False
+
+    @property
+    def opened_at_start(self) -> int:
+        """Without those that were made later."""
+        return min(self.opened, self.partitions)

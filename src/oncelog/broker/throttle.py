@@ -35,6 +35,9 @@ class Throttle:
         self.update(quotas)
         self._window_ms = window_ms
         self._free_at_ms: dict[_Bucket, float] = {}
+        self.used: dict[_Bucket, float] = {}
+        """What was used of each quota so far; for metrics."""
+        self.last_wait_ms: dict[_Bucket, int] = {}
 
     @property
     def is_needed(self) -> bool:
@@ -55,8 +58,12 @@ class Throttle:
         free_at = begin + amount / limit * 1000
         if len(self._free_at_ms) >= MOST_BUCKETS:
             self._free_at_ms = {known: at for known, at in self._free_at_ms.items() if at > now_ms - self._window_ms}
+            self.used = {known: used for known, used in self.used.items() if known in self._free_at_ms}
+            self.last_wait_ms = {known: ms for known, ms in self.last_wait_ms.items() if known in self._free_at_ms}
         self._free_at_ms[bucket] = free_at
-        return min(max(0, round(free_at - now_ms)), LONGEST_WAIT_MS)
+        self.used[bucket] = self.used.get(bucket, 0.0) + amount
+        self.last_wait_ms[bucket] = wait_ms = min(max(0, round(free_at - now_ms)), LONGEST_WAIT_MS)
+        return wait_ms
 
     def _quota(self, key: str, user: str, client_id: str) -> tuple[float, _Bucket] | None:
         """The limit that holds, and who shares it."""

@@ -14,7 +14,7 @@ import click
 from oncelog.cli.console_beside import check_console, console_beside
 from oncelog.cli.properties import given_properties
 from oncelog.errors import ConfigError
-from oncelog.server.listeners import Listener, parse_listeners
+from oncelog.server.listeners import Address, Listener, parse_listeners
 from oncelog.server.opening import DEFAULT_LISTENER, data_folder
 from oncelog.server.serve import serve
 
@@ -47,6 +47,7 @@ from oncelog.server.serve import serve
 )
 @click.option("--console", metavar="HOST:PORT", help="Also the console there, in a process of its own.")
 @click.option("--console-allow-changes", is_flag=True, help="Let the console change things; without it, it only reads.")
+@click.option("--metrics", metavar="HOST:PORT", help="Serve metrics (Prometheus, OpenMetrics) and health over HTTP.")
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as JSON.")
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
 def command(
@@ -58,6 +59,7 @@ def command(
     nodes: int,
     console: str | None,
     console_allow_changes: bool,
+    metrics: str | None,
     as_json: bool,
     log_level: str,
 ) -> None:
@@ -74,23 +76,23 @@ def command(
     )
     settings = given_properties(config, assignments)
 
-    def announce(listeners: Sequence[Listener]) -> None:
+    def announce(listeners: Sequence[Listener], metrics: Address | None) -> None:
         if as_json:
             addresses: dict[str, list[str]] = {}
             for listener in listeners:
                 addresses.setdefault(listener.name, []).append(str(listener.address))
             first = ",".join(addresses[listeners[0].name])
-            line = json.dumps(
-                {
-                    "listening": first,
-                    "listeners": {name: ",".join(of_nodes) for name, of_nodes in addresses.items()},
-                    "data": str(data) if data else None,
-                }
-            )
+            said = {
+                "listening": first,
+                "listeners": {name: ",".join(of_nodes) for name, of_nodes in addresses.items()},
+                "data": str(data) if data else None,
+            }
+            line = json.dumps(said | ({"metrics": str(metrics)} if metrics is not None else {}))
         else:
             where = f"data in {data}" if data else "data in memory"
             names = [f"{listener.address} ({listener.name})" for listener in listeners]
             line = f"oncelog listens on {', '.join(names) if len(names) > 1 else listeners[0].address}, {where}"
+            line += f", metrics on http://{metrics}/metrics" if metrics is not None else ""
         click.echo(line)
         sys.stdout.flush()
         if console is not None:
@@ -98,10 +100,11 @@ def command(
 
     listeners = parse_listeners(listen, settings, DEFAULT_LISTENER)
     data = data_folder(data, settings)
+    served = Address.parse(metrics) if metrics is not None else None
     if console is not None:
         check_console(console, listeners, settings)
     with contextlib.ExitStack() as consoles:
-        serve(listeners, data, settings, announce, [_from_file(text) for text in first_users], nodes)
+        serve(listeners, data, settings, announce, [_from_file(text) for text in first_users], nodes, served)
 
 
 def _from_file(text: str) -> str:

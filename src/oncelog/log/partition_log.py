@@ -487,6 +487,15 @@ class PartitionLog:
         """Another leader begins: what was being verified with the old one has to be verified again."""
         self._state.forget_verifications()
 
+    @property
+    def producer_count(self) -> int:
+        """How many producers are known."""
+        return len(self._state.entries)
+
+    @property
+    def segment_count(self) -> int:
+        return len(self._segments)
+
     def active_producers(self) -> list[ProducerStateEntry]:
         """Every producer that is known, by id; the entries are live, not to be changed."""
         return [self._state.entries[producer_id] for producer_id in sorted(self._state.entries)]

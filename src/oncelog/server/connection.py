@@ -190,6 +190,11 @@ class Connection(asyncio.BufferedProtocol):
         return self._held_bytes
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether its next request is here and waits for its turn."""
+        return self._waiting is not None
+
+    @property
     def is_known(self) -> bool:
         """Whether the peer has done all that the listener asks for before the first request."""
         return self.session.gate is None or self.session.gate.has_been_open

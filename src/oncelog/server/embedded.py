@@ -100,6 +100,8 @@ class Broker:
     :param nodes: so many nodes of one cluster, in this process and with one copy of each log: for tests and learning.
         Each has listeners and leads its share; :meth:`node`, :meth:`move_leader` and the like say what becomes of them.
 
+    :param metrics: ``HOST:PORT`` at which to serve metrics and health over HTTP, port 0 takes a free one.
+
     Raises ``ConfigError`` for a property that is unknown or has a value that is not allowed, ``ListenError`` for an
     address in use, ``MetadataError`` for a folder of another cluster or in use.
     """
@@ -112,6 +114,7 @@ class Broker:
         settings: Mapping[str, object] | None = None,
         first_users: Sequence[str] = (),
         nodes: int = 1,
+        metrics: str | None = None,
     ) -> None:
         if not 1 <= nodes <= MOST_NODES:
             raise ConfigError(f"nodes={nodes}: a broker has from 1 to {MOST_NODES} nodes")
@@ -119,6 +122,7 @@ class Broker:
         self._data = Path(data) if data is not None else None
         self._settings = {name: _text(value) for name, value in (settings or {}).items()}
         self._first_users = list(first_users)
+        self._metrics = Address.parse(metrics) if metrics is not None else None
         own = self._settings.get("listeners") if listen == ANY_PORT else None
         self._listeners = parse_listeners(own or listen, self._settings, ANY_PORT)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -146,6 +150,13 @@ class Broker:
         return self._addresses
 
     @property
+    def metrics_address(self) -> Address:
+        """Where metrics and health are served."""
+        if self._server is None or self._server.metrics_address is None:
+            raise OncelogError("the broker serves no metrics: start it with metrics='127.0.0.1:0'")
+        return self._server.metrics_address
+
+    @property
     def data(self) -> Path | None:
         return self._data
 
@@ -159,7 +170,10 @@ class Broker:
         self._thread.start()
         try:
             opening = asyncio.run_coroutine_threadsafe(
-                open_server(self._listeners, self._data, self._settings, self._first_users, self._node_count), loop
+                open_server(
+                    self._listeners, self._data, self._settings, self._first_users, self._node_count, self._metrics
+                ),
+                loop,
             )
             self._server, self._bound = opening.result()
             self._addresses = {listener.name: listener.address for listener in self._bound[: len(self._listeners)]}
@@ -183,6 +197,8 @@ class Broker:
         """Stop, and start again on the same address and folder."""
         bound = self.addresses
         self._listeners = tuple(replace(listener, address=bound[listener.name]) for listener in self._listeners)
+        if self._server is not None:
+            self._metrics = self._server.metrics_address
         self.stop()
         self.start()
 

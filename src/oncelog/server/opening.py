@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.node import Node
@@ -28,6 +29,10 @@ from oncelog.server.doors import Door
 from oncelog.server.listeners import Address, Listener
 from oncelog.server.memory_disk import MemoryDisk
 from oncelog.server.server import Server, Worker
+
+if TYPE_CHECKING:
+    from oncelog.metrics.broker_source import BrokerSource
+    from oncelog.metrics.endpoint import Endpoint
 
 
 class ListenError(OncelogError):
@@ -77,6 +82,7 @@ async def open_server(
     settings: Mapping[str, str],
     first_users: Sequence[str] = (),
     nodes: int = 1,
+    metrics: Address | None = None,
 ) -> tuple[Server, tuple[Listener, ...]]:
     """A serving broker, and its listeners with the ports that they have got; those of its first node come first.
 
@@ -84,6 +90,7 @@ async def open_server(
     :param settings: Kafka's broker properties as text; unknown ones are refused.
     :param first_users: SCRAM credentials for a data folder that is new, as ``kafka-storage --add-scram`` takes them.
     :param nodes: how many nodes clients see; the second one listens at the ports behind the first one's, and so on.
+    :param metrics: where to serve metrics and health, from before anything is recovered; None: nowhere.
     """
     if nodes > 1:
         listeners = [_of_node(listener, number) for number in range(nodes) for listener in listeners]
@@ -99,17 +106,24 @@ async def open_server(
         store_path = str(data / FILE_NAME)
         prepare_folder(data)
     sockets: list[socket.socket] = []
+    observed = _observe(metrics, data) if metrics is not None else None
     try:
-        sockets += [_bind(listener.address) for listener in listeners]
+        sockets += [bind(listener.address) for listener in listeners]
         bound = tuple(
             replace(listener, address=Address(listener.address.host, sock.getsockname()[1]))
             for listener, sock in zip(listeners, sockets, strict=True)
         )
-        server, doors = _start(config, disk, store_path, bound, sockets, credentials, nodes)
+        source = observed.source if observed is not None else None
+        server, doors = _start(config, disk, store_path, bound, sockets, credentials, nodes, source)
     except BaseException:
         for sock in sockets:
             sock.close()
+        if observed is not None:
+            observed.endpoint.stop()
         raise
+    if observed is not None:
+        server.metrics_address = Address(*observed.endpoint.address)
+        server.at_end.append(observed.endpoint.stop)
     if shares is not None:
         server.most_connections = shares.connections
         if shares.connections < descriptors.FEW:
@@ -126,6 +140,7 @@ def _start(
     sockets: Sequence[socket.socket],
     credentials: Sequence[FirstUser],
     nodes: int,
+    source: BrokerSource | None,
 ) -> tuple[Server, list[Door]]:
     """Open the metadata and every log; nothing listens yet."""
     random = SystemRandom()
@@ -151,7 +166,10 @@ def _start(
             background=background,
             work_clock=time.thread_time_ns,
             nodes=[config.node_id + number for number in range(nodes)] if nodes > 1 else (),
+            requests=source.requests if source is not None else None,
         )
+        if source is not None:
+            source.opens(broker)
         for number, (listener, sock) in enumerate(zip(bound, sockets, strict=True)):
             node = _node_at(config, listener, number // (len(bound) // nodes))
             if broker.cluster is not None:
@@ -166,7 +184,23 @@ def _start(
         flusher.stop()
         metadata.close()
         raise
-    return Server(broker, flusher, background), doors
+    return Server(broker, flusher, background, source), doors
+
+
+class _Observed(NamedTuple):
+    endpoint: Endpoint
+    source: BrokerSource
+
+
+def _observe(address: Address, data: Path | None) -> _Observed:
+    """Serve metrics and health of a broker that is about to start."""
+    from oncelog.metrics.broker_source import BrokerSource
+    from oncelog.metrics.endpoint import Endpoint
+
+    source = BrokerSource(data)
+    endpoint = Endpoint(bind(address), source)
+    endpoint.start()
+    return _Observed(endpoint, source)
 
 
 def _of_node(listener: Listener, number: int) -> Listener:
@@ -189,7 +223,8 @@ def _node_at(config: BrokerConfig, listener: Listener, number: int = 0) -> Node:
     )
 
 
-def _bind(listen: Address) -> socket.socket:
+def bind(listen: Address) -> socket.socket:
+    """A socket at an address. :raises ListenError: it is in use, not of this machine, or not permitted."""
     family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

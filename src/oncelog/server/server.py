@@ -14,16 +14,22 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.log_manager import FlushJob
+from oncelog.metrics.shell import ShellCounts
 from oncelog.server.connection import READ_BUFFER_BYTES, Connection
 from oncelog.server.connection_limits import ConnectionLimits
 from oncelog.server.doors import Door
 from oncelog.server.request_memory import STALLED_S, RequestMemory, SpareBuffers
 from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.metrics.broker_source import BrokerSource
+    from oncelog.server.listeners import Address
 
 logger = logging.getLogger(__name__)
 
@@ -108,7 +114,8 @@ class Worker:
 class Server:
     """Serves one broker on its listening sockets until ``stop``."""
 
-    def __init__(self, broker: Broker, flusher: Worker, background: Worker) -> None:
+    def __init__(self, broker: Broker, flusher: Worker, background: Worker, source: BrokerSource | None = None) -> None:
+        """:param source: is told when the server begins to serve, and when it stops."""
         self.broker = broker
         self.loop = asyncio.get_running_loop()
         self.max_request_bytes = broker.config.socket_request_max_bytes
@@ -118,6 +125,11 @@ class Server:
         self.spare_buffers = SpareBuffers()
         self.most_connections = sys.maxsize
         """What the limit of open files leaves for connections."""
+        self.counts = ShellCounts()
+        self._source = source
+        self.metrics_address: Address | None = None
+        self.at_end: list[Callable[[], None]] = []
+        """Called when nothing is left of the broker."""
         self._wall_clock = WallClock()
         self._slicing = False
         self._flusher = flusher
@@ -147,6 +159,8 @@ class Server:
             await self._open(door)
         self._watch()
         self.turn_ends()
+        if self._source is not None:
+            self._source.serves(self, self.loop)
 
     async def _open(self, door: Door) -> None:
         self._listeners[door] = await self.loop.create_server(partial(self._accept, door), sock=door.sock, backlog=512)
@@ -184,6 +198,8 @@ class Server:
         if self._stopped:
             return
         self._stopped = True
+        if self._source is not None:
+            self._source.stops()
         for listener in self._listeners.values():
             listener.close()
         if self._timer is not None:
@@ -210,6 +226,8 @@ class Server:
             door.close()
         self._flusher.stop()
         self._background.stop()
+        for close in self.at_end:
+            close()
 
     # -- connections --------------------------------------------------------------------------------------------
 
@@ -220,6 +238,8 @@ class Server:
     def admit(self, connection: Connection) -> str | None:
         """Count a new connection in, and have it wait for its turn; why it is not served, where it is not."""
         self._connections[connection] = None
+        opened, listener = self.counts.opened, connection.session.listener
+        opened[listener] = opened.get(listener, 0) + 1
         if self._stopped:
             return "the broker stops"
         config = self.broker.config
@@ -243,9 +263,15 @@ class Server:
     def forget(self, connection: Connection) -> None:
         if connection in self._connections:
             self._limits.closed(connection.client_host)
+            closed, listener = self.counts.closed, connection.session.listener
+            closed[listener] = closed.get(listener, 0) + 1
         self._connections.pop(connection, None)
         self._writable.pop(connection, None)
         self.broker.disconnected(connection)
+
+    def connected(self) -> Iterable[Connection]:
+        """Every connection there is."""
+        return list(self._connections)
 
     def wants_write(self, connection: Connection) -> None:
         """Its answers leave at the end of this turn."""
@@ -372,6 +398,8 @@ class Server:
 
     def _synced(self, job: FlushJob, failures: dict[TopicPartition, str], seconds: float) -> None:
         self._flushing = False
+        self.counts.flushes.record(int(seconds * 1e9))
+        self.counts.flush_failures += len(failures)
         if job.is_small:
             self._small_sync_s += (min(seconds, 4 * QUICK_SYNC_S) - self._small_sync_s) / 8
         self.broker.flushed(job, failures)

@@ -113,6 +113,8 @@ class TransactionShard:
         self._leading = True
         self.outcomes: dict[tuple[str, Error], int] = {}
         """How often an event (by its class) was answered with what; for metrics."""
+        self.ended: dict[TransactionState, int] = {}
+        """How often a transaction was completed, by the state that it entered."""
 
     # -- Shard -------------------------------------------------------------------------------------------------
 
@@ -371,6 +373,7 @@ class TransactionShard:
                 self._later(txn, now_ms, lambda at_ms: self._complete(txn, at_ms))
 
         if self._persist(value, now_ms, written):
+            self.ended[value.state] = self.ended.get(value.state, 0) + 1
             self._decide_parked(self._entries[txn.transactional_id])
 
 

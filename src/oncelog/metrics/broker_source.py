@@ -1,0 +1,160 @@
+"""What an endpoint tells of a broker: its series, whether it is alive, and whether it is ready.
+
+Made before the broker, so that a start that takes long can be watched. A scrape of a broker that serves runs on the
+broker's loop, a millisecond between others' turns; nothing is asked of the loop before it serves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TypeVar
+
+from oncelog.broker.broker import Broker
+from oncelog.broker.request_metrics import RequestMetrics
+from oncelog.metrics.broker_series import broker_series, rate_counts
+from oncelog.metrics.catalog import FAMILIES
+from oncelog.metrics.endpoint import Unanswerable, Verdict
+from oncelog.metrics.exposition import Exposition, Format
+from oncelog.metrics.process import add_process
+from oncelog.metrics.shell import LoopWatch, Shell
+
+T = TypeVar("T")
+
+SLICE_S = 0.001
+"""How long a scrape works between others' turns."""
+HANGS_S = 5.0
+"""A loop that answers nothing for so long hangs."""
+MOST_NAMED = 20
+
+
+class BrokerSource:
+    """Tells of one broker, from before it opens to after its end.
+
+    :param data: the data folder, None for a broker in memory.
+    """
+
+    def __init__(self, data: Path | None) -> None:
+        self.requests = RequestMetrics(time.perf_counter_ns)
+        self._data = data
+        self._begun = time.perf_counter()
+        self._start_s = 0.0
+        self._scrape_s = 0.0
+        self._broker: Broker | None = None
+        self._shell: Shell | None = None
+        self._watch: LoopWatch | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping = False
+
+    # -- called by the broker's shell -----------------------------------------------------------------------------
+
+    def opens(self, broker: Broker) -> None:
+        """The broker is about to recover what its folder holds."""
+        self._broker = broker
+
+    def serves(self, shell: Shell, loop: asyncio.AbstractEventLoop) -> None:
+        """Clients can connect; called on the loop."""
+        self._start_s = time.perf_counter() - self._begun
+        self._watch = LoopWatch(loop, shell.broker, lambda: rate_counts(shell))
+        self._watch.start()
+        self._shell, self._loop = shell, loop
+
+    def stops(self) -> None:
+        """The broker stops; called on the loop."""
+        self._stopping = True
+        if self._watch is not None:
+            self._watch.stop()
+
+    # -- Source ---------------------------------------------------------------------------------------------------
+
+    async def metrics(self, form: Format) -> Exposition:
+        page = Exposition(FAMILIES, form)
+        ready = await self.ready()
+        page.add("oncelog_ready", int(ready.well))
+        recovery = self._broker.recovery if self._broker is not None else None
+        page.add("oncelog_recovery_partitions", recovery.partitions if recovery is not None else 0)
+        page.add("oncelog_recovery_partitions_opened", recovery.opened_at_start if recovery is not None else 0)
+        add_process(page, self._data)
+        if self._shell is None or self._watch is None or self._stopping:
+            page.add("kafka_server_kafkaserver_brokerstate", 2 if recovery is not None else 1)
+            return page
+        work = broker_series(page, self._shell, self._watch, self._start_s, time.time_ns() // 1_000_000)
+        self._scrape_s = await self._on_loop(lambda done: self._work_on(work, done), 30.0)
+        page.add("oncelog_scrape_seconds", round(self._scrape_s, 6))
+        return page
+
+    async def live(self) -> Verdict:
+        if self._shell is None or self._stopping:
+            return Verdict(True, "stopping" if self._stopping else "starting")
+        try:
+            await self._ask(lambda: None)
+        except Unanswerable as error:
+            return Verdict(False, "hangs", {"reason": str(error)})
+        return Verdict(True, "alive")
+
+    async def ready(self) -> Verdict:
+        if self._stopping:
+            return Verdict(False, "stopping")
+        if self._shell is None:
+            recovery = self._broker.recovery if self._broker is not None else None
+            opened = {"partitions": recovery.partitions, "opened": recovery.opened} if recovery is not None else {}
+            return Verdict(False, "starting", opened)
+        broker = self._shell.broker
+        try:
+            stopped = await self._ask(lambda: _stopped(broker))
+        except Unanswerable as error:
+            return Verdict(False, "hangs", {"reason": str(error)})
+        if stopped:
+            named = {str(name): reason for name, reason in stopped[:MOST_NAMED]}
+            todo = "mend the disk, then restart the broker"
+            return Verdict(False, "stopped by its disk", {"count": len(stopped), "partitions": named, "todo": todo})
+        return Verdict(True, "ready")
+
+    # -- on the broker's loop ---------------------------------------------------------------------------------------
+
+    async def _ask(self, question: Callable[[], T]) -> T:
+        """What ``question``, which takes no time, answers on the broker's loop."""
+
+        def answer(done: Future[T]) -> None:
+            try:
+                done.set_result(question())
+            except Exception as error:  # noqa: BLE001 - it is his who asked
+                done.set_exception(error)
+
+        return await self._on_loop(answer, HANGS_S)
+
+    async def _on_loop(self, begin: Callable[[Future[T]], None], limit_s: float) -> T:
+        """What ``begin``, called on the broker's loop, makes of its future."""
+        done: Future[T] = Future()
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            raise Unanswerable("the broker has stopped")
+        loop.call_soon_threadsafe(begin, done)
+        try:
+            async with asyncio.timeout(limit_s):
+                return await asyncio.wrap_future(done)
+        except TimeoutError:
+            raise Unanswerable(f"the broker's event loop has not answered within {limit_s:.0f} s") from None
+
+    def _work_on(self, work: Iterator[None], done: Future[float], spent_s: float = 0.0) -> None:
+        begin = time.perf_counter()
+        end = begin + SLICE_S
+        try:
+            while (now := time.perf_counter()) < end:
+                next(work)
+        except StopIteration:
+            done.set_result(spent_s + time.perf_counter() - begin)
+        except Exception as error:  # noqa: BLE001 - it is the scraper's
+            done.set_exception(error)
+        else:
+            if self._loop is not None and not done.cancelled():
+                self._loop.call_soon(self._work_on, work, done, spent_s + now - begin)
+
+
+def _stopped(broker: Broker) -> list[tuple[object, str]]:
+    """The partitions that a disk has stopped, and why."""
+    found = ((partition.topic_partition, partition.log.failed) for partition in broker.partitions().values())
+    return [(name, reason) for name, reason in found if reason is not None]

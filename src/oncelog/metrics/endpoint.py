@@ -1,0 +1,160 @@
+"""``/metrics``, ``/health/live`` and ``/health/ready`` on a socket of their own, from a thread of its own.
+
+The thread answers while its source is busy starting, or hangs. Whoever reaches the address may read: there is no login,
+so it belongs on a loopback or private address. HTTP/1.1, GET and HEAD, one request a connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+import threading
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, Protocol
+
+from oncelog.metrics.exposition import Exposition, Format
+
+logger = logging.getLogger(__name__)
+
+MOST_REQUEST_BYTES = 8 * 1024
+REQUEST_S = 10.0
+"""How long a request may take to come."""
+ANSWER_S = 60.0
+"""How long an answer may take, in the making and on its way."""
+MOST_CONNECTIONS = 64
+_REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
+
+
+class Verdict(NamedTuple):
+    """An answer about health: ``status`` in a word, and what else there is to say."""
+
+    well: bool
+    status: str
+    details: Mapping[str, object] = {}
+
+
+class Unanswerable(Exception):
+    """There is nothing to answer with now; the text says why."""
+
+
+class Source(Protocol):
+    """What an endpoint tells about; called on the endpoint's thread."""
+
+    async def metrics(self, form: Format) -> Exposition:
+        """:raises Unanswerable: the source does not answer."""
+        ...
+
+    async def live(self) -> Verdict:
+        """Not well: end the process and start it again."""
+        ...
+
+    async def ready(self) -> Verdict:
+        """Not well: send it no clients."""
+        ...
+
+
+class Endpoint:
+    """Serves one source on a bound socket, from :meth:`start` to :meth:`stop`."""
+
+    def __init__(self, sock: socket.socket, source: Source) -> None:
+        self._sock = sock
+        self._source = source
+        self._connections = 0
+        self._loop = asyncio.SelectorEventLoop()
+        self._thread = threading.Thread(target=self._run, name="oncelog-metrics", daemon=True)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, port = self._sock.getsockname()[:2]
+        return host, port
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Close the socket and end the thread; answers under way are cut off."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        opened = asyncio.start_server(self._serve, sock=self._sock, limit=MOST_REQUEST_BYTES)
+        server = self._loop.run_until_complete(opened)
+        try:
+            self._loop.run_forever()
+        finally:
+            server.close()
+            left = asyncio.all_tasks(self._loop)
+            for task in left:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            self._loop.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections += 1
+        try:
+            if self._connections <= MOST_CONNECTIONS:
+                await self._answer(reader, writer)
+        except (TimeoutError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass  # a peer that does not ask, does not read, or is gone
+        finally:
+            self._connections -= 1
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async with asyncio.timeout(REQUEST_S):
+            head = await reader.readuntil(b"\r\n\r\n")
+        async with asyncio.timeout(ANSWER_S):
+            line, *lines = head.decode("latin-1").split("\r\n")
+            words = line.split(" ")
+            headers = {
+                name.strip().lower(): value.strip() for name, _, value in (entry.partition(":") for entry in lines)
+            }
+            if len(words) != 3 or not words[2].startswith("HTTP/1."):
+                await _send(writer, 400, "text/plain", ["not an HTTP request\n"], body=True)
+                return
+            method, path = words[0], words[1].partition("?")[0]
+            if method not in ("GET", "HEAD"):
+                await _send(writer, 405, "text/plain", [f"{method[:20]} is not served: GET or HEAD\n"], body=True)
+                return
+            status, media, body = await self._page(path, headers.get("accept", ""))
+            await _send(writer, status, media, body, body=method == "GET")
+
+    async def _page(self, path: str, accept: str) -> tuple[int, str, Iterable[str]]:
+        match path:
+            case "/metrics":
+                form = Format.accepted(accept)
+                try:
+                    page = await self._source.metrics(form)
+                except Unanswerable as error:
+                    return 503, "text/plain", [f"{error}\n"]
+                return 200, form.value, page.render()
+            case "/health/live":
+                return _verdict(await self._source.live())
+            case "/health/ready":
+                return _verdict(await self._source.ready())
+            case _:
+                return 404, "text/plain", ["there are /metrics, /health/live and /health/ready\n"]
+
+
+def _verdict(verdict: Verdict) -> tuple[int, str, Iterable[str]]:
+    text = json.dumps({"status": verdict.status, **verdict.details})
+    return (200 if verdict.well else 503), "application/json", [text, "\n"]
+
+
+async def _send(writer: asyncio.StreamWriter, status: int, media: str, pieces: Iterable[str], *, body: bool) -> None:
+    """In pieces, so that this thread lets go of the interpreter between them."""
+    writer.write(
+        f"HTTP/1.1 {status} {_REASONS[status]}\r\nContent-Type: {media}\r\nTransfer-Encoding: chunked\r\n"
+        "Cache-Control: no-store\r\nConnection: close\r\n\r\n".encode()
+    )
+    for piece in pieces if body else ():
+        data = piece.encode()
+        writer.write(b"%x\r\n%b\r\n" % (len(data), data))
+        await writer.drain()
+    if body:
+        writer.write(b"0\r\n\r\n")
+    await writer.drain()

@@ -1,0 +1,126 @@
+"""What the server's shell counts for metrics, and what a collector reads of it.
+
+The counts are plain numbers that the shell raises; :class:`LoopWatch` runs only where metrics are asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Protocol
+
+from oncelog.broker.broker import Broker
+from oncelog.broker.request_metrics import Durations
+from oncelog.broker.security.session import Session
+
+TICK_S = 0.1
+TICKS_A_SECOND = 10
+WINDOW_S = 60
+"""Rates are those of the last minute."""
+
+
+class ShellCounts:
+    """Counts of one server; they only rise."""
+
+    def __init__(self) -> None:
+        self.opened: dict[str, int] = {}
+        """Connections accepted, by listener."""
+        self.closed: dict[str, int] = {}
+        self.flushes = Durations()
+        self.flush_failures = 0
+
+
+class Connected(Protocol):
+    """A connection."""
+
+    session: Session
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether its next request is here and waits for its turn."""
+        ...
+
+
+class Shell(Protocol):
+    """The server around a broker."""
+
+    broker: Broker
+    counts: ShellCounts
+
+    def connected(self) -> Iterable[Connected]: ...
+
+
+class Rates:
+    """How fast counts rise, over the last minute or since the first look."""
+
+    def __init__(self) -> None:
+        self._looks: deque[tuple[float, Mapping[Hashable, float]]] = deque(maxlen=WINDOW_S + 1)
+
+    def look(self, now_s: float, counts: Mapping[Hashable, float]) -> None:
+        """Called once a second."""
+        self._looks.append((now_s, counts))
+
+    def per_second(self, key: Hashable) -> float:
+        """0 where it was looked at once, or never rose."""
+        if len(self._looks) < 2:
+            return 0.0
+        (begin, before), (end, after) = self._looks[0], self._looks[-1]
+        return (after.get(key, 0.0) - before.get(key, 0.0)) / (end - begin) if end > begin else 0.0
+
+
+class LoopWatch:
+    """Looks at the loop ten times a second: how late it is, how long it sleeps, how fast counts rise."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, broker: Broker, counts: Callable[[], Mapping[Hashable, float]]):
+        self.delays = Durations()
+        self.collections = Durations()
+        """Python's garbage collections."""
+        self.rates = Rates()
+        self._loop = loop
+        self._broker = broker
+        self._counts = counts
+        self._ticks = 0
+        self._due = 0.0
+        self._collecting_ns = 0
+        self._handle: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        gc.callbacks.append(self._collects)
+        self._arrange()
+
+    def stop(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            gc.callbacks.remove(self._collects)
+            self._handle = None
+
+    @property
+    def idle(self) -> float:
+        """Part of the last minute that the loop's thread did not work, 0 to 1."""
+        return min(1.0, max(0.0, 1.0 - self.rates.per_second("cpu")))
+
+    def _arrange(self) -> None:
+        self._due = self._loop.time() + TICK_S
+        self._handle = self._loop.call_at(self._due, self._tick)
+
+    def _tick(self) -> None:
+        now = self._loop.time()
+        self.delays.record(int(max(0.0, now - self._due) * 1e9))
+        if self._ticks % TICKS_A_SECOND == 0:
+            self.rates.look(now, {"cpu": time.thread_time(), **self._counts()})
+        self._ticks += 1
+        if self._ticks % (TICKS_A_SECOND * WINDOW_S) == 0:
+            self.delays.rotate()
+            self.collections.rotate()
+            if self._broker.requests is not None:
+                self._broker.requests.rotate()
+        self._arrange()
+
+    def _collects(self, phase: str, _: Mapping[str, int]) -> None:
+        if phase == "start":
+            self._collecting_ns = time.perf_counter_ns()
+        else:
+            self.collections.record(time.perf_counter_ns() - self._collecting_ns)

@@ -1,0 +1,63 @@
+"""Write ``docs/reference/metrics.md`` from the catalogues of series; ``--check`` says whether it is up to date."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from oncelog.metrics.catalog import FAMILIES
+from oncelog.metrics.exposition import Family
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "metrics.md"
+
+INTRODUCTION = """\
+# Metrics
+
+Made by `python tools/document_metrics.py` from the catalogue of series; do not edit. How to scrape them:
+[Monitor](../how-to/monitor.md).
+
+`oncelog serve --metrics HOST:PORT` and `oncelog.Broker(metrics="HOST:PORT")` serve `/metrics` in Prometheus' text
+format, or in OpenMetrics for a scraper that accepts it. Kafka's own metrics have the names that the JMX exporter
+gives them with the rules of Strimzi and of Confluent, and those of kafka_exporter, so that dashboards made for these
+show this broker too. What one broker without replicas cannot have is a constant, and says so below. "Since the start"
+is what Kafka means by a counter: a restart begins at 0.
+
+Quantiles are those of the last one to two minutes, right to an eighth. Counts without the label `topic` are those of
+all topics, deleted ones among them. OpenMetrics allows no counter without `_total` in its name, so Confluent's are
+there of type `unknown` (`untyped` in the text format).
+"""
+
+
+def main() -> int:
+    page = "\n".join(_page()) + "\n"
+    if "--check" in sys.argv[1:]:
+        if PAGE.exists() and PAGE.read_text() == page:
+            return 0
+        sys.stderr.write(f"{PAGE} is out of date: run python -m tools.document_metrics\n")
+        return 1
+    PAGE.write_text(page)
+    return 0
+
+
+def _page() -> Iterator[str]:
+    yield INTRODUCTION
+    yield "## A broker"
+    yield from _tables(list(FAMILIES.values()))
+
+
+def _tables(families: list[Family]) -> Iterator[str]:
+    """One table for each origin, in the order of the catalogue."""
+    order = list(dict.fromkeys(family.origin for family in families))
+    for origin, members in groupby(sorted(families, key=lambda one: order.index(one.origin)), lambda one: one.origin):
+        yield f"\n### {origin[0].upper()}{origin[1:]}\n"
+        yield "| series | kind | labels | what it says |"
+        yield "|---|---|---|---|"
+        for family in members:
+            labels = ", ".join(f"`{label}`" for label in family.labels)
+            yield f"| `{family.name}` | {family.kind.value} | {labels} | {family.help} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

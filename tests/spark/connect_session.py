@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import sys
 
-from pyspark.sql import SparkSession
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
 
 from oncelog.spark.session import for_each_batch
 
@@ -46,8 +47,30 @@ def main() -> None:
             failure = query.exception()
             if failure is not None:
                 raise failure
-    print(json.dumps(found))
+    print(json.dumps({"read": found, "refused": refusals(stream, address, name, folder)}))
     spark.stop()
+
+
+def refusals(stream: DataFrame, address: dict[str, str], name: str, folder: str) -> list[str]:
+    """Why queries are refused that name the checkpoint of one that has ended, and of one that runs."""
+    writer = stream.writeStream.trigger(processingTime="1 second")
+
+    def told(number: int, named: str) -> str:
+        sink = for_each_batch({**address, "topic": f"{name}-each", "checkpointLocation": f"{folder}/{named}"})
+        wrong = writer.foreachBatch(sink).option("checkpointLocation", f"{folder}/wrong-{number}").start()
+        try:
+            wrong.awaitTermination(120)
+        except StreamingQueryException as error:
+            return str(error)
+        raise TimeoutError("a query with a wrong checkpoint was not refused")
+
+    ended = told(0, "each")
+    other = for_each_batch({**address, "topic": f"{name}-other", "checkpointLocation": f"{folder}/other"})
+    right = writer.foreachBatch(other).option("checkpointLocation", f"{folder}/other").start()
+    right.processAllAvailable()
+    running = told(1, "other")
+    right.stop()
+    return [ended, running]
 
 
 if __name__ == "__main__":

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import pyspark
 import pytest
@@ -21,6 +22,7 @@ from tests.spark.kafka_records import committed, create_topic, values
 CLIENT = Path(__file__).parent / "connect_session.py"
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 PATIENCE_S = 120
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 
 class RunningBroker(Protocol):
@@ -28,10 +30,32 @@ class RunningBroker(Protocol):
     def bootstrap_servers(self) -> str: ...
 
 
+LOG_TO_FILE = """
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %p %c{{1}}: %m%n%ex
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+"""
+
+
+class Server(NamedTuple):
+    """A Connect server on this machine.
+
+    :param log: what its driver logs, and nothing that it or its workers print.
+    """
+
+    address: str
+    log: Path
+
+
 @pytest.fixture(scope="module")
-def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Connect server on this machine."""
+def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("connect")
+    logging = folder / "log4j2.properties"
+    logging.write_text(LOG_TO_FILE.format(folder / "driver.log"))
     with socket.create_server(("127.0.0.1", 0)) as found:
         port = found.getsockname()[1]
     settings = QUICK_START | {
@@ -42,6 +66,7 @@ def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        JAVA_OPTIONS: f"{QUICK_START[JAVA_OPTIONS]} -Dlog4j2.configurationFile={logging.as_uri()}",
     }
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     command = [str(submit), "--class", SERVER, "--master", "local[2]"]
@@ -55,7 +80,7 @@ def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         )
     try:
         _await_port(port, server, log)
-        yield f"sc://127.0.0.1:{port}"
+        yield Server(f"sc://127.0.0.1:{port}", folder / "driver.log")
     finally:
         server.terminate()
         server.wait(60)
@@ -73,18 +98,24 @@ def _await_port(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def test_reading_writing_and_each_batch_work_through_a_connect_server(
-    connect_server: str, broker: RunningBroker, unique_name: str, tmp_path: Path
+    connect_server: Server, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:
     address = broker.bootstrap_servers
-    for name in (unique_name, f"{unique_name}-copy", f"{unique_name}-each"):
+    for name in (unique_name, *(f"{unique_name}-{end}" for end in ("copy", "each", "other"))):
         create_topic(address, name, 2)
-    command = [sys.executable, str(CLIENT), connect_server, address, unique_name, str(tmp_path)]
+    command = [sys.executable, str(CLIENT), connect_server.address, address, unique_name, str(tmp_path)]
     environment = {name: value for name, value in os.environ.items() if name != "SPARK_SUBMIT_OPTS"}
     environment["PYTHONPATH"] = str(CLIENT.parents[2])
     ran = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment)
     assert ran.returncode == 0, ran.stderr[-4000:]
     expected = sorted(f"v{n}" for n in range(20))
-    assert json.loads(ran.stdout.splitlines()[-1]) == expected
+    told = json.loads(ran.stdout.splitlines()[-1])
+    assert told["read"] == expected
+    for refusal, says in zip(
+        told["refused"], ("which does not run in this session", "that query has ended it"), strict=True
+    ):
+        assert re.search(f"checkpointLocation of for_each_batch names .*, .*{says}", refusal), refusal
+        assert says in connect_server.log.read_text()
     assert sorted(value.decode() for value in values(committed(address, f"{unique_name}-copy"))) == expected
     assert sorted(record.key or b"" for record in committed(address, f"{unique_name}-each")) == sorted(
         b"%d" % n for n in range(20)

@@ -42,17 +42,17 @@ def doctor(checkpoint: str, group: str, on_missing_marker: str, cluster: Cluster
 
     if find_spec("pyarrow") is None:
         raise OncelogError("checkpoints are read through pyarrow: install it with pip install 'oncelog[spark]'")
-    from oncelog.spark.checkpoint import Checkpoint
+    from oncelog.spark.checkpoint import Checkpoint, older_group
     from oncelog.spark.doctor import diagnose, groups_of
     from oncelog.spark.marker import OnMissingMarker
     from oncelog.spark.planning import now_ms
 
     found = Checkpoint(checkpoint)
-    found.query_id()
+    query_id = found.query_id()
     with cluster.admin() as admin:
         option = OnMissingMarker(on_missing_marker)
         told = [
-            diagnose(found, name, _log_state(cluster, admin, name), now_ms(), option)
+            diagnose(found, name, _log_state(cluster, admin, name, older_group(name, query_id)), now_ms(), option)
             for name in groups_of(found, group)
         ]
     if cluster.as_json:
@@ -67,7 +67,7 @@ def doctor(checkpoint: str, group: str, on_missing_marker: str, cluster: Cluster
         raise click.exceptions.Exit(1)
 
 
-def _log_state(cluster: Cluster, admin: Admin, group: str) -> LogState:
+def _log_state(cluster: Cluster, admin: Admin, group: str, older: str) -> LogState:
     from oncelog.spark.doctor import LogState
     from oncelog.spark.kafka_cluster import KafkaCluster
 
@@ -80,6 +80,7 @@ def _log_state(cluster: Cluster, admin: Admin, group: str) -> LogState:
         offsets=offsets,
         transaction=_transaction(admin, group),
         ends={where: one.offset for where, one in ends.items()},
+        older=admin.list_consumer_group_offsets(older) if older != group else {},
     )
 
 

@@ -6,11 +6,11 @@ Called by ``oncelog pipeline doctor``. It reads only: no fence, no transaction, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from oncelog.client.core.structs import OffsetAndMetadata
-from oncelog.spark.checkpoint import Checkpoint, CheckpointError, ClusterFacts
+from oncelog.spark.checkpoint import Checkpoint, CheckpointError, ClusterFacts, older_group
 from oncelog.spark.marker import (
     Marker,
     Memory,
@@ -29,12 +29,16 @@ from oncelog.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class LogState:
-    """What the cluster says of a group: its offsets, its transaction, and the ends of the topic of its marker."""
+    """What the cluster says of a group: its offsets, its transaction, and the ends of the topic of its marker.
+
+    :param older: the offsets of the group that older versions of the sink used.
+    """
 
     facts: ClusterFacts
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
     transaction: str
     ends: Mapping[TopicPartition, int]
+    older: Mapping[TopicPartition, OffsetAndMetadata] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ class Diagnosis:
     :param planned: the last batch that Spark planned; None where there is none yet.
     :param ended: the last one that ended by Spark's commit log.
     :param repeats: whether the next start repeats the last planned batch, or plans a new one.
+    :param predecessor: the marker of an older version of the sink, where it decides.
     :param verdict: ``write``, ``skip`` or ``refuse``.
     """
 
@@ -55,6 +60,7 @@ class Diagnosis:
     remembered: Memory | None
     cluster_id: str
     marker: Marker | None
+    predecessor: Marker | None
     transaction: str
     ends: Mapping[TopicPartition, int]
     next_batch: int
@@ -78,6 +84,9 @@ class Diagnosis:
             if marker is None
             else _batch_json(PlannedBatch(marker.batch_id, marker.fingerprint, marker.planned_at_ms, marker.offsets))
             | {"rows": marker.rows},
+            "olderVersion": None
+            if self.predecessor is None
+            else {"batchId": self.predecessor.batch_id, "rows": self.predecessor.rows},
             "transaction": self.transaction,
             "ends": {str(partition): end for partition, end in sorted(self.ends.items())},
             "next": {
@@ -90,7 +99,7 @@ class Diagnosis:
 
     def lines(self) -> list[tuple[str, str]]:
         """The same for people: what, and what is so."""
-        remembered = self.remembered
+        remembered, older = self.remembered, self.predecessor
         memory = "nothing of this group"
         if remembered is not None:
             memory = f"cluster {remembered.cluster_id}, since batch {remembered.since_batch_id}"
@@ -104,6 +113,7 @@ class Diagnosis:
             ("cluster", self.cluster_id),
             ("group", self.group),
             ("marker", "none" if self.marker is None else f"batch {self.marker.batch_id}, {self.marker}"),
+            *([] if older is None else [("older sink", f"batch {older.batch_id}, {older.rows} rows")]),
             ("transaction", self.transaction),
             ("log", ", ".join(f"{partition} ends at {end}" for partition, end in sorted(self.ends.items())) or "-"),
             ("next start", f"{step} batch {self.next_batch}: {self.verdict}, {self.reason}"),
@@ -138,6 +148,7 @@ def diagnose(
         remembered=plan.remembered,
         cluster_id=log.facts.cluster_id,
         marker=marker,
+        predecessor=plan.predecessor,
         transaction=log.transaction,
         ends=log.ends,
         next_batch=plan.number,
@@ -164,17 +175,30 @@ def _next_plan(
         batch, previous = PlannedBatch(last.batch_id + 1, "not planned yet", now_ms, ""), Previous(last, True)
     else:
         batch, previous = PlannedBatch(0, "not planned yet", now_ms, ""), None
+    query_id, remembered = checkpoint.query_id(), checkpoint.remembered(group)
     return Plan(
         group=group,
-        query_id=checkpoint.query_id(),
+        query_id=query_id,
         checkpoint=checkpoint.location,
         batch=batch,
         previous=previous,
-        remembered=checkpoint.remembered(group),
+        remembered=remembered,
         cluster_id=log.facts.cluster_id,
         retention_ms=log.facts.retention_ms,
         on_missing=on_missing,
+        predecessor=_older_marker(log, group, query_id) if remembered is None else None,
     )
+
+
+def _older_marker(log: LogState, group: str, query_id: str) -> Marker | None:
+    """What an older version of the sink left, of the group's destination where that is one topic."""
+    topic = group.removeprefix(f"{older_group(group, query_id)}-").partition(":")[0]
+    found = [
+        (partition.topic == topic, marker)
+        for partition, offset in sorted(log.older.items())
+        if (marker := Marker.decode(offset.metadata)) and marker.query_id == query_id and not marker.fingerprint
+    ]
+    return max(found, key=lambda one: (one[0], one[1].batch_id))[1] if found else None
 
 
 def groups_of(checkpoint: Checkpoint, named: str) -> list[str]:

@@ -35,6 +35,7 @@ from oncelog.spark.checkpoint import ClusterFacts
 from oncelog.spark.cluster import Fetched
 from oncelog.spark.kafka_transaction import KafkaTransaction
 from oncelog.spark.options import ClusterOptions
+from oncelog.spark.rights import naming_the_right
 from oncelog.types import IsolationLevel, TopicPartition
 
 T = TypeVar("T")
@@ -74,7 +75,8 @@ class KafkaCluster:
     # --- what there is ----------------------------------------------------------------------------------------------
 
     def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
-        return self.run(self._partition_counts(topics, create))
+        with naming_the_right(topic_right=f"WRITE (to write) or READ (to read) on the topic {', '.join(topics or ())}"):
+            return self.run(self._partition_counts(topics, create))
 
     async def _partition_counts(self, topics: Sequence[str] | None, create: bool) -> dict[str, int]:
         loop = asyncio.get_running_loop()
@@ -114,7 +116,9 @@ class KafkaCluster:
     def facts(self, group: str) -> ClusterFacts:
         """The cluster's id, and how long the coordinator of ``group`` keeps offsets, where that may be asked."""
         finder = self.aio.finder(CoordinatorType.GROUP, group)
-        retention_ms = self.run(self.aio.at_coordinator(f"DescribeConfigs of {_RETENTION}", finder, self._retention_ms))
+        what = f"DescribeConfigs of {_RETENTION}"
+        with naming_the_right(group):
+            retention_ms = self.run(self.aio.at_coordinator(what, finder, self._retention_ms))
         return ClusterFacts(self.aio.metadata.cluster_id or "", retention_ms)
 
     async def _retention_ms(self, node: int) -> int | None:
@@ -135,7 +139,9 @@ class KafkaCluster:
     def list_offsets(
         self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
-        return self.run(self._list_offsets(questions, isolation))
+        topics = ", ".join(sorted({partition.topic for partition in questions}))
+        with naming_the_right(topic_right=f"READ on the topic {topics}"):
+            return self.run(self._list_offsets(questions, isolation))
 
     async def _list_offsets(
         self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
@@ -161,7 +167,9 @@ class KafkaCluster:
         positions = {partition: OffsetAndMetadata(offset) for partition, offset in offsets.items()}
         anonymous = ConsumerGroupMetadata(group)
         committed = GroupOffsets(self.aio, self.aio.finder(CoordinatorType.GROUP, group), group)
-        self.run(committed.commit(positions, lambda: anonymous, GROUP_PATIENCE_MS))
+        topics = ", ".join(sorted({partition.topic for partition in offsets}))
+        with naming_the_right(group, f"READ on the topic {topics}"):
+            self.run(committed.commit(positions, lambda: anonymous, GROUP_PATIENCE_MS))
 
     # --- records ----------------------------------------------------------------------------------------------------
 
@@ -191,7 +199,8 @@ class KafkaFetcher:
             return await self._fetch(position)
 
         what = f"reading {self._partition} at offset {position}"
-        return self._cluster.run(self._aio.repeat(what, attempt, timeout_ms=self._cluster.options.poll_ms))
+        with naming_the_right(topic_right=f"READ on the topic {self._partition.topic}"):
+            return self._cluster.run(self._aio.repeat(what, attempt, timeout_ms=self._cluster.options.poll_ms))
 
     async def _fetch(self, position: int) -> Fetched:
         topic, number = self._partition

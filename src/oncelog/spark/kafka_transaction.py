@@ -24,6 +24,7 @@ from oncelog.client.core.wire import NO_LIMIT, PRODUCE
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.records.batch import increment_sequence, stamp_producer
+from oncelog.spark.rights import naming_the_right
 from oncelog.spark.sink_protocol import PartitionBatch
 from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
 
@@ -54,7 +55,8 @@ class KafkaTransaction:
         self._begun = False
 
     def init_producer_id(self) -> None:
-        outcome = self._run(self._coordinated(Step.INIT_PRODUCER_ID, self._requests.init(NO_PRODUCER)))
+        with naming_the_right(self._id):
+            outcome = self._run(self._coordinated(Step.INIT_PRODUCER_ID, self._requests.init(NO_PRODUCER)))
         if outcome.stamp is None:
             raise KafkaError(Error.UNKNOWN_SERVER_ERROR, f"{self._id!r} was given no producer id")
         self._stamp = outcome.stamp
@@ -69,8 +71,11 @@ class KafkaTransaction:
         self._begun = True
 
     def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, OffsetAndMetadata]:
-        found = self._run(self._offsets.fetch(None, require_stable=True))
-        return found if expected in found else found | self._run(self._offsets.fetch([expected], require_stable=True))
+        with naming_the_right(self._id, _marker_right(expected)):
+            found = self._run(self._offsets.fetch(None, require_stable=True))
+            if expected in found:
+                return found
+            return found | self._run(self._offsets.fetch([expected], require_stable=True))
 
     def produce(self, batches: Iterable[PartitionBatch]) -> None:
         source = iter(batches)
@@ -82,7 +87,9 @@ class KafkaTransaction:
             queues = {partition: queue for partition, queue in queues.items() if queue}
             if not queues:
                 return
-            self._run(self._append({partition: queue.popleft() for partition, queue in queues.items()}))
+            topics = ", ".join(sorted({partition.topic for partition in queues}))
+            with naming_the_right(self._id, f"WRITE on the topic {topics}"):
+                self._run(self._append({partition: queue.popleft() for partition, queue in queues.items()}))
 
     async def _append(self, batches: Mapping[TopicPartition, PartitionBatch]) -> None:
         """One batch for each of several partitions; returns when all are stored."""
@@ -138,7 +145,8 @@ class KafkaTransaction:
         return results
 
     def add_offset(self, partition: TopicPartition, offset: int, metadata: str) -> None:
-        self._run(self._add_offset(partition, offset, metadata))
+        with naming_the_right(self._id, _marker_right(partition)):
+            self._run(self._add_offset(partition, offset, metadata))
 
     async def _add_offset(self, partition: TopicPartition, offset: int, metadata: str) -> None:
         self._begun = True
@@ -167,6 +175,11 @@ class KafkaTransaction:
             return outcome
 
         return await self._aio.at_coordinator(f"{api.name} of {self._id!r}", finder, ask)
+
+
+def _marker_right(partition: TopicPartition) -> str:
+    """An offset is of a partition, and who commits one must be allowed to read that."""
+    return f"READ on the topic {partition.topic}, or name another one for the marker in the option markerTopic"
 
 
 def _requests(

@@ -20,7 +20,8 @@ from typing import TypeAlias
 LEAST_RETENTION_MS = 60_000
 """The least ``offsets.retention.minutes`` that Kafka allows: what is certain where the broker's may not be asked."""
 OFFSETS_IN_MARKER = 3000
-"""Longest offsets, as JSON, in a marker; a broker takes 4096 bytes of metadata (``offset.metadata.max.bytes``)."""
+"""Longest offsets, as JSON, in a marker; a broker takes 4096 bytes of metadata (``offset.metadata.max.bytes``), and
+where it takes less the marker goes without them: they are only told to users, the fingerprint decides."""
 
 
 class OnMissingMarker(Enum):
@@ -159,11 +160,16 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class NamedWrite:
-    """A batch write with an id: its group is its own, and a marker in it says that it is written."""
+    """A batch write with an id: its group is its own, and a marker in it says that it is written.
+
+    :param predecessor: the last marker of a version of the sink that had one group, named ``name``, for all ids.
+    """
 
     group: str
     name: str
     batch_id: int
+    on_missing: OnMissingMarker = OnMissingMarker.FAIL
+    predecessor: Marker | None = None
 
     @property
     def number(self) -> int:
@@ -222,10 +228,10 @@ def decide(plan: Plan | NamedWrite, marker: Marker | None, now_ms: int, rows: in
     return Write(f"the marker holds batch {marker.batch_id}, the one before")
 
 
-def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) -> Write | Skip:
-    """A batch write with an id has no plan: its marker alone counts."""
+def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) -> Decision:
+    """A batch write with an id has no plan: its marker alone counts, or that of a version before."""
     if marker is None:
-        return Write(f"no marker of batchId {write.batch_id}")
+        return _decide_after_older(write, write.predecessor)
     warning = ""
     if rows is not None and marker.rows != rows:
         warning = (
@@ -233,6 +239,28 @@ def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) ->
             "nothing is written: give it another batchId if it is another write"
         )
     return Skip(f"batchId {write.batch_id} is written", warning)
+
+
+def _decide_after_older(write: NamedWrite, older: Marker | None) -> Decision:
+    """An older version wrote the ids of a name in ascending order and remembered the last one alone."""
+    if older is None or older.batch_id < write.batch_id:
+        return Write(f"no marker of batchId {write.batch_id}")
+    if older.batch_id == write.batch_id:
+        return Skip(f"batchId {write.batch_id} is written, by an older version of the sink", leave_marker=True)
+    told = (
+        f"An older version of the sink wrote batchId {older.batch_id} of {write.name} last, and left no sign whether "
+        f"batchId {write.batch_id} is written"
+    )
+    match write.on_missing:
+        case OnMissingMarker.FAIL:
+            return Refuse(
+                f"{told}: look at what the destination holds, then set onMissingMarker to write (it is not there) or "
+                "skip (it is)"
+            )
+        case OnMissingMarker.WRITE:
+            return Write(told, f"{told}; it is written, as onMissingMarker is write")
+        case OnMissingMarker.SKIP:
+            return Skip(told, f"{told}; it is taken as written, as onMissingMarker is skip", leave_marker=True)
 
 
 def _warn_of_rows(plan: Plan, marker: Marker, rows: int | None) -> str:

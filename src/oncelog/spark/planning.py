@@ -12,7 +12,7 @@ import uuid
 from dataclasses import dataclass, replace
 
 from oncelog.errors import Error, KafkaError
-from oncelog.spark.checkpoint import Checkpoint, marker_group, named_group, plan_of
+from oncelog.spark.checkpoint import Checkpoint, marker_group, named_group, older_group, plan_of
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.marker import Marker, Memory, NamedWrite, Plan
 from oncelog.spark.options import SinkOptions
@@ -53,20 +53,20 @@ def plan_write(options: SinkOptions, batch_id: int | None) -> Planned:
         if options.offsets_retention_ms is not None:
             facts = facts._replace(retention_ms=options.offsets_retention_ms)
         plan = plan_of(checkpoint, batch_id, group, facts, options.on_missing_marker)
-        if plan.remembered is None:
-            plan = replace(plan, predecessor=_predecessor(options, plan))
+        older = older_group(group, plan.query_id)
+        if plan.remembered is None and older != group:
+            plan = replace(plan, predecessor=_marker_of_older_version(options, older, plan.query_id))
         return Planned(plan, group, checkpoint.remember)
     if options.batch_id is not None:
         group = named_group(prefix, options.batch_id, options.topic)
-        return Planned(NamedWrite(group, prefix, options.batch_id), group, _nothing)
+        predecessor = _marker_of_older_version(options, prefix, prefix)
+        named = NamedWrite(group, prefix, options.batch_id, options.on_missing_marker, predecessor)
+        return Planned(named, group, _nothing)
     return Planned(None, f"{prefix}{uuid.uuid4().hex}", _nothing)
 
 
-def _predecessor(options: SinkOptions, plan: Plan) -> Marker | None:
-    """The marker of versions that named the group by the query alone, if they wrote to this destination."""
-    group = f"{options.transactional_id_prefix}{plan.query_id}"
-    if group == plan.group:
-        return None
+def _marker_of_older_version(options: SinkOptions, group: str, name: str) -> Marker | None:
+    """The marker that versions left whose group was not named by the destination, if they wrote to this one."""
     with cluster_for(options).transaction(group, options.transaction_timeout_ms) as engine:
         try:
             found = engine.committed_offsets(options.marker_partition).get(options.marker_partition)
@@ -75,7 +75,7 @@ def _predecessor(options: SinkOptions, plan: Plan) -> Marker | None:
                 return None  # those versions needed the right to it
             raise
     marker = None if found is None else Marker.decode(found.metadata)
-    return marker if marker is not None and marker.query_id == plan.query_id and not marker.fingerprint else None
+    return marker if marker is not None and marker.query_id == name and not marker.fingerprint else None
 
 
 def _nothing(memory: Memory) -> None:

@@ -18,6 +18,7 @@ from pyspark.sql.utils import is_remote
 
 from oncelog.errors import ConfigError
 from oncelog.spark.checkpoint import CheckpointError
+from oncelog.spark.connect import StartSession, check_checkpoint
 from oncelog.spark.java import find_java
 from oncelog.spark.lag import offsets_behind
 from oncelog.spark.options import parse_sink_options
@@ -90,7 +91,8 @@ def for_each_batch(
     ``df.writeStream.outputMode("update").foreachBatch(for_each_batch({"topic": "t", ...}))``. The options are those of
     ``format("oncelog")`` and ``writers``: the executors write large batches themselves. Whether a batch is written,
     skipped or refused is decided as in a query that writes with ``format``. The query's checkpoint is found by itself;
-    over Spark Connect give the option ``checkpointLocation`` here too; there the driver writes every batch.
+    over Spark Connect give the option ``checkpointLocation`` here too, which is checked; there the driver writes every
+    batch.
 
     :param name: tells several sinks of one query with the same topic apart; it must stay the same over restarts.
     :param on_written: told of each batch how it was written.
@@ -102,11 +104,14 @@ def for_each_batch(
             raise ConfigError(f"Option {taken} is set by for_each_batch: leave it out")
     parsed = parse_sink_options({"checkpointLocation": "found when it runs"} | lowered, streaming=True)
     identity = (parsed.transactional_id_prefix, parsed.topic)
+    started_in = StartSession()
 
     def write_batch(rows: DataFrame, batch_id: int) -> None:
         remote = is_remote()
         named = lowered.get("checkpointlocation", "")
         run = _remote_query(lowered, on_written) if remote else _running_query(rows, named)
+        if remote:
+            check_checkpoint(run.checkpoint, batch_id, started_in)
         given = {key: value for key, value in options.items() if key.lower() != "checkpointlocation"}
         given |= {"microBatch": str(batch_id), "sinkName": name, "checkpointLocation": run.checkpoint}
         sink = (run.run_id, *identity, name)

@@ -13,12 +13,12 @@ broker is behind :class:`TransactionEngine`. What a marker means: :mod:`oncelog.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple, Protocol, TypeAlias
 
 from oncelog.client.core.structs import OffsetAndMetadata
-from oncelog.errors import InvariantError, OncelogError
+from oncelog.errors import Error, InvariantError, KafkaError, OncelogError
 from oncelog.records.batch import Buffer
 from oncelog.spark.marker import Decision, Marker, Memory, NamedWrite, Plan, Refuse, Skip, Write, decide
 from oncelog.types import ProducerStamp, TopicPartition
@@ -209,13 +209,28 @@ def close_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer,
                 raise InvariantError(f"the rows of batch {write.batch_id} were not counted")
             if isinstance(plan, Plan) and plan.memory != plan.remembered:
                 remember(plan.memory)
-            engine.add_offset(write.marker_partition, plan.number, Marker.of(plan, write.rows).encode())
+            _add_marker(engine, write.marker_partition, Marker.of(plan, write.rows))
         observe(Step.MARKER_ADDED, write.batch_id)
     except OncelogError as error:
         abort(engine, error)
         raise
     engine.end(commit=True)
     observe(Step.COMMITTED, write.batch_id)
+
+
+def _add_marker(engine: TransactionEngine, partition: TopicPartition, marker: Marker) -> None:
+    """The marker as an offset; without the plan's own offsets where a broker takes less metadata than usual."""
+    short = replace(marker, offsets="").encode()
+    for text in dict.fromkeys((marker.encode(), short)):
+        try:
+            return engine.add_offset(partition, marker.batch_id, text)
+        except KafkaError as error:
+            if error.error is not Error.OFFSET_METADATA_TOO_LARGE:
+                raise
+    raise SinkRefused(
+        f"The marker of batch {marker.batch_id} has {len(short)} bytes, more than the broker's "
+        "offset.metadata.max.bytes allows: raise it (4096 unless set)"
+    )
 
 
 def observed(

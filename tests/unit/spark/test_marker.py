@@ -11,6 +11,7 @@ import pytest
 
 from oncelog.spark.marker import (
     OFFSETS_IN_MARKER,
+    Decision,
     Marker,
     Memory,
     NamedWrite,
@@ -247,6 +248,24 @@ def test_write_with_an_id_is_known_by_its_own_marker_alone() -> None:
     warned = decide(one, written, NOW, 9)
     assert isinstance(warned, Skip)
     assert "already written with 4 rows and has 9 now" in warned.warning
+
+
+def test_write_with_an_id_that_an_older_version_may_have_written_is_not_written_twice() -> None:
+    """That version had one group for all ids of a name, and remembered the last one."""
+    older = Marker("daily", 7, 4, "")
+
+    def write(batch_id: int, on_missing: OnMissingMarker = OnMissingMarker.FAIL) -> Decision:
+        return decide(NamedWrite("daily:n:out", "daily", batch_id, on_missing, older), None, NOW, 4)
+
+    assert isinstance(write(8), Write)
+    assert write(7) == Skip("batchId 7 is written, by an older version of the sink", leave_marker=True)
+    refused = write(6)
+    assert isinstance(refused, Refuse)
+    assert "left no sign whether batchId 6 is written: look at what the destination holds" in refused.reason
+    assert isinstance(write(6, OnMissingMarker.WRITE), Write)
+    skipped = write(6, OnMissingMarker.SKIP)
+    assert isinstance(skipped, Skip)
+    assert skipped.leave_marker
 
 
 def test_memory_names_the_first_batch_written_there_without_a_break() -> None:

@@ -19,6 +19,7 @@ from oncelog.spark.sink_protocol import (
     Step,
     commit_batch,
     ignore,
+    newest_marker,
 )
 from oncelog.types import ProducerStamp, TopicPartition
 
@@ -46,9 +47,10 @@ class ModelBroker:
 
 
 class ModelEngine:
-    """One process's engine; ``fail`` names a call that the broker refuses."""
+    """One process's engine; ``fail`` names a call that the broker refuses, ``longest`` bounds an offset's metadata."""
 
-    def __init__(self, broker: ModelBroker, fail: str = "") -> None:
+    def __init__(self, broker: ModelBroker, fail: str = "", longest: int = 4096) -> None:
+        self.longest = longest
         self.broker = broker
         self.epoch = -1
         self.fail = fail
@@ -82,6 +84,8 @@ class ModelEngine:
 
     def add_offset(self, partition: TopicPartition, offset: int, metadata: str) -> None:
         self._call("add")
+        if len(metadata) > self.longest:
+            raise KafkaError(Error.OFFSET_METADATA_TOO_LARGE, "add")
         self.broker.open_offsets[partition] = OffsetAndMetadata(offset, metadata)
 
     def end(self, *, commit: bool) -> None:
@@ -226,6 +230,23 @@ def test_write_with_an_id_is_written_once() -> None:
     write = replace(batch_write(0), plan=NamedWrite("group", "daily", 7))
     assert [run(broker, write), run(broker, write)] == [Outcome.WRITTEN, Outcome.SKIPPED]
     assert broker.visible == EXPECTED
+
+
+def test_broker_that_takes_little_metadata_gets_a_marker_without_offsets_or_is_told_of() -> None:
+    """``offset.metadata.max.bytes`` below what offsets of many partitions need."""
+    plan = plan_of(0)
+    long = replace(batch_write(0), plan=replace(plan, batch=replace(plan.batch, offsets="x" * 2000)))
+    broker = ModelBroker()
+    commit(long, ModelEngine(broker, longest=300))
+    marker = newest_marker(broker.offsets)
+    assert marker is not None
+    assert (marker.fingerprint, marker.offsets) == (plan.batch.fingerprint, "")
+    assert commit(long, ModelEngine(broker)) is Outcome.SKIPPED
+    small = ModelBroker()
+    engine = ModelEngine(small, longest=50)
+    with pytest.raises(SinkRefused, match=r"has \d+ bytes, more than the broker's offset\.metadata\.max\.bytes"):
+        commit(long, engine)
+    assert (small.visible, engine.calls[-1]) == ([], "abort")
 
 
 def test_refused_batch_writes_nothing_and_remembers_nothing() -> None:

@@ -1,0 +1,37 @@
+"""Which ACL is missing where a broker says only that somebody is not authorized.
+
+Called by the Spark client of a cluster (:mod:`oncelog.spark.kafka_cluster`, :mod:`oncelog.spark.kafka_transaction`).
+READ and WRITE each include DESCRIBE, so these rights are all that reading or writing needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from oncelog.client.core.errors import error_for
+from oncelog.errors import Error, KafkaError
+
+
+@contextmanager
+def naming_the_right(name: str = "", topic_right: str = "") -> Iterator[None]:
+    """Let a refusal for want of a right say which ACL to add.
+
+    :param name: of the transactional id, or the group, or both.
+    :param topic_right: the operation, and the topic that it is for.
+    """
+    try:
+        yield
+    except KafkaError as error:
+        right = {
+            Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: f"WRITE on the transactional id {name}",
+            Error.GROUP_AUTHORIZATION_FAILED: f"READ on the group {name}",
+            Error.TOPIC_AUTHORIZATION_FAILED: topic_right,
+        }.get(error.error)
+        if not right:
+            raise
+        text = str(error).removesuffix(f" [{error.error.name}]")
+        raise error_for(error.error, f"{text}: grant the user {right}") from error
+
+
+__all__ = ["naming_the_right"]

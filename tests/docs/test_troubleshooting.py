@@ -1,0 +1,58 @@
+"""Every error that the page for Spark's troubles quotes is one that the code raises, or Spark or a broker."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from oncelog.errors import Error
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "how-to" / "troubleshooting-spark.md"
+SPARKS_OWN = {"DATA_SOURCE_NOT_FOUND"}
+"""Error conditions of Spark's JVM; those of PySpark are in its own file."""
+_GAP = "\N{HORIZONTAL ELLIPSIS}"
+
+
+def quoted() -> list[str]:
+    """What stands between backticks in the first column of the tables."""
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| `")]
+    return [text for row in rows for text in re.findall(r"`([^`]+)`", row.split(" | ")[0])]
+
+
+def texts_of_the_code() -> list[str]:
+    """Every string of the package, with a gap for each value that is filled in."""
+    found: list[str] = []
+    for file in sorted((ROOT / "src" / "oncelog").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            match node:
+                case ast.JoinedStr(values=parts):
+                    found.append("".join(str(part.value) if isinstance(part, ast.Constant) else _GAP for part in parts))
+                case ast.Constant(value=str(text)):
+                    found.append(text)
+    return found
+
+
+def conditions() -> set[str]:
+    """Names of errors that others raise."""
+    file = Path(pyspark.__file__).parent / "errors" / "error-conditions.json"
+    return {error.name for error in Error} | SPARKS_OWN | set(json.loads(file.read_text()))
+
+
+CODE, CONDITIONS = texts_of_the_code(), conditions()
+
+
+@pytest.mark.parametrize("text", quoted())
+def test_quoted_error_is_raised_somewhere(text: str) -> None:
+    parts = [part.strip() for part in text.split("...") if part.strip()]
+    wanted = re.compile(".*".join(re.escape(part).replace(_GAP, ".*") for part in parts), re.DOTALL)
+    assert text in CONDITIONS or any(wanted.search(string) for string in CODE), text
+
+
+def test_the_page_quotes_errors() -> None:
+    assert len(quoted()) > 20

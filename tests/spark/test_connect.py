@@ -106,14 +106,13 @@ def test_reading_writing_and_each_batch_work_through_a_connect_server(
     command = [sys.executable, str(CLIENT), connect_server.address, address, unique_name, str(tmp_path)]
     environment = {name: value for name, value in os.environ.items() if name != "SPARK_SUBMIT_OPTS"}
     environment["PYTHONPATH"] = str(CLIENT.parents[2])
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=800, check=False, env=environment)
     assert ran.returncode == 0, ran.stderr[-4000:]
     expected = sorted(f"v{n}" for n in range(20))
     told = json.loads(ran.stdout.splitlines()[-1])
     assert told["read"] == expected
-    for refusal, says in zip(
-        told["refused"], ("which does not run in this session", "that query has ended it"), strict=True
-    ):
+    reasons = ("which does not run in this session", "that query has ended it")
+    for refusal, says in zip(told["refused"], reasons, strict=True):
         assert re.search(f"checkpointLocation of for_each_batch names .*, .*{says}", refusal), refusal
         assert says in connect_server.log.read_text()
     assert sorted(value.decode() for value in values(committed(address, f"{unique_name}-copy"))) == expected

@@ -111,9 +111,12 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="bars of all rates and of CPU, as SVG")
     parser.add_argument("--server", action="append", choices=["oncelog", "kafka", "tansu"], help="default: all three")
+    parser.add_argument("--cell", default="", metavar="TEXT", help="of raw requests only cells whose name holds TEXT")
     options = parser.parse_args()
     chosen = options.only or [*INTERLEAVED, *ALONE]
-    run = Run(QUICK if options.quick else FULL, options.rounds or (1 if options.quick else 3))
+    run = Run(
+        (QUICK if options.quick else FULL)._replace(cell=options.cell), options.rounds or (1 if options.quick else 3)
+    )
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("benchmarks: ended by a signal"))  # so that servers are stopped
     try:
         interleaved(run, [name for name in INTERLEAVED if name in chosen], options.server or [*SERVERS])

@@ -86,10 +86,12 @@ def run_raw(
     seconds: float,
     *,
     repeat: bool,
+    watched: int = 0,
     cpu_s: Callable[[], float] = lambda: 0.0,
 ) -> dict[str, float]:
     """Send frames as fast as they are answered; what was measured, in seconds and microseconds.
 
+    :param watched: only connections with one of so many first scripts count, one request at a time; 0: all count.
     :param cpu_s: what the server has used; the result's ``cpu_s`` is what it used for the load, without taking
         connections in and letting them go.
     """
@@ -100,7 +102,7 @@ def run_raw(
             for data, error_at in script:
                 file.write(_UINT32.pack(len(data)) + _UINT32.pack(error_at) + data)
         file.flush()
-        numbers = (connections, in_flight, seconds, int(repeat))
+        numbers = (connections, in_flight, seconds, int(repeat), watched)
         command = [str(raw_client()), str(port), file.name, *map(str, numbers)]
         with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True) as run:
             watch = Timer(seconds + 60, run.kill)

@@ -27,6 +27,8 @@ class Size(NamedTuple):
     seconds_of_transactions: float
     megabytes_not_flushed: int
     seconds_of_requests: float
+    cell: str = ""
+    """Of raw requests only cells whose name holds this."""
 
 
 FULL = Size(2_000_000, 300_000, 3_000, 3, 1_000, 4)

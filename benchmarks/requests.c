@@ -1,16 +1,18 @@
 /* Raw requests, encoded before, as fast as a server answers them: what the client costs is next to nothing.
  *
- *   requests PORT SCRIPTS CONNECTIONS IN_FLIGHT SECONDS REPEAT
+ *   requests PORT SCRIPTS CONNECTIONS IN_FLIGHT SECONDS REPEAT WATCHED
  *
  * SCRIPTS: u32 count, then for each script a u32 count of frames, then for each frame a u32 length, a u32 that says at
  * which byte of its answer (behind the size) the error code is, 0 for nowhere, and its bytes (its size first, as it goes
  * over the wire); numbers in the machine's byte order. Connection n sends script n modulo count, with at most IN_FLIGHT
- * requests without an answer; over and over where REPEAT is 1, else once.
+ * requests without an answer; over and over where REPEAT is 1, else once. If WATCHED is not 0, only connections with one
+ * of the first WATCHED scripts count, and these have one request in flight: what all the others do to them is asked.
  *
  * Every connection is answered an ApiVersions before the line "ready" is printed; the load begins when a line comes in.
  * An answer with an error code counts as an error, not as an answer, but for CONCURRENT_TRANSACTIONS where one request
  * is in flight: that one is sent again at once, and its time goes on. Prints one JSON object: requests answered within
- * SECONDS (or until all scripts end) and later, errors, percentiles in us; ends when its input does.
+ * SECONDS (or until all scripts end) and later, the least and the most of one connection, errors, percentiles in us;
+ * ends when its input does.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -45,6 +47,8 @@ typedef struct {
         int size_bytes;          /* of its size that are here */
         unsigned char size[4];
         uint64_t begun[MOST_IN_FLIGHT];
+        uint64_t counted; /* answers within the time */
+        int in_flight, watched;
         int wants_write, again;
 } Connection;
 
@@ -72,7 +76,7 @@ static int finished(const Connection *c) {
 static int fill(Connection *c) {
         const Script *s = c->script;
         while (!finished(c)) {
-                uint64_t room = (uint64_t)in_flight - (c->sent - c->answered);
+                uint64_t room = (uint64_t)c->in_flight - (c->sent - c->answered);
                 uint32_t first = (uint32_t)(c->sent % s->frames);
                 uint32_t count = s->frames - first;
                 if (!room)
@@ -106,21 +110,25 @@ static int fill(Connection *c) {
 static void answered(Connection *c) {
         uint64_t begun = c->begun[c->answered % MOST_IN_FLIGHT];
         c->size_bytes = 0;
-        if (c->error == CONCURRENT_TRANSACTIONS && in_flight == 1 && !stopping) {
+        if (c->error == CONCURRENT_TRANSACTIONS && c->in_flight == 1 && !stopping) {
                 c->sent--;
                 c->again = 1;
                 repeated++;
                 return;
         }
         c->answered++;
-        if (c->error == CONCURRENT_TRANSACTIONS && in_flight == 1)
+        if (c->error == CONCURRENT_TRANSACTIONS && c->in_flight == 1)
                 return; /* too late to be sent again */
         if (c->error) {
                 errors++;
                 last_error = c->error;
                 return;
         }
+        if (!c->watched)
+                return;
         *(stopping ? &late : &answers) += 1;
+        if (!stopping)
+                c->counted++;
         if (samples < MOST_SAMPLES)
                 latency_us[samples++] = (uint32_t)((now_ns() - begun) / 1000);
 }
@@ -224,8 +232,8 @@ static void greet(int fd) {
 }
 
 int main(int argc, char **argv) {
-        if (argc != 7) {
-                fprintf(stderr, "usage: requests PORT SCRIPTS CONNECTIONS IN_FLIGHT SECONDS REPEAT\n");
+        if (argc != 8) {
+                fprintf(stderr, "usage: requests PORT SCRIPTS CONNECTIONS IN_FLIGHT SECONDS REPEAT WATCHED\n");
                 return 2;
         }
         uint32_t scripts_count;
@@ -234,6 +242,7 @@ int main(int argc, char **argv) {
         double seconds = atof(argv[5]);
         in_flight = atoi(argv[4]);
         repeat = atoi(argv[6]);
+        uint32_t watched = (uint32_t)atoi(argv[7]);
         if (in_flight < 1 || in_flight > MOST_IN_FLIGHT)
                 return 2;
         latency_us = malloc(sizeof *latency_us * MOST_SAMPLES);
@@ -244,6 +253,8 @@ int main(int argc, char **argv) {
         for (int i = 0; i < count; i++) {
                 Connection *c = &connections[i];
                 c->script = &scripts[(uint32_t)i % scripts_count];
+                c->watched = !watched || (uint32_t)i % scripts_count < watched;
+                c->in_flight = watched && c->watched ? 1 : in_flight;
                 c->fd = socket(AF_INET, SOCK_STREAM, 0);
                 if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&address, sizeof address))
                         fail("connect");
@@ -285,9 +296,17 @@ int main(int argc, char **argv) {
                         break;
         }
         qsort(latency_us, samples, sizeof *latency_us, by_size);
-        printf("{\"requests\": %lu, \"late\": %lu, \"errors\": %lu, \"last_error\": %u, \"repeated\": %lu, \"seconds\": %.6f, "
+        uint64_t least = UINT64_MAX, most = 0;
+        for (int i = 0; i < count; i++) {
+                uint64_t counted = connections[i].counted;
+                if (!connections[i].watched)
+                        continue;
+                least = counted < least ? counted : least;
+                most = counted > most ? counted : most;
+        }
+        printf("{\"requests\": %lu, \"least\": %lu, \"most\": %lu, \"late\": %lu, \"errors\": %lu, \"last_error\": %u, \"repeated\": %lu, \"seconds\": %.6f, "
                "\"p50_us\": %.0f, \"p99_us\": %.0f, \"p999_us\": %.0f}\n",
-               (unsigned long)answers, (unsigned long)late, (unsigned long)errors, last_error, (unsigned long)repeated,
+               (unsigned long)answers, (unsigned long)least, (unsigned long)most, (unsigned long)late, (unsigned long)errors, last_error, (unsigned long)repeated,
                (double)(stopped - begin) / 1e9, percentile(0.5), percentile(0.99), percentile(0.999));
         fflush(stdout);
         while (getchar() != EOF)

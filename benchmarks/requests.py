@@ -7,19 +7,18 @@ answer: it must tell no error, and where it would tell one is where the load gen
 
 from __future__ import annotations
 
-import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from struct import Struct
+from functools import partial
 
 from benchmarks.load import BenchmarkError, Frame, run_raw
 from benchmarks.measures import Figures, Size, new_topic
+from benchmarks.raw import Caller, batch, encode, produce
+from benchmarks.reach import REACH
 from benchmarks.servers import Server, Usage
 from oncelog.errors import Error
-from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.framing import decode_response_header, encode_request
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
@@ -29,18 +28,9 @@ from oncelog.protocol.generated.offset_commit_request import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from oncelog.protocol.messages import response_type
-from oncelog.protocol.wire import Message
-from oncelog.protocol.wire import Struct as Fields
-from oncelog.records.batch import HEADER_SIZE_BYTES, Record, encode_batch
+from oncelog.records.compression import Compression
 
 PARTITIONS = 4
-RECORD_BYTES = 128
-CLIENT_ID = "bench"
-_KEY_AND_VERSION = Struct(">hh")
-RETRIED = (3, 6, 14, 15, 16, 51)
-"""Partition or leader not there yet; coordinator loading, not available, moved; a transaction that is being ended."""
 
 Script = Sequence[bytes]
 
@@ -49,7 +39,8 @@ Script = Sequence[bytes]
 class Load:
     """``seconds`` of requests over so many connections; ``per`` requests make one of what is counted.
 
-    Without ``repeat``, the first ``per`` of each script are the slow round, and the load goes on behind them.
+    Without ``repeat``, the first ``per`` of each script are the slow round, and the load goes on behind them. If
+    ``watched`` is not 0, only connections with one of the first ``watched`` scripts count, one request at a time each.
     """
 
     connections: int
@@ -57,108 +48,50 @@ class Load:
     scripts: Sequence[Script]
     repeat: bool = True
     per: int = 1
-
-
-class Caller:
-    """One connection that asks and waits."""
-
-    def __init__(self, server: Server) -> None:
-        self.port = int(server.bootstrap_servers.rpartition(":")[2])
-        self._socket = socket.create_connection(("127.0.0.1", self.port), timeout=30)
-
-    def close(self) -> None:
-        self._socket.close()
-
-    def send(self, frame: bytes) -> bytes:
-        """The answer, its size before it."""
-        self._socket.sendall(frame)
-        answer = b""
-        while len(answer) < 4 or len(answer) < 4 + int.from_bytes(answer[:4], "big"):
-            received = self._socket.recv(1 << 20)
-            if not received:
-                raise BenchmarkError(f"the server on port {self.port} closed the connection")
-            answer += received
-        return answer
-
-    def check(self, frame: bytes) -> int:
-        """Send a request and read its answer; where in it (behind the size) the error code is, 0 if it has none."""
-        api_key, version = _KEY_AND_VERSION.unpack_from(frame, 4)
-        deadline = time.monotonic() + 30
-        while True:
-            answer = self.send(frame)
-            _, body = decode_response_header(memoryview(answer)[4:], api_key, version)
-            found = response_type(api_key).decode(answer, version, 4 + body)
-            holder = _holder_of_error(found)
-            if holder is None:
-                return 0
-            error = holder.error_code  # type: ignore[attr-defined]
-            if error not in RETRIED or time.monotonic() > deadline:
-                break
-            time.sleep(0.05)
-        if error:
-            raise BenchmarkError(f"{ApiKey(api_key).name} was answered {Error(error).name}")
-        before = found.encode(version)
-        holder.error_code = -1  # type: ignore[attr-defined]
-        after = found.encode(version)
-        return body + next(at for at, (old, new) in enumerate(zip(before, after, strict=True)) if old != new)
-
-    def ask(self, request: Message, version: int) -> Message:
-        """Again and again while the coordinator is not ready."""
-        frame = encode(request, version)
-        deadline = time.monotonic() + 30
-        while True:
-            answer = self.send(frame)
-            _, body = decode_response_header(memoryview(answer)[4:], request.API_KEY, version)
-            found = response_type(request.API_KEY).decode(answer, version, 4 + body)
-            if getattr(found, "error_code", 0) not in RETRIED or time.monotonic() > deadline:
-                return found
-            time.sleep(0.05)
-
-
-def _holder_of_error(message: Fields) -> Fields | None:
-    """The innermost part of an answer with an error code: that of its first partition, if it has any."""
-    for name in message.__slots__:
-        value = getattr(message, name)
-        inner = (
-            _holder_of_error(value[0]) if isinstance(value, list) and value and isinstance(value[0], Fields) else None
-        )
-        if inner is not None:
-            return inner
-    return message if "error_code" in message.__slots__ else None
-
-
-def encode(request: Message, version: int) -> bytes:
-    return encode_request(request.API_KEY, version, 1, CLIENT_ID, request.encode(version))
-
-
-def batch(size_bytes: int, *, pid: int = -1, epoch: int = -1, sequence: int = -1, txn: bool = False) -> bytes:
-    """About so many bytes in records of :data:`RECORD_BYTES`."""
-    count = max(1, (size_bytes - HEADER_SIZE_BYTES) // RECORD_BYTES)
-    now_ms = time.time_ns() // 1_000_000
-    records = [Record(offset, now_ms, b"k" * 16, bytes(RECORD_BYTES - 24)) for offset in range(count)]
-    return bytes(
-        encode_batch(records, producer_id=pid, producer_epoch=epoch, base_sequence=sequence, transactional=txn)
-    )
-
-
-def produce(topic: str, partition: int, data: bytes, version: int = 9, transactional_id: str | None = None) -> bytes:
-    part = PartitionProduceData(partition, memoryview(data))
-    request = ProduceRequest(transactional_id, -1, 30_000, [TopicProduceData(name=topic, partition_data=[part])])
-    return encode(request, version)
+    watched: int = 0
 
 
 # -- cells ---------------------------------------------------------------------------------------------------------
 
 
-def plain(size_bytes: int, connections: int, in_flight: int) -> Callable[[Server, Caller, float], Load]:
+def plain(
+    size_bytes: int, connections: int, in_flight: int, codec: Compression = Compression.NONE
+) -> Callable[[Server, Caller, float], Load]:
     """Produce without a producer id, each connection to one partition."""
 
     def load(server: Server, caller: Caller, seconds: float) -> Load:
         topic = new_topic(server, PARTITIONS)
-        data = batch(size_bytes)
+        data = batch(size_bytes, codec=codec)
         return Load(connections, in_flight, [[produce(topic, index, data)] for index in range(PARTITIONS)])
 
     return load
+
+
+def beside_large(server: Server, caller: Caller, seconds: float) -> Load:
+    """How long a record of 100 B waits for its answer while another connection has five batches of 1 MB in flight."""
+    topic = new_topic(server, 2)
+    return Load(2, 5, [[produce(topic, 0, batch(0))], [produce(topic, 1, batch(1_000_000))]], watched=1)
+
+
+def with_many_partitions(server: Server, caller: Caller, seconds: float) -> Load:
+    """The cell of 1 KB beside a topic of 5,000 partitions."""
+    new_topic(server, 5_000)
+    return plain(1024, 4, 5)(server, caller, seconds)
+
+
+def with_many_producers(server: Server, caller: Caller, seconds: float) -> Load:
+    """The cell of 1 KB in partitions that know 100,000 producer ids."""
+    topic = new_topic(server, PARTITIONS)
+    scripts = [
+        [
+            Frame(produce(topic, index, batch(0, pid=index * 1_000_000 + number, epoch=0, sequence=0)))
+            for number in range(25_000)
+        ]
+        for index in range(PARTITIONS)
+    ]
+    run_raw(caller.port, scripts, PARTITIONS, 5, 60, repeat=False)
+    data = batch(1024)
+    return Load(PARTITIONS, 5, [[produce(topic, index, data)] for index in range(PARTITIONS)])
 
 
 def idempotent(server: Server, caller: Caller, seconds: float) -> Load:
@@ -253,10 +186,19 @@ CELLS: dict[str, Callable[[Server, Caller, float], Load]] = {
     "produce 16 KB, 4 x 5": plain(16 * 1024, 4, 5),
     "produce 64 KB, 4 x 5": plain(64 * 1024, 4, 5),
     "produce 1 MB, 4 x 5": plain(1_000_000, 4, 5),
+    "100 B beside 1 MB x 5": beside_large,
+    "produce 1 KB, 4 x 5, 5,000 partitions": with_many_partitions,
+    "produce 1 KB, 4 x 5, 100,000 producers": with_many_producers,
+    **{
+        f"produce 64 KB of {codec.name.lower()}, 4 x 5": plain(64 * 1024, 4, 5, codec)
+        for codec in Compression
+        if codec is not Compression.NONE
+    },
     "idempotent 1 KB, 4 x 5": idempotent,
     "transactions of 1 record, 16 x 1": transactions,
     "fetch 1 record, 4 x 1": fetch(0, 4),
     "fetch 1 record, read_committed, 4 x 1": fetch(0, 4, isolation=1),
+    "fetch 1 record, 64 x 1": fetch(0, 64),
     "fetch 1 MB, 4 x 1": fetch(1_000_000, 4),
     "OffsetCommit, 4 x 5": offset_commits,
 }
@@ -268,10 +210,12 @@ WARM_S = 1.0
 def requests(server: Server, size: Size) -> Figures:
     """Every cell; one that a server does not serve is left out for it, with a word."""
     figures: Figures = {}
-    for name, make in CELLS.items():
+    for name, work in {**{name: partial(_cell, name=name, make=make) for name, make in CELLS.items()}, **REACH}.items():
+        if size.cell not in name:
+            continue
         caller = Caller(server)
         try:
-            figures |= _cell(server, caller, name, make, size.seconds_of_requests)
+            figures |= work(server, caller, size.seconds_of_requests)
         except (BenchmarkError, OSError) as error:
             print(f"{name}: left out for {server.name}: {error}", file=sys.stderr)
         finally:
@@ -280,12 +224,12 @@ def requests(server: Server, size: Size) -> Figures:
 
 
 def _cell(
-    server: Server, caller: Caller, name: str, make: Callable[[Server, Caller, float], Load], seconds: float
+    server: Server, caller: Caller, seconds: float, name: str, make: Callable[[Server, Caller, float], Load]
 ) -> Figures:
     load = make(server, caller, seconds)
     scripts = [_checked(caller, script, load) for script in load.scripts]
     if load.repeat:
-        run_raw(caller.port, scripts, load.connections, load.in_flight, WARM_S, repeat=True)
+        run_raw(caller.port, scripts, load.connections, load.in_flight, WARM_S, repeat=True, watched=load.watched)
     usage = Usage(server)
     found = run_raw(
         caller.port,
@@ -294,6 +238,7 @@ def _cell(
         load.in_flight,
         seconds,
         repeat=load.repeat,
+        watched=load.watched,
         cpu_s=lambda: usage.cpu_s,
     )
     if found["errors"]:
@@ -303,7 +248,8 @@ def _cell(
     count = found["requests"] / load.per
     if not count:
         raise BenchmarkError("nothing was answered")
-    return {
+    shares = {} if load.connections == 1 or load.watched else {f"{name}: least / most": found["least"] / found["most"]}
+    return shares | {
         f"{name}: requests_per_s": count / found["seconds"],
         f"{name}: broker CPU us": found["cpu_s"] / (count + found["late"] / load.per) * 1e6,
         f"{name}: p50 us": found["p50_us"],

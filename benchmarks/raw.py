@@ -1,0 +1,153 @@
+"""One plain connection that asks and waits, and the encoded requests that raw loads are made of.
+
+Used by ``requests`` (loads of ``requests.c``) and ``reach`` (what is measured with connections of Python's own).
+"""
+
+from __future__ import annotations
+
+import random
+import socket
+import time
+from struct import Struct
+from typing import Any
+
+from benchmarks.load import BenchmarkError
+from benchmarks.servers import Server
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.framing import decode_response_header, encode_request
+from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from oncelog.protocol.messages import response_type
+from oncelog.protocol.wire import Message
+from oncelog.protocol.wire import Struct as Fields
+from oncelog.records.batch import HEADER_SIZE_BYTES, Record, encode_batch
+from oncelog.records.compression import Compression
+
+RECORD_BYTES = 128
+CLIENT_ID = "bench"
+_KEY_AND_VERSION = Struct(">hh")
+RETRIED = (3, 6, 14, 15, 16, 51)
+"""Partition or leader not there yet; coordinator loading, not available, moved; a transaction that is being ended."""
+
+
+class Caller:
+    """One connection that asks and waits."""
+
+    def __init__(self, server: Server) -> None:
+        self.port = int(server.bootstrap_servers.rpartition(":")[2])
+        self._socket = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def send(self, frame: bytes) -> bytes:
+        """The answer, its size before it."""
+        self.post(frame)
+        return self.receive()
+
+    def post(self, frame: bytes) -> None:
+        """Ask; :meth:`receive` waits for the answer."""
+        self._socket.sendall(frame)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def receive(self) -> bytes:
+        answer = b""
+        while len(answer) < 4 or len(answer) < 4 + int.from_bytes(answer[:4], "big"):
+            received = self._socket.recv(1 << 20)
+            if not received:
+                raise BenchmarkError(f"the server on port {self.port} closed the connection")
+            answer += received
+        return answer
+
+    def check(self, frame: bytes) -> int:
+        """Send a request and read its answer; where in it (behind the size) the error code is, 0 if it has none."""
+        api_key, version = _KEY_AND_VERSION.unpack_from(frame, 4)
+        deadline = time.monotonic() + 30
+        while True:
+            answer = self.send(frame)
+            _, body = decode_response_header(memoryview(answer)[4:], api_key, version)
+            found = response_type(api_key).decode(answer, version, 4 + body)
+            holder = _holder_of_error(found)
+            if holder is None:
+                return 0
+            error = holder.error_code  # type: ignore[attr-defined]
+            if error not in RETRIED or time.monotonic() > deadline:
+                break
+            time.sleep(0.05)
+        if error:
+            raise BenchmarkError(f"{ApiKey(api_key).name} was answered {Error(error).name}")
+        before = found.encode(version)
+        holder.error_code = -1  # type: ignore[attr-defined]
+        after = found.encode(version)
+        return body + next(at for at, (old, new) in enumerate(zip(before, after, strict=True)) if old != new)
+
+    def receive_as(self, request: type[Message], version: int) -> Any:
+        """The decoded answer to a request of this kind that was posted."""
+        answer = self.receive()
+        _, body = decode_response_header(memoryview(answer)[4:], request.API_KEY, version)
+        return response_type(request.API_KEY).decode(answer, version, 4 + body)
+
+    def ask(self, request: Message, version: int) -> Message:
+        """Again and again while the coordinator is not ready."""
+        frame = encode(request, version)
+        deadline = time.monotonic() + 30
+        while True:
+            answer = self.send(frame)
+            _, body = decode_response_header(memoryview(answer)[4:], request.API_KEY, version)
+            found = response_type(request.API_KEY).decode(answer, version, 4 + body)
+            if getattr(found, "error_code", 0) not in RETRIED or time.monotonic() > deadline:
+                return found
+            time.sleep(0.05)
+
+
+def _holder_of_error(message: Fields) -> Fields | None:
+    """The innermost part of an answer with an error code: that of its first partition, if it has any."""
+    for name in message.__slots__:
+        value = getattr(message, name)
+        inner = (
+            _holder_of_error(value[0]) if isinstance(value, list) and value and isinstance(value[0], Fields) else None
+        )
+        if inner is not None:
+            return inner
+    return message if "error_code" in message.__slots__ else None
+
+
+def encode(request: Message, version: int) -> bytes:
+    return encode_request(request.API_KEY, version, 1, CLIENT_ID, request.encode(version))
+
+
+def batch(
+    size_bytes: int,
+    *,
+    pid: int = -1,
+    epoch: int = -1,
+    sequence: int = -1,
+    txn: bool = False,
+    codec: Compression = Compression.NONE,
+) -> bytes:
+    """About so many bytes, before they are packed, in records of :data:`RECORD_BYTES`."""
+    count = max(1, (size_bytes - HEADER_SIZE_BYTES) // RECORD_BYTES)
+    now_ms = time.time_ns() // 1_000_000
+    values = random.Random(1)  # words of which half can be packed away
+    records = [
+        Record(offset, now_ms, b"k" * 16, values.randbytes((RECORD_BYTES - 24) // 2).hex().encode())
+        for offset in range(count)
+    ]
+    return bytes(
+        encode_batch(
+            records,
+            producer_id=pid,
+            producer_epoch=epoch,
+            base_sequence=sequence,
+            transactional=txn,
+            compression=codec,
+        )
+    )
+
+
+def produce(topic: str, partition: int, data: bytes, version: int = 9, transactional_id: str | None = None) -> bytes:
+    part = PartitionProduceData(partition, memoryview(data))
+    request = ProduceRequest(transactional_id, -1, 30_000, [TopicProduceData(name=topic, partition_data=[part])])
+    return encode(request, version)

@@ -1,0 +1,154 @@
+"""What raw loads cannot show: consumers that wait, groups of many members, what a connection takes of memory.
+
+Each function measures one server with connections of its own and answers figures, as the cells of ``requests`` do.
+"""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from statistics import quantiles
+
+from benchmarks.load import BenchmarkError
+from benchmarks.measures import Figures, new_topic
+from benchmarks.raw import Caller, batch, encode, produce
+from benchmarks.servers import Server, Usage
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
+from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from oncelog.protocol.generated.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+
+WAITING = 1_000
+APPENDS = 200
+MEMBERS = 500
+BEATS = 10
+IDLE = 1_000
+FETCH, JOIN, SYNC, BEAT = 12, 3, 2, 2
+"""Versions: the newest that Tansu speaks too, or that asks for no member id first."""
+
+
+def waiting_consumers(server: Server, caller: Caller, seconds: float) -> Figures:
+    """1,000 consumers wait, each on a partition of its own: what that costs, and what an append to one of them does."""
+    topic = new_topic(server, WAITING)
+    with ExitStack() as stack:
+        consumers = [stack.enter_context(closing(Caller(server))) for _ in range(WAITING)]
+        offsets = [0] * WAITING
+        for index, consumer in enumerate(consumers):
+            consumer.post(_fetch(topic, index, 0))
+        time.sleep(1)
+        usage = Usage(server)
+        time.sleep(seconds)
+        idle_s = usage.cpu_s / seconds
+        taken_us: list[float] = []
+        usage = Usage(server)
+        for index in range(APPENDS):
+            begun = time.perf_counter()
+            caller.check(produce(topic, index, batch(0)))
+            answer = consumers[index].receive_as(FetchRequest, FETCH).responses[0].partitions[0]
+            taken_us.append((time.perf_counter() - begun) * 1e6)
+            if answer.error_code:
+                raise BenchmarkError(f"a fetch that waited was answered with error {answer.error_code}")
+            offsets[index] += 1
+            consumers[index].post(_fetch(topic, index, offsets[index]))
+        woken_us = usage.cpu_s / APPENDS * 1e6
+        disturbed = select.select(consumers, (), (), 0)[0] if max(c.fileno() for c in consumers) < 1024 else []
+        if disturbed:
+            raise BenchmarkError(f"{len(disturbed)} fetches were answered to which nothing had come")
+    name = "1,000 consumers that wait"
+    return {
+        f"{name}: broker CPU us a second": idle_s * 1e6,
+        f"{name}: broker CPU us an append and its fetch": woken_us,
+        f"{name}: append to fetch p50 us": sorted(taken_us)[APPENDS // 2],
+        f"{name}: append to fetch p99 us": quantiles(taken_us, n=100)[98],
+    }
+
+
+def _fetch(topic: str, index: int, offset: int) -> bytes:
+    part = FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=100_000)
+    return encode(
+        FetchRequest(
+            max_wait_ms=60_000,
+            min_bytes=1,
+            max_bytes=100_000,
+            session_id=0,
+            session_epoch=-1,
+            topics=[FetchTopic(topic=topic, partitions=[part])],
+        ),
+        FETCH,
+    )
+
+
+def group_of_members(server: Server, caller: Caller, seconds: float) -> Figures:
+    """500 members of a classic group join, join again after a change, and send heartbeats."""
+    del seconds
+    group = f"bench-{time.time_ns()}"
+    caller.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=[group]), 4)
+    with ExitStack() as stack:
+        members = [stack.enter_context(closing(Caller(server))) for _ in range(MEMBERS)]
+        usage = Usage(server)
+        ids, generation = _joined(members, group, [""] * MEMBERS, b"first")
+        joined_s = usage.cpu_s
+        usage = Usage(server)
+        ids, generation = _joined(members, group, ids, b"second")
+        rejoined_s = usage.cpu_s
+        usage = Usage(server)
+        for _ in range(BEATS):
+            for member, member_id in zip(members, ids, strict=True):
+                member.post(encode(HeartbeatRequest(group, generation, member_id), BEAT))
+            for member in members:
+                _refuse_errors(member.receive_as(HeartbeatRequest, BEAT).error_code, "Heartbeat")
+        beat_s = usage.cpu_s
+    name = f"{MEMBERS} members"
+    return {
+        f"{name}: first join and sync, broker CPU ms": joined_s * 1e3,
+        f"{name}: rebalance, broker CPU ms": rejoined_s * 1e3,
+        f"{name}: broker CPU us a heartbeat": beat_s / (BEATS * MEMBERS) * 1e6,
+    }
+
+
+def _joined(members: Sequence[Caller], group: str, ids: Sequence[str], metadata: bytes) -> tuple[list[str], int]:
+    """All of them in one generation, with an assignment each: their ids, and its number."""
+    for member, member_id in zip(members, ids, strict=True):
+        protocols = [JoinGroupRequestProtocol("range", metadata)]
+        request = JoinGroupRequest(group, 60_000, 60_000, member_id, None, "consumer", protocols)
+        member.post(encode(request, JOIN))
+    answers = [member.receive_as(JoinGroupRequest, JOIN) for member in members]
+    for answer in answers:
+        _refuse_errors(answer.error_code, "JoinGroup")
+    newest = max(answer.generation_id for answer in answers)
+    if any(answer.generation_id != newest for answer in answers):
+        return _joined(members, group, [answer.member_id for answer in answers], metadata)
+    for member, answer in zip(members, answers, strict=True):
+        shares = [SyncGroupRequestAssignment(m.member_id, bytes(50)) for m in answer.members]
+        member.post(encode(SyncGroupRequest(group, newest, answer.member_id, assignments=shares), SYNC))
+    for member in members:
+        _refuse_errors(member.receive_as(SyncGroupRequest, SYNC).error_code, "SyncGroup")
+    return [answer.member_id for answer in answers], newest
+
+
+def _refuse_errors(error: int, name: str) -> None:
+    if error:
+        raise BenchmarkError(f"{name} was answered with error {error}")
+
+
+def idle_connections(server: Server, caller: Caller, seconds: float) -> Figures:
+    """What 1,000 connections that have asked once and say nothing more take of memory."""
+    del caller, seconds
+    hello = encode(ApiVersionsRequest("bench", "1"), 3)
+    usage = Usage(server)
+    before = usage.rss_mb
+    with ExitStack() as stack:
+        for _ in range(IDLE):
+            stack.enter_context(closing(Caller(server))).send(hello)
+        return {"an idle connection: RSS KB": (usage.rss_mb - before) * 1e3 / IDLE}
+
+
+REACH: dict[str, Callable[[Server, Caller, float], Figures]] = {
+    "an idle connection": idle_connections,
+    "1,000 consumers that wait": waiting_consumers,
+    f"{MEMBERS} members": group_of_members,
+}

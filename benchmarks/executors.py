@@ -25,7 +25,7 @@ from benchmarks import report
 from benchmarks.measures import Figures, new_topic
 from benchmarks.servers import Kafka, Oncelog, Server, running
 from benchmarks.spark import Job
-from oncelog.testing.spark_cluster import SparkCluster
+from tests.support.spark_cluster import SparkCluster
 
 Add = Callable[[str, Figures], None]
 PARTITIONS = 8

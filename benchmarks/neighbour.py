@@ -26,9 +26,9 @@ from oncelog.protocol.generated.describe_groups_request import DescribeGroupsReq
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest
-from oncelog.testing.apache_kafka import ApacheKafka
-from oncelog.testing.crash_rounds.node import ServeProcess
 from tests.conformance.wire import ZSTD, Connection, ConnectionClosed, Position, batch, record
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.crash_rounds.node import ServeProcess
 
 MB = 1024 * 1024
 PAUSE_S = 0.005

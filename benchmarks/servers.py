@@ -21,7 +21,7 @@ from typing import Protocol
 import psutil
 
 from benchmarks.load import BenchmarkError, cache_folder
-from oncelog.testing.apache_kafka import ApacheKafka
+from tests.support.apache_kafka import ApacheKafka
 
 API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 """ApiVersions v0 with a null client id, its size before it."""

@@ -22,7 +22,7 @@ import pytest
 from oncelog import Broker
 from oncelog.spark.java import find_java
 from oncelog.spark.session import session
-from oncelog.testing import apache_kafka
+from tests.support import apache_kafka
 
 QUICK_START = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",

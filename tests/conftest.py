@@ -6,6 +6,7 @@ fails and says why; ``-m "not kafka"`` leaves those with Apache Kafka out.
 
 from __future__ import annotations
 
+import os
 import signal
 import uuid
 from collections.abc import Iterator
@@ -15,8 +16,8 @@ from typing import Protocol
 import hypothesis
 import pytest
 
-from oncelog.testing import apache_kafka as kafka_node
 from tests import class_archive
+from tests.support import apache_kafka as kafka_node
 
 
 class RunningBroker(Protocol):
@@ -35,6 +36,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH"))))
+# What tests start, Spark's executors above all, finds ``tests.support`` as they do.
 LONGEST = ("spark/test_sink_crashes.py", "demo", "pipeline", "spark", "crash")
 """Begun first, so that at the end no worker is left alone with a long file."""
 

@@ -1,6 +1,6 @@
 """What the cores need from outside: disk, files, time, randomness.
 
-The shells (``server``, ``client.aio``, ``testing``) implement these; everything from ``broker`` and
+The shells (``server``, ``client.aio``) implement these; everything from ``broker`` and
 ``client.core`` down sees the world through them alone, so a test can replace all of it.
 """
 

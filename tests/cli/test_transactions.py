@@ -7,8 +7,8 @@ import re
 import pytest
 from confluent_kafka import Producer
 
-from oncelog.testing.apache_kafka import ApacheKafka
 from tests.cli.conftest import Served, call
+from tests.support.apache_kafka import ApacheKafka
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 from oncelog.client.aio import Admin, Producer
 from oncelog.client.core.config import AdminConfig
 from oncelog.errors import ConfigError, KafkaError
-from oncelog.testing.apache_kafka import ApacheKafka
-from oncelog.testing.token_server import TokenServer, unsecured_token
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.token_server import TokenServer, unsecured_token
 
 pytestmark = pytest.mark.kafka
 PASSWORD = "store-secret"

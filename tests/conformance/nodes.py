@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from oncelog.testing.apache_kafka import ApacheKafka
+from tests.support.apache_kafka import ApacheKafka
 
 _SERVE = "from oncelog.cli.main import main; main()"
 

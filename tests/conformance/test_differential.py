@@ -22,12 +22,12 @@ from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsTopic,
 )
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
-from oncelog.testing.apache_kafka import ApacheKafka
 from tests.conformance.groups import commit, fetch_offsets
 from tests.conformance.nodes import Node
 from tests.conformance.test_reading import write_marker
 from tests.conformance.transactions import LOADING, Transactional, find_coordinator, init
 from tests.conformance.wire import TRANSACTIONAL, Connection, batch, eventually, now_ms
+from tests.support.apache_kafka import ApacheKafka
 
 STEPS = int(os.environ.get("ONCELOG_FUZZ_STEPS", "80"))
 PARTITIONS = 2

@@ -15,9 +15,9 @@ from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsTopic,
 )
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
-from oncelog.testing.apache_kafka import KafkaFailed, run_tool
 from tests.conformance.transactions import Transactional, new_pid
 from tests.conformance.wire import Connection, Produced, batch
+from tests.support.apache_kafka import KafkaFailed, run_tool
 
 OUT_OF_ORDER, INVALID_EPOCH, INVALID_TXN_STATE = 45, 47, 48
 MAX_SEQUENCE = 2**31 - 1

@@ -15,9 +15,9 @@ from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.metadata_response import MetadataResponse
-from oncelog.testing.apache_kafka import ApacheKafka
 from tests.conformance.nodes import Node
 from tests.conformance.wire import Connection, ConnectionClosed, Position, batch, fetch_body, produce_body
+from tests.support.apache_kafka import ApacheKafka
 
 API_VERSIONS_KEY = 18
 

@@ -1,6 +1,6 @@
 """Twenty rounds of the crash command: kill, damage, restart and proof under mixed load.
 
-``python -m oncelog.testing.crash_rounds --rounds 500`` runs more, with other seeds.
+``python -m tests.support.crash_rounds --rounds 500`` runs more, with other seeds.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.testing.crash_rounds.rounds import Figures, run_rounds
+from tests.support.crash_rounds.rounds import Figures, run_rounds
 
 pytestmark = pytest.mark.crash
 

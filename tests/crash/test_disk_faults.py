@@ -21,9 +21,9 @@ from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.server.disk import OsFile
-from oncelog.testing.crash_rounds.actors import client_settings
-from oncelog.testing.crash_rounds.node import ServeProcess
 from tests.conformance.wire import TRANSACTIONAL, Connection, batch, eventually
+from tests.support.crash_rounds.actors import client_settings
+from tests.support.crash_rounds.node import ServeProcess
 
 pytestmark = pytest.mark.crash
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from oncelog.testing.apache_kafka import ApacheKafka
 from tests.demo.conftest import SparkCluster
+from tests.support.apache_kafka import ApacheKafka
 
 FLIGHTS = 10_000
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.testing.crash_rounds.node import ServeProcess
 from tests.conformance.wire import Connection, batch
+from tests.support.crash_rounds.node import ServeProcess
 
 
 class Node(ServeProcess):

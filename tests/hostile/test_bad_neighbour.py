@@ -10,8 +10,8 @@ import threading
 import pytest
 
 from benchmarks import neighbour
-from oncelog.testing.crash_rounds.node import ServeProcess
 from tests.conformance.wire import Connection
+from tests.support.crash_rounds.node import ServeProcess
 
 MEMORY_MB = 512
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from oncelog.testing.apache_kafka import ApacheKafka, KafkaFailed, spark_connector_jars
+from tests.support.apache_kafka import ApacheKafka, KafkaFailed, spark_connector_jars
 
 pytestmark = pytest.mark.kafka
 

@@ -16,8 +16,8 @@ from oncelog.protocol.generated.delete_acls_request import DeleteAclsFilter, Del
 from oncelog.protocol.generated.describe_acls_request import DescribeAclsRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
-from oncelog.testing.apache_kafka import ApacheKafka
 from tests.conformance.wire import Connection, eventually
+from tests.support.apache_kafka import ApacheKafka
 
 PASSWORD = "secret"
 USERS = ("alice", "bob")

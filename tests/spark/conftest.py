@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from oncelog.spark.session import session
-from oncelog.testing.spark_faults import PausingDataSource
 from tests.class_archive import QUICK_START
+from tests.support.spark_faults import PausingDataSource
 
 HERE = Path(__file__).parent
 

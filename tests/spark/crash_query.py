@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.spark.session import session
-from oncelog.testing.spark_faults import PausingDataSource
 from tests.class_archive import QUICK_START
+from tests.support.spark_faults import PausingDataSource
 
 
 def source_of(spark: SparkSession, servers: str, topic: str, rows: int) -> DataFrame:

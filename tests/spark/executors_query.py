@@ -27,9 +27,9 @@ from oncelog.spark.barrier import REPORT
 from oncelog.spark.executors import Written
 from oncelog.spark.session import for_each_batch, session
 from oncelog.spark.sink_protocol import Step
-from oncelog.testing.spark_faults import Fault, FaultOnce, Faults, PauseAt
 from tests.class_archive import QUICK_START, executors_options
 from tests.spark.crash_query import run_to_the_end, source_of
+from tests.support.spark_faults import Fault, FaultOnce, Faults, PauseAt
 
 CLUSTER = {
     "spark.executor.cores": "1",

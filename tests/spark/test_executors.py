@@ -20,11 +20,11 @@ from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.executors import Written
 from oncelog.spark.session import for_each_batch, write
 from oncelog.spark.sink_protocol import Observer, SinkRefused, Step, ignore
-from oncelog.testing.spark_faults import FaultOnce
 from tests.conformance.nodes import Node, running_node
 from tests.conformance.test_features import TRANSACTION, set_level
 from tests.conformance.wire import Connection
 from tests.spark.kafka_records import committed, create_topic, produce, wait_until_settled
+from tests.support.spark_faults import FaultOnce
 
 
 class RunningBroker(Protocol):

@@ -21,11 +21,11 @@ import psutil
 import pytest
 
 from oncelog.spark.sink_protocol import Step
-from oncelog.testing.apache_kafka import ApacheKafka
-from oncelog.testing.spark_cluster import SparkCluster
-from oncelog.testing.spark_faults import Fault, FaultOnce, NotReached, PausePoint
 from tests.spark.kafka_records import committed, create_topic, eventually, produce
 from tests.spark.test_sink_crashes import OncelogProcess, Restartable
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.spark_cluster import SparkCluster
+from tests.support.spark_faults import Fault, FaultOnce, NotReached, PausePoint
 
 pytestmark = [pytest.mark.crash, pytest.mark.soak, pytest.mark.timeout(3000)]
 

@@ -12,9 +12,9 @@ from oncelog.client.core.config import ClientConfig
 from oncelog.records.arrow import StoredBatch
 from oncelog.spark.kafka_cluster import KafkaCluster, KafkaFetcher
 from oncelog.spark.options import ClusterOptions
-from oncelog.testing.apache_kafka import ApacheKafka
 from oncelog.types import IsolationLevel, TopicPartition
 from tests.spark.kafka_records import eventually, produce
+from tests.support.apache_kafka import ApacheKafka
 
 SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 RACKS = {1: "near", 2: "far"}

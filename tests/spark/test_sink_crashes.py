@@ -22,10 +22,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from oncelog.spark.sink_protocol import Step
-from oncelog.testing.apache_kafka import ApacheKafka
-from oncelog.testing.spark_faults import Paused, PausePoint
 from tests.spark.crash_query import source_of
 from tests.spark.kafka_records import Seen, committed, create_topic, eventually, produce, wait_until_settled
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.spark_faults import Paused, PausePoint
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
 

@@ -13,8 +13,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from oncelog import Broker
-from oncelog.testing.apache_kafka import spark_connector_jars
 from tests.spark.kafka_records import committed, eventually, produce, values
+from tests.support.apache_kafka import spark_connector_jars
 
 
 def test_sparks_own_connector_writes_and_reads_committed_records_and_its_query_is_taken_over(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from oncelog.server.embedded import Broker
-from oncelog.testing.apache_kafka import run_tool
+from tests.support.apache_kafka import run_tool
 
 pytestmark = pytest.mark.kafka
 

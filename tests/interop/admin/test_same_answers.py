@@ -80,8 +80,8 @@ from oncelog.protocol.generated import (
 )
 from oncelog.protocol.wire import Message
 from oncelog.server.embedded import Broker
-from oncelog.testing.apache_kafka import ApacheKafka
 from tests.interop.admin.admin_wire import Connection, comparable
+from tests.support.apache_kafka import ApacheKafka
 
 pytestmark = pytest.mark.kafka
 

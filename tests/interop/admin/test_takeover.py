@@ -12,8 +12,8 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.server.embedded import Broker
-from oncelog.testing.apache_kafka import ApacheKafka
 from tests.interop.admin.admin_wire import Connection
+from tests.support.apache_kafka import ApacheKafka
 
 pytestmark = pytest.mark.kafka
 

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import IO
 
-from oncelog.testing.apache_kafka import java_command
+from tests.support.apache_kafka import java_command
 
 HERE = Path(__file__).parent
 

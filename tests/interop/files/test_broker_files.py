@@ -17,9 +17,9 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from oncelog.testing.apache_kafka import ApacheKafka, run_tool
-from oncelog.testing.crash_rounds.node import ServeProcess
 from tests.interop.reading import consumed_values
+from tests.support.apache_kafka import ApacheKafka, run_tool
+from tests.support.crash_rounds.node import ServeProcess
 
 pytestmark = pytest.mark.kafka
 

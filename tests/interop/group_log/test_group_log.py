@@ -59,10 +59,10 @@ from oncelog.protocol.internal_records import GroupRecord, decode_group_record
 from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import ZERO_UUID, Message, Struct
 from oncelog.records.batch import decode_records, iter_headers
-from oncelog.testing.group_host import subscription
 from oncelog.types import java_hash_partition
 from tests.conformance.nodes import Node, new_node
 from tests.conformance.wire import TRANSIENT, Connection, eventually
+from tests.support.group_host import subscription
 
 pytestmark = pytest.mark.kafka
 

@@ -15,9 +15,9 @@ from oncelog.log.partition_log import PartitionLog
 from oncelog.log.producer_snapshot import decode_snapshot
 from oncelog.records.batch import decode_records
 from oncelog.server.disk import OsDisk
-from oncelog.testing.apache_kafka import ApacheKafka, run_tool
 from oncelog.types import TopicPartition as Partition
 from tests.interop.reading import consumed_values
+from tests.support.apache_kafka import ApacheKafka, run_tool
 from tests.unit.log.batches import append, batch, commit_all, marker
 
 pytestmark = pytest.mark.kafka

@@ -33,11 +33,11 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from oncelog.testing.apache_kafka import ApacheKafka, kafka_jars, run_tool
-from oncelog.testing.crash_rounds.node import ServeProcess
 from tests.cli.conftest import call
 from tests.conformance.transactions import Transactional, new_pid
 from tests.conformance.wire import Connection, batch, eventually
+from tests.support.apache_kafka import ApacheKafka, kafka_jars, run_tool
+from tests.support.crash_rounds.node import ServeProcess
 
 pytestmark = pytest.mark.kafka
 

@@ -49,9 +49,9 @@ from oncelog.protocol.generated.list_transactions_request import ListTransaction
 from oncelog.protocol.messages import request_type, response_type
 from oncelog.protocol.wire import Message
 from oncelog.records.batch import decode_records, iter_headers
-from oncelog.testing.apache_kafka import ApacheKafka
-from oncelog.testing.transaction_host import MemoryTransactionHost
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, NO_PRODUCER, ProducerStamp, TopicPartition, java_hash_partition
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.transaction_host import MemoryTransactionHost
 
 TOPIC = "transaction-log"
 TIMEOUT_MS = 60_000

@@ -14,10 +14,10 @@ from typing import Any, cast
 import pytest
 
 from oncelog.errors import Error
-from oncelog.testing.faulty_disk import FaultyDisk
-from oncelog.testing.group_host import GroupClient, MemoryGroupHost
 from oncelog.types import ProducerStamp
 from tests.property.broker.life import PLACES, Life, PowerLost
+from tests.support.faulty_disk import FaultyDisk
+from tests.support.group_host import GroupClient, MemoryGroupHost
 
 LIVES = 5
 PARTITIONS = (0, 1)

@@ -15,8 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from oncelog.coordinator.transaction.coordinator import ProducerResult, TransactionCoordinator
 from oncelog.coordinator.transaction.states import PREPARED, TransactionState
 from oncelog.errors import Error
-from oncelog.testing.transaction_host import MemoryTransactionHost
 from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
+from tests.support.transaction_host import MemoryTransactionHost
 
 PARTITIONS = [TopicPartition("t", number) for number in range(3)]
 TIMEOUT_MS = 60_000

@@ -8,7 +8,7 @@ from typing import Any, cast
 from oncelog.coordinator.group.coordinator import GroupCoordinator
 from oncelog.errors import Error
 from oncelog.server.memory_disk import MemoryDisk
-from oncelog.testing.group_host import GroupClient
+from tests.support.group_host import GroupClient
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
 
 SESSION_MS = 10_000

@@ -42,7 +42,7 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequestTopic,
 )
 from oncelog.protocol.wire import ZERO_UUID, Message
-from oncelog.testing.group_host import GroupClient, MemoryGroupHost
+from tests.support.group_host import GroupClient, MemoryGroupHost
 
 
 class FakeBroker:

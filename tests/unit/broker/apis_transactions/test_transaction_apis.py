@@ -24,8 +24,8 @@ from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRe
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
 from oncelog.protocol.messages import request_type, response_type
 from oncelog.protocol.wire import Message
-from oncelog.testing.transaction_host import MemoryTransactionHost
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
+from tests.support.transaction_host import MemoryTransactionHost
 
 GROUP_PARTITION = TopicPartition(CONSUMER_OFFSETS_TOPIC, 3)
 NOW = 5_000

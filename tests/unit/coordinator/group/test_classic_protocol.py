@@ -7,7 +7,7 @@ import pytest
 from oncelog.coordinator.group.classic_group import ClassicGroup
 from oncelog.coordinator.group.states import ClassicState
 from oncelog.errors import Error
-from oncelog.testing.group_host import GroupClient, MemoryGroupHost, subscription
+from tests.support.group_host import GroupClient, MemoryGroupHost, subscription
 
 MINUTE_MS = 60_000
 

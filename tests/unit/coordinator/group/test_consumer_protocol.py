@@ -13,8 +13,8 @@ from oncelog.coordinator.group.states import ConsumerState, MemberState
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequestGroup
-from oncelog.testing.group_host import CountingRandom, GroupClient, MemoryGroupHost
 from oncelog.types import ProducerStamp
+from tests.support.group_host import CountingRandom, GroupClient, MemoryGroupHost
 
 
 @pytest.fixture

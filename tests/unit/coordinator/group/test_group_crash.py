@@ -17,8 +17,8 @@ from oncelog.coordinator.group.classic_group import ClassicGroup
 from oncelog.coordinator.group.consumer_group import ConsumerGroup
 from oncelog.coordinator.group.states import ClassicState, ConsumerState
 from oncelog.errors import Error
-from oncelog.testing.group_host import GroupClient, MemoryGroupHost
 from oncelog.types import ProducerStamp
+from tests.support.group_host import GroupClient, MemoryGroupHost
 
 A, B = ProducerStamp(1, 0), ProducerStamp(2, 0)
 

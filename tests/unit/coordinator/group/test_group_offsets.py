@@ -14,8 +14,8 @@ from oncelog.protocol.generated.offset_delete_request import (
 )
 from oncelog.protocol.generated.offset_delete_response import OffsetDeleteResponse
 from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequestGroup
-from oncelog.testing.group_host import GroupClient, MemoryGroupHost, subscription
 from oncelog.types import ProducerStamp
+from tests.support.group_host import GroupClient, MemoryGroupHost, subscription
 
 DAY_MS = 86_400_000
 WEEK_MS = 7 * DAY_MS

@@ -15,8 +15,8 @@ from oncelog.protocol.generated.group_metadata_key import GroupMetadataKey
 from oncelog.protocol.generated.group_metadata_value import GroupMetadataValue, MemberMetadata
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
-from oncelog.testing.group_host import GroupClient, MemoryGroupHost
 from oncelog.types import NO_PRODUCER
+from tests.support.group_host import GroupClient, MemoryGroupHost
 
 A = bytes.fromhex("dfabe06116ce4a99b794187511cb8324")
 B = bytes.fromhex("3893f75084f94d5da1063fd26255e8bf")

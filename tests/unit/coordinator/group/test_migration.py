@@ -10,7 +10,7 @@ from oncelog.coordinator.group.states import ClassicState, ConsumerState
 from oncelog.coordinator.group.subscription import decode_assignment, encode_assignment
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_protocol_assignment import ConsumerProtocolAssignment
-from oncelog.testing.group_host import GroupClient, MemoryGroupHost, subscription
+from tests.support.group_host import GroupClient, MemoryGroupHost, subscription
 
 
 def new_host(**settings: str) -> MemoryGroupHost:

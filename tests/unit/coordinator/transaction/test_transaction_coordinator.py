@@ -19,8 +19,8 @@ from oncelog.coordinator.transaction.shard import PARK_LIMIT_MS, RETRY_MS
 from oncelog.coordinator.transaction.states import TransactionState
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.testing.transaction_host import MemoryTransactionHost
 from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition, java_hash_partition
+from tests.support.transaction_host import MemoryTransactionHost
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 S = TransactionState

@@ -15,8 +15,8 @@ from oncelog.coordinator.transaction.coordinator import ProducerResult, Transact
 from oncelog.coordinator.transaction.states import PREPARED, TransactionState
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.testing.transaction_host import MemoryTransactionHost
 from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
+from tests.support.transaction_host import MemoryTransactionHost
 
 P0, P1, P2 = (TopicPartition("t", partition) for partition in range(3))
 S = TransactionState

@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from oncelog.errors import OncelogError
-from oncelog.testing.crash_rounds.actors import (
+from tests.support.crash_rounds.actors import (
     PARTITIONS,
     Actor,
     CopyActor,
@@ -29,9 +29,9 @@ from oncelog.testing.crash_rounds.actors import (
     Violation,
     client_settings,
 )
-from oncelog.testing.crash_rounds.damage import damage
-from oncelog.testing.crash_rounds.node import ServeProcess
-from oncelog.testing.crash_rounds.proof import TOPICS, Proof
+from tests.support.crash_rounds.damage import damage
+from tests.support.crash_rounds.node import ServeProcess
+from tests.support.crash_rounds.proof import TOPICS, Proof
 
 ROUNDS_A_FOLDER = 25
 PAUSE_S = 180

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from oncelog.testing.crash_rounds.actors import (
+from tests.support.crash_rounds.actors import (
     COPY,
     PARTITIONS,
     PLAIN,

@@ -1,6 +1,6 @@
 """Rounds of load, kill, damage, restart and proof against ``oncelog serve`` in a process of its own.
 
-``python -m oncelog.testing.crash_rounds --rounds 500`` runs them; ``tests/crash`` runs a few. One folder and one set of
+``python -m tests.support.crash_rounds --rounds 500`` runs them; ``tests/crash`` runs a few. One folder and one set of
 clients live through several rounds, so a client that goes on after the restart goes on with its sequences.
 
 ``node`` starts and kills the process, ``damage`` does to its files what a crash may do, ``actors`` are the

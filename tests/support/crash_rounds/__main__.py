@@ -1,4 +1,4 @@
-"""``python -m oncelog.testing.crash_rounds``: many rounds, a progress bar, and figures at the end."""
+"""``python -m tests.support.crash_rounds``: many rounds, a progress bar, and figures at the end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from oncelog.testing.crash_rounds.rounds import ROUNDS_A_FOLDER, FailedRound, Figures, run_rounds
+from tests.support.crash_rounds.rounds import ROUNDS_A_FOLDER, FailedRound, Figures, run_rounds
 
 
 @click.command()

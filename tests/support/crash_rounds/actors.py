@@ -33,7 +33,7 @@ TRANSACTION_MS = 120_000
 OWN_SETTINGS: dict[str, Any] = {"reconnect_backoff_max_ms": 100, "retry_backoff_max_ms": 100}
 
 
-_SILENT = logging.getLogger("oncelog.testing.librdkafka")
+_SILENT = logging.getLogger("tests.support.librdkafka")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 

@@ -16,7 +16,7 @@ import oncelog
 from oncelog.client.blocking import Consumer, Producer
 from oncelog.client.errors import KafkaError
 from oncelog.errors import Error, StorageError
-from oncelog.server import connection, disk
+from oncelog.server import disk, sending
 from oncelog.server.disk import OsDisk, OsFile
 
 F_FULLFSYNC = 51
@@ -37,7 +37,7 @@ def full_syncs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(fcntl, "F_FULLFSYNC", F_FULLFSYNC, raising=False)
     monkeypatch.setattr(disk.fcntl, "fcntl", control)
     monkeypatch.delattr(socket, "MSG_MORE")
-    monkeypatch.setattr(connection, "MSG_MORE", 0)
+    monkeypatch.setattr(sending, "MSG_MORE", 0)
     return calls
 
 

@@ -1,9 +1,7 @@
 """One client connection: frames in, answers out in the order of requests.
 
 Reading goes through the event loop's transport into a buffer that all connections share, or into that of a large
-request, so that a batch reaches the log without being copied. Writing goes around the transport, on its socket:
-``sendmsg`` for bytes and ``sendfile`` for ranges of segment files, with the loop's ``add_writer``, on a duplicate of
-the socket, while it is full.
+request, so that a batch reaches the log without being copied; how answers leave is in ``sending``.
 
 Invariants
 - Answers leave in the order of their requests.
@@ -24,16 +22,11 @@ import ipaddress
 import logging
 import math
 import socket
-from collections import deque
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from oncelog.errors import StorageError
-from oncelog.log.partition_log import FileSlice
-from oncelog.ports import Buffer
+from oncelog.server.sending import OUT_AT_ONCE_BYTES, SEND_AT_ONCE, Sending
 
 if TYPE_CHECKING:
-    from oncelog.broker.context import Part
     from oncelog.broker.security.session import Session
     from oncelog.server.server import Server
 
@@ -45,29 +38,16 @@ FIRST_FRAME_BYTES = 16 * 1024
 """A request that does not fit begins with so much; as it fills up it grows to twice its size."""
 PARTS_OF_A_REQUEST = 64
 """A request of which less than one part has come for a while does not go on."""
-SEND_AT_ONCE = 64
-"""Buffers handed to one ``sendmsg``; far below the kernel's IOV_MAX."""
-OUT_AT_ONCE_BYTES = 64 * 1024
-"""Where so much waits to be sent, the next request waits, too."""
-COPIED_BYTES = 16 * 1024
-"""A range of a file up to this size is read and leaves with the bytes around it: three calls cost more than a copy."""
 TURN_BUDGET = 256 * 1024
 """What one connection may use up before others have their turn: bytes that it sent, and a price for each request."""
 REQUEST_PRICE = 1024
-LARGE_ANSWER_BYTES = 4096
-ANSWER_PRICE = 4
-"""For each byte of a large answer: those that list much are made of small fields, and a short request asks for them."""
 PRODUCE = 0
-MSG_MORE = getattr(socket, "MSG_MORE", 0)
-CAN_GATHER = hasattr(socket.socket, "sendmsg")
-"""Linux has both, macOS the second, Windows neither."""
 
 
-class Connection(asyncio.BufferedProtocol):
+class Connection(Sending, asyncio.BufferedProtocol):
     """The shell's side of one socket; implements ``broker.context.Channel``."""
 
     __slots__ = (
-        "_closing",
         "_frame",
         "_frame_filled",
         "_frame_mark",
@@ -77,41 +57,22 @@ class Connection(asyncio.BufferedProtocol):
         "_held_bytes",
         "_largest",
         "_lent",
-        "_next_reply",
         "_next_slot",
         "_only_produce",
-        "_out",
-        "_out_bytes",
-        "_replies",
         "_rest",
-        "_server",
-        "_socket",
         "_throttled_until",
-        "_transport",
-        "_turn_used",
-        "_waiting",
         "_waiting_end",
-        "_writer",
         "_yielded",
         "begun",
-        "client_host",
         "connection_id",
-        "last_active",
-        "progressed",
         "request_begun",
         "session",
-        "silent",
     )
 
     def __init__(self, server: Server, connection_id: int, session: Session) -> None:
-        self._server = server
+        super().__init__(server)
         self.connection_id = connection_id
         self.session = session
-        self.client_host = ""
-        self.last_active = server.loop.time()
-        self._transport: asyncio.Transport | None = None
-        self._socket: socket.socket | None = None
-        self._writer: socket.socket | None = None
         self._rest = b""
         self._frame: bytearray | None = None
         self._frame_size = 0
@@ -119,25 +80,16 @@ class Connection(asyncio.BufferedProtocol):
         self._frame_room = 0
         self._frame_wanted = 0
         self._frame_mark = 0
-        self.begun = self.progressed = self.last_active
+        self.begun = self.last_active
         self.request_begun = 0.0
         self._largest = 0
         self._held_bytes = 0
         self._lent = False
-        self._waiting: bytearray | None = None
         self._waiting_end = 0
-        self._turn_used = 0
         self._yielded = False
         self._next_slot = 0
-        self._next_reply = 0
-        self._replies: dict[int, Sequence[Part]] = {}
         self._only_produce = True
-        self._out: deque[Part] = deque()
-        self._out_bytes = 0
-        self._closing = False
         self._throttled_until = 0.0
-        self.silent = False
-        """Its node is cut off from the network: nothing is read any more, and nothing is sent."""
 
     # -- life ---------------------------------------------------------------------------------------------------
 
@@ -429,139 +381,6 @@ class Connection(asyncio.BufferedProtocol):
         if self._waiting is not None or self._yielded or self._closing or self.silent:
             return False
         return self._frame is None or self._frame_filled < self._frame_room
-
-    # -- answers ------------------------------------------------------------------------------------------------
-
-    def reply(self, slot: int, parts: Sequence[Part]) -> None:
-        if self._socket is None:
-            return
-        if slot != self._next_reply:
-            self._replies[slot] = parts
-            return
-        self._queue(parts)
-        while self._replies and (ready := self._replies.pop(self._next_reply, None)) is not None:
-            self._queue(ready)
-        self._server.wants_write(self)
-
-    def _queue(self, parts: Sequence[Part]) -> None:
-        self._next_reply += 1
-        for part in parts:
-            self._out.append(part)
-            if not isinstance(part, FileSlice):
-                size = len(part)
-                self._out_bytes += size
-                if size > LARGE_ANSWER_BYTES:
-                    self._turn_used += ANSWER_PRICE * size
-
-    def write(self) -> None:
-        """Send what there is; while the socket is full, the loop calls again."""
-        if self._socket is None or self.silent:
-            return
-        try:
-            done = self._send()
-        except (BrokenPipeError, ConnectionResetError, ConnectionAbortedError):
-            self._abort()
-            return
-        except (OSError, StorageError) as error:
-            logger.warning("cannot answer %s: %s", self.client_host, error)
-            self._abort()
-            return
-        if not done:
-            self._arm_writer()
-        elif self._closing:
-            if self._transport is not None:
-                self._transport.close()
-        elif self._waiting is not None:
-            self.resume()
-
-    def _send(self) -> bool:
-        """True when everything has left."""
-        out, target = self._out, self._socket
-        while out and target is not None:
-            first = out[0]
-            try:
-                if isinstance(first, FileSlice) and first.size_bytes > COPIED_BYTES:
-                    if not self._send_file(first, target):
-                        return False
-                else:
-                    self._send_buffers(target)
-            except BlockingIOError:
-                return False
-        self._out_bytes = 0
-        return True
-
-    def _send_buffers(self, target: socket.socket) -> None:
-        out = self._out
-        buffers: list[Buffer] = []
-        copied = 0
-        for position in range(min(len(out), SEND_AT_ONCE)):
-            part = out[position]
-            if isinstance(part, FileSlice):
-                if part.size_bytes > COPIED_BYTES or copied >= OUT_AT_ONCE_BYTES:
-                    break
-                copied += part.size_bytes
-                part = out[position] = self._read(part)
-            buffers.append(part)
-        if len(buffers) == len(out) == 1:
-            sent = target.send(buffers[0])
-            if sent < len(buffers[0]):
-                out[0] = memoryview(buffers[0])[sent:]
-            else:
-                out.clear()
-            return
-        # More is coming: let the kernel put a header and the file after it into one segment.
-        flags = MSG_MORE if len(buffers) < len(out) else 0
-        sent = target.sendmsg(buffers, (), flags) if CAN_GATHER else target.send(b"".join(buffers), flags)
-        for part in buffers:
-            size = len(part)
-            if sent < size:
-                out[0] = memoryview(part)[sent:]
-                return
-            sent -= size
-            out.popleft()
-
-    @staticmethod
-    def _read(part: FileSlice) -> bytes:
-        data = part.file.read_at(part.position, part.size_bytes)
-        if len(data) < part.size_bytes:
-            raise OSError(f"{part.file.path} ends before position {part.position + part.size_bytes}")
-        return data
-
-    def _send_file(self, part: FileSlice, target: socket.socket) -> bool:
-        """True when this part has left, or was turned into bytes to be sent next."""
-        sent = part.file.send_to(target.fileno(), part.position, part.size_bytes)
-        if sent < 0:
-            self._out[0] = part.file.read_at(part.position, part.size_bytes)
-            return True
-        if sent == part.size_bytes:
-            self._out.popleft()
-            return True
-        if not sent:
-            raise OSError(f"{part.file.path} ends before position {part.position + part.size_bytes}")
-        self._out[0] = FileSlice(part.file, part.position + sent, part.size_bytes - sent)
-        return True
-
-    def _arm_writer(self) -> None:
-        if self._writer is None and self._socket is not None:
-            self._writer = self._socket.dup()  # the transport's own descriptor is the transport's to watch
-            self._server.loop.add_writer(self._writer.fileno(), self._writable)
-
-    def _disarm_writer(self) -> None:
-        if self._writer is not None:
-            self._server.loop.remove_writer(self._writer.fileno())
-            self._writer.close()
-            self._writer = None
-
-    def _writable(self) -> None:
-        self._disarm_writer()
-        self.last_active = self.progressed = self._server.loop.time()
-        self.write()
-        self._server.turn_ends()
-
-    def _abort(self) -> None:
-        self._out.clear()
-        if self._transport is not None:
-            self._transport.abort()
 
 
 def host_text(address: str) -> str:

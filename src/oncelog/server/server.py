@@ -25,6 +25,7 @@ from oncelog.server.connection import READ_BUFFER_BYTES, Connection
 from oncelog.server.connection_limits import ConnectionLimits
 from oncelog.server.doors import Door
 from oncelog.server.request_memory import STALLED_S, RequestMemory, SpareBuffers
+from oncelog.server.sending import Sending
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class Server:
         self._connections: dict[Connection, None] = {}
         self._limits = ConnectionLimits(broker)
         self._connection_count = 0
-        self._writable: dict[Connection, None] = {}
+        self._writable: dict[Sending, None] = {}
         self._turn_scheduled = False
         self._flushing = False
         self._flush_scheduled = False
@@ -273,7 +274,7 @@ class Server:
         """Every connection there is."""
         return list(self._connections)
 
-    def wants_write(self, connection: Connection) -> None:
+    def wants_write(self, connection: Sending) -> None:
         """Its answers leave at the end of this turn."""
         self._writable[connection] = None
 

@@ -1,0 +1,212 @@
+"""The answers of one connection on their way to its socket, in the order of their requests.
+
+``Connection`` is one of these. Writing goes around the loop's transport, on its socket: ``send`` for bytes and
+``sendfile`` for ranges of segment files, with the loop's ``add_writer``, on a duplicate of it while it is full.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from oncelog.errors import StorageError
+from oncelog.log.partition_log import FileSlice
+from oncelog.ports import Buffer
+
+if TYPE_CHECKING:
+    from oncelog.broker.context import Part
+    from oncelog.server.server import Server
+
+logger = logging.getLogger(__name__)
+
+SEND_AT_ONCE = 64
+"""Buffers handed to one ``sendmsg``; far below the kernel's IOV_MAX."""
+OUT_AT_ONCE_BYTES = 64 * 1024
+"""Where so much waits to be sent, the next request waits, too."""
+COPIED_BYTES = 16 * 1024
+"""So much is copied rather than sent from several places: a range of a file is read and leaves with the bytes around
+it, for three system calls cost more than a copy."""
+LARGE_ANSWER_BYTES = 4096
+ANSWER_PRICE = 4
+"""For each byte of a large answer: those that list much are made of small fields, and a short request asks for them."""
+MSG_MORE = getattr(socket, "MSG_MORE", 0)
+CAN_GATHER = hasattr(socket.socket, "sendmsg")
+"""Linux has both, macOS the second, Windows neither."""
+
+
+class Sending:
+    """What a connection has to send; ``turn_used`` is what it has used up of its turn."""
+
+    __slots__ = (
+        "_closing",
+        "_next_reply",
+        "_out",
+        "_out_bytes",
+        "_replies",
+        "_server",
+        "_socket",
+        "_transport",
+        "_turn_used",
+        "_waiting",
+        "_writer",
+        "client_host",
+        "last_active",
+        "progressed",
+        "silent",
+    )
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._transport: asyncio.Transport | None = None
+        self._socket: socket.socket | None = None
+        self._writer: socket.socket | None = None
+        self.client_host = ""
+        self.last_active = self.progressed = server.loop.time()
+        self._next_reply = 0
+        self._replies: dict[int, Sequence[Part]] = {}
+        self._out: deque[Part] = deque()
+        self._out_bytes = 0
+        self._turn_used = 0
+        self._waiting: bytearray | None = None
+        self._closing = False
+        self.silent = False
+        """Its node is cut off from the network: nothing is read any more, and nothing is sent."""
+
+    def resume(self) -> None:
+        """Go on with the requests that waited for their answers' leaving."""
+        raise NotImplementedError
+
+    def reply(self, slot: int, parts: Sequence[Part]) -> None:
+        if self._socket is None:
+            return
+        if slot != self._next_reply:
+            self._replies[slot] = parts
+            return
+        self._queue(parts)
+        while self._replies and (ready := self._replies.pop(self._next_reply, None)) is not None:
+            self._queue(ready)
+        self._server.wants_write(self)
+
+    def _queue(self, parts: Sequence[Part]) -> None:
+        self._next_reply += 1
+        for part in parts:
+            self._out.append(part)
+            if not isinstance(part, FileSlice):
+                size = len(part)
+                self._out_bytes += size
+                if size > LARGE_ANSWER_BYTES:
+                    self._turn_used += ANSWER_PRICE * size
+
+    def write(self) -> None:
+        """Send what there is; while the socket is full, the loop calls again."""
+        if self._socket is None or self.silent:
+            return
+        try:
+            done = self._send()
+        except (BrokenPipeError, ConnectionResetError, ConnectionAbortedError):
+            self._abort()
+            return
+        except (OSError, StorageError) as error:
+            logger.warning("cannot answer %s: %s", self.client_host, error)
+            self._abort()
+            return
+        if not done:
+            self._arm_writer()
+        elif self._closing:
+            if self._transport is not None:
+                self._transport.close()
+        elif self._waiting is not None:
+            self.resume()
+
+    def _send(self) -> bool:
+        """True when everything has left."""
+        out, target = self._out, self._socket
+        while out and target is not None:
+            first = out[0]
+            try:
+                if isinstance(first, FileSlice) and first.size_bytes > COPIED_BYTES:
+                    if not self._send_file(first, target):
+                        return False
+                else:
+                    self._send_buffers(target)
+            except BlockingIOError:
+                return False
+        self._out_bytes = 0
+        return True
+
+    def _send_buffers(self, target: socket.socket) -> None:
+        out = self._out
+        buffers: list[Buffer] = []
+        copied = 0
+        for position in range(min(len(out), SEND_AT_ONCE)):
+            part = out[position]
+            if isinstance(part, FileSlice):
+                if part.size_bytes > COPIED_BYTES or copied >= OUT_AT_ONCE_BYTES:
+                    break
+                copied += part.size_bytes
+                part = out[position] = self._read(part)
+            buffers.append(part)
+        if len(buffers) == len(out) and (len(out) == 1 or sum(map(len, buffers)) <= COPIED_BYTES):
+            whole = buffers[0] if len(out) == 1 else b"".join(buffers)
+            sent = target.send(whole)
+            out.clear()
+            if sent < len(whole):
+                out.append(memoryview(whole)[sent:])
+            return
+        # More is coming: let the kernel put a header and the file after it into one segment.
+        flags = MSG_MORE if len(buffers) < len(out) else 0
+        sent = target.sendmsg(buffers, (), flags) if CAN_GATHER else target.send(b"".join(buffers), flags)
+        for part in buffers:
+            size = len(part)
+            if sent < size:
+                out[0] = memoryview(part)[sent:]
+                return
+            sent -= size
+            out.popleft()
+
+    @staticmethod
+    def _read(part: FileSlice) -> bytes:
+        data = part.file.read_at(part.position, part.size_bytes)
+        if len(data) < part.size_bytes:
+            raise OSError(f"{part.file.path} ends before position {part.position + part.size_bytes}")
+        return data
+
+    def _send_file(self, part: FileSlice, target: socket.socket) -> bool:
+        """True when this part has left, or was turned into bytes to be sent next."""
+        sent = part.file.send_to(target.fileno(), part.position, part.size_bytes)
+        if sent < 0:
+            self._out[0] = part.file.read_at(part.position, part.size_bytes)
+            return True
+        if sent == part.size_bytes:
+            self._out.popleft()
+            return True
+        if not sent:
+            raise OSError(f"{part.file.path} ends before position {part.position + part.size_bytes}")
+        self._out[0] = FileSlice(part.file, part.position + sent, part.size_bytes - sent)
+        return True
+
+    def _arm_writer(self) -> None:
+        if self._writer is None and self._socket is not None:
+            self._writer = self._socket.dup()  # the transport's own descriptor is the transport's to watch
+            self._server.loop.add_writer(self._writer.fileno(), self._writable)
+
+    def _disarm_writer(self) -> None:
+        if self._writer is not None:
+            self._server.loop.remove_writer(self._writer.fileno())
+            self._writer.close()
+            self._writer = None
+
+    def _writable(self) -> None:
+        self._disarm_writer()
+        self.last_active = self.progressed = self._server.loop.time()
+        self.write()
+        self._server.turn_ends()
+
+    def _abort(self) -> None:
+        self._out.clear()
+        if self._transport is not None:
+            self._transport.abort()

@@ -24,13 +24,14 @@ from oncelog.console.settings import ConsoleSettings
 from oncelog.console.web import Console, acts, shows, templates
 from oncelog.errors import OncelogError
 
-GRACE_SECONDS = 1
+GRACE_SECONDS = 2
+BACKLOG = 256
 
 
 def application(settings: ConsoleSettings) -> Starlette:
     """The console of one cluster."""
     shared = None if settings.asks_for_login else Link(settings.admin_config())
-    console = Console(settings, Sessions(shared), templates(), Pipelines())
+    console = Console(settings, Sessions(shared), templates(), Pipelines(), asyncio.Event())
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -111,12 +112,14 @@ async def serve(
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
         raise OncelogError(f"the console cannot listen on {host}:{port}: {error.strerror}") from error
+    app = application(settings)
     server = uvicorn.Server(
         uvicorn.Config(
-            application(settings),
+            app,
             log_config=None,
             access_log=False,
             server_header=False,
@@ -130,6 +133,7 @@ async def serve(
     stop = asyncio.ensure_future(ended.wait())
     await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
     stop.cancel()
+    app.state.console.ended.set()
     server.should_exit = True
     await task
 

@@ -23,7 +23,7 @@ LOOK_AHEAD_BYTES = 8 * 1024 * 1024
 BUDGET_BYTES = 8 * 1024 * 1024
 SEARCH_STEP_BYTES = 1024 * 1024
 SEARCH_SECONDS = 1.5
-MOST_TRIES = 4
+MOST_TRIES = 6
 """At finding a window of offsets that holds records, but not too many bytes."""
 MOST_PARTITIONS = 64
 """Read at once; who has more chooses one."""
@@ -200,26 +200,39 @@ class Reading:
 
     async def _before(self, partition: int, bound: int, first: int) -> tuple[list[StoredRecord], int]:
         """Up to ``limit`` records before ``bound``, and where they begin."""
-        window, tries = self.limit, 0
-        while True:
-            tries += 1
-            start = max(first, bound - window)
-            reader = self._reader(partition, start)
-            records: list[StoredRecord] = []
-            size = 0
-            while reader.position < bound and size < BUDGET_BYTES:
-                stored = await reader.step()
-                if not stored:
-                    break
-                size += sum(len(one.record.value or b"") for one in stored)
-                records += [one for one in stored if self._wants(one) and one.record.offset < bound]
-            if size >= BUDGET_BYTES and reader.position < bound and window > 1 and tries < MOST_TRIES:
+        records: list[StoredRecord] = []
+        start, window, size = bound, self.limit, 0
+        for _ in range(MOST_TRIES):
+            at = max(first, start - window)
+            older, taken, whole = await self._between(partition, at, start)
+            size += taken
+            if not whole and window > 1:
                 window = max(1, window // 4)  # large records: rather a few, and the newest
                 continue
-            if not records and start > first and tries < MOST_TRIES:
+            records, start = older + records, at
+            if len(records) >= self.limit or start <= first or size >= BUDGET_BYTES:
+                break
+            if len(older) * 2 < window:
                 window *= 8  # a gap that compaction left, or markers only
-                continue
-            return records[-self.limit :], records[-self.limit].record.offset if len(records) > self.limit else start
+        if len(records) > self.limit:
+            records = records[-self.limit :]
+            start = records[0].record.offset
+        return records, start
+
+    async def _between(self, partition: int, start: int, bound: int) -> tuple[list[StoredRecord], int, bool]:
+        """The records between two offsets, the bytes read, and whether they are all."""
+        reader = self._reader(partition, start)
+        records: list[StoredRecord] = []
+        size = 0
+        while reader.position < bound:
+            if size >= BUDGET_BYTES:
+                return records, size, False
+            stored = await reader.step()
+            if not stored:
+                break
+            size += sum(len(one.record.value or b"") for one in stored)
+            records += [one for one in stored if self._wants(one) and one.record.offset < bound]
+        return records, size, True
 
 
 def encode_positions(positions: Mapping[int, int]) -> str:

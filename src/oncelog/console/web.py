@@ -6,6 +6,7 @@ so in the place where the answer would be, and that asks again by itself.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 from collections.abc import Awaitable, Callable
@@ -50,6 +51,8 @@ class Console:
     sessions: Sessions
     templates: Environment
     pipelines: Pipelines
+    ended: asyncio.Event
+    """Set when the console stops: what goes on for ever ends."""
 
 
 def templates() -> Environment:
@@ -97,6 +100,16 @@ class Visit:
             return min(max(int(text), low), high)
         except ValueError:
             return default
+
+    def name(self, what: str, parameter: str = "name") -> str:
+        """A name of the query that must be there.
+
+        :raises Refused: it is empty.
+        """
+        text = self.query(parameter)
+        if not text:
+            raise Refused(f"the address names no {what}: choose one from its page")
+        return text
 
     def field(self, name: str, default: str = "") -> str:
         """A field of the form that was sent."""

@@ -35,7 +35,7 @@ async def listing(visit: Visit) -> Response:
 async def one(visit: Visit) -> Response:
     """Members, assignment, and lag to the last stable offset and to the end."""
     admin = await visit.admin()
-    picture = await group_picture(admin, visit.query("name"))
+    picture = await group_picture(admin, visit.name("group"))
     return visit.page(
         "group.html",
         group=picture.group,
@@ -48,7 +48,7 @@ async def one(visit: Visit) -> Response:
 
 async def readers(visit: Visit) -> Response:
     """The groups with a position in a topic."""
-    admin, topic = await visit.admin(), visit.query("name")
+    admin, topic = await visit.admin(), visit.name("topic")
     found = await visit.group_positions(admin)
     reading = {group: sum(n.topic == topic for n in positions) for group, positions in found.by_group.items()}
     return visit.page(
@@ -61,7 +61,7 @@ async def readers(visit: Visit) -> Response:
 
 async def plan_reset(visit: Visit) -> Response:
     """The form of a reset, and what it would do."""
-    admin, group = await visit.admin(), visit.query("name")
+    admin, group = await visit.admin(), visit.name("group")
     moves: dict[TopicPartition, Move] = {}
     problem = ""
     target = visit.query("to")
@@ -133,7 +133,7 @@ async def _without_members(admin: Admin, group: str) -> None:
 
 async def confirm_delete(visit: Visit) -> Response:
     """What would be gone."""
-    found, offsets = await existing_group(await visit.admin(), visit.query("name"))
+    found, offsets = await existing_group(await visit.admin(), visit.name("group"))
     return visit.page("delete_group.html", group=found, offsets=offsets, idle=found.state in IDLE)
 
 

@@ -80,7 +80,7 @@ def _kept(visit: Visit) -> dict[str, str]:
 
 
 def _chosen(visit: Visit, count: int) -> list[TopicPartition]:
-    topic, text = visit.query("topic"), visit.query("partition")
+    topic, text = visit.name("topic", "topic"), visit.query("partition")
     if text:
         number = visit.number("partition", -1, -1)
         if not 0 <= number < count:
@@ -160,7 +160,7 @@ async def raw(visit: Visit) -> Response:
 
 
 async def _stored(visit: Visit, admin: Admin) -> tuple[StoredRecord, FateReader]:
-    topic, offset = visit.query("topic"), visit.number("offset", 0)
+    topic, offset = visit.name("topic", "topic"), visit.number("offset", 0)
     chosen = _chosen(visit, len(await admin.partitions(topic)))[0]
     reader = FateReader(admin, chosen, offset, step_bytes=STEP_BYTES, look_ahead_bytes=LOOK_AHEAD_BYTES)
     for stored in await reader.step():
@@ -185,7 +185,7 @@ async def schema(visit: Visit) -> Response:
 async def live(visit: Visit) -> Response:
     """Server-sent events: ``records`` with rows, ``ended`` for a transaction that has ended, ``problem``, ``well``."""
     admin = await visit.admin()
-    topic = visit.query("topic")
+    topic = visit.name("topic", "topic")
     chosen = _chosen(visit, len(await admin.partitions(topic)))
     reading = await _reading(visit, admin)
     search = Search.parse(visit.query("key"), visit.query("text"), visit.query("path"), visit.query("equals"))
@@ -197,7 +197,7 @@ async def _events(visit: Visit, reading: Reading, search: Search, chosen: list[T
     readers: dict[TopicPartition, FateReader] = {}
     quiet, in_trouble = 0, False
     yield "retry: 2000\n\n"
-    while True:
+    while not visit.console.ended.is_set():
         try:
             sent = False
             async for event in _news(visit, reading, search, chosen, readers):

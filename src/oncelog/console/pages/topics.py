@@ -84,7 +84,7 @@ async def settings_of(admin: Admin, resource: ConfigResource) -> tuple[list[Conf
 async def one(visit: Visit) -> Response:
     """One topic: partitions, settings, and the groups that read it."""
     admin = await visit.admin()
-    name = visit.query("name")
+    name = visit.name("topic")
     topic = (await admin.describe_topics([name]))[0]
     resource = ConfigResource(ConfigResourceType.TOPIC, name)
     partitions = [TopicPartition(name, item.partition) for item in topic.partitions]
@@ -151,7 +151,7 @@ def _assignment(line: str) -> tuple[str, str]:
 
 async def confirm_delete(visit: Visit) -> Response:
     """What would be gone."""
-    admin, name = await visit.admin(), visit.query("name")
+    admin, name = await visit.admin(), visit.name("topic")
     topic = (await admin.describe_topics([name]))[0]
     sums, _ = await _sums(admin, [topic])
     positions = await visit.group_positions(admin)
@@ -170,7 +170,7 @@ async def delete(visit: Visit) -> Response:
 
 async def partitions_form(visit: Visit) -> Response:
     """The form for more partitions."""
-    topic = (await (await visit.admin()).describe_topics([visit.query("name")]))[0]
+    topic = (await (await visit.admin()).describe_topics([visit.name("topic")]))[0]
     return visit.page("partitions.html", name=topic.name, count=len(topic.partitions))
 
 

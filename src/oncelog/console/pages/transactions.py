@@ -120,7 +120,7 @@ def _waits(offset: int, ends: Ends) -> bool:
 
 async def one(visit: Visit) -> Response:
     """One transactional id: its state now, and its history."""
-    admin, name = await visit.admin(), visit.query("id")
+    admin, name = await visit.admin(), visit.name("transactional id", "id")
     described = (await admin.describe_transactions([name]))[0]
     waiting = await _with_what_waits(visit, admin, [described] if described.state in OPEN else [])
     try:
@@ -224,7 +224,7 @@ def _number(text: str) -> int:
 async def producers(visit: Visit) -> Response:
     """The producers that one partition remembers."""
     admin = await visit.admin()
-    name = TopicPartition(visit.query("topic"), visit.number("partition", 0, 0, 2**31 - 1))
+    name = TopicPartition(visit.name("topic", "topic"), visit.number("partition", 0, 0, 2**31 - 1))
     states = (await admin.describe_producers([name]))[name]
     ids = [state.producer_id for state in states]
     listed = await admin.list_transactions(producer_ids=ids) if ids else []

@@ -1,0 +1,120 @@
+"""The console in a real browser: one Chromium for all of these tests, a console for each cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import threading
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Self
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from oncelog.console.app import serve
+from oncelog.console.settings import ConsoleSettings
+from tests.conftest import RunningBroker
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+OPTIONS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+           "--disable-component-update", "--disable-sync"]  # fmt: skip
+TOKEN = "a-token-for-tests"
+SECONDS = 30
+
+
+class RunningConsole:
+    """A console in a thread of this process."""
+
+    def __init__(
+        self,
+        properties: Mapping[str, str],
+        *,
+        allow_changes: bool = True,
+        shared_login: bool = False,
+        hosts: frozenset[str] = frozenset(),
+    ) -> None:
+        self.settings = ConsoleSettings(properties, allow_changes, shared_login, hosts, TOKEN)
+        self.url = ""
+        self._listening = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ended: asyncio.Event | None = None
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
+
+    async def _serve(self) -> None:
+        self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            await serve(self.settings, "127.0.0.1", 0, self._announce, self._ended)
+        finally:
+            self._listening.set()
+
+    def _announce(self, url: str) -> None:
+        self.url = url
+        self._listening.set()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._listening.wait(SECONDS)
+        assert self.url
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._loop is not None
+        assert self._ended is not None
+        self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join(SECONDS)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """Chromium, of this machine. Closed behind these tests: its driver keeps an event loop in this thread."""
+    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if path is None:
+        pytest.skip(f"no browser here: none of {', '.join(BROWSERS)} is on the PATH (make setup installs Chromium)")
+    with sync_playwright() as playwright:
+        options = [*OPTIONS, "--no-sandbox"] if os.geteuid() == 0 else OPTIONS
+        with playwright.chromium.launch(executable_path=path, args=options) as chromium:
+            yield chromium
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A visitor of their own, in a zone that is not UTC."""
+    with browser.new_context(timezone_id="Asia/Kathmandu", viewport={"width": 1280, "height": 900}) as visitor:
+        visitor.set_default_timeout(8000)
+        yield visitor
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    """A page that runs no script but the console's, and whose script has no error."""
+    opened = context.new_page()
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("console", lambda said: complaints.append(said.text) if "Content Security Policy" in said.text else None)
+    yield opened
+    assert complaints == []
+
+
+@pytest.fixture(scope="package")
+def oncelog_console(oncelog_broker: RunningBroker) -> Iterator[RunningConsole]:
+    with RunningConsole({"bootstrap.servers": oncelog_broker.bootstrap_servers}) as console:
+        yield console
+
+
+@pytest.fixture(scope="package")
+def kafka_console(apache_kafka: RunningBroker) -> Iterator[RunningConsole]:
+    with RunningConsole({"bootstrap.servers": apache_kafka.bootstrap_servers}) as console:
+        yield console
+
+
+@pytest.fixture
+def console(request: pytest.FixtureRequest, broker: RunningBroker) -> RunningConsole:
+    """The console of the broker that the test runs on."""
+    kind = request.node.callspec.params["broker"]
+    chosen: RunningConsole = request.getfixturevalue(f"{kind}_console")
+    return chosen

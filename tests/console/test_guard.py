@@ -1,0 +1,159 @@
+"""What protects a visitor and the cluster: hosts, forms, cookies, headers, the token, and that it only reads."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from oncelog.client.blocking import Admin
+from oncelog.client.core.admin_types import NewTopic
+from oncelog.errors import ConfigError
+from oncelog.spark.reporting import ConsoleReporter
+from tests.conftest import RunningBroker
+from tests.console.conftest import TOKEN, RunningConsole
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+
+def ask(
+    console: RunningConsole, method: str, path: str, body: str | None = None, headers: Mapping[str, str] | None = None
+) -> Answer:
+    connection = http.client.HTTPConnection(urlsplit(console.url).netloc, timeout=20)
+    given = {"Content-Type": "application/x-www-form-urlencoded"} if body is not None else {}
+    connection.request(method, path, body, {**given, **(headers or {})})
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, text)
+
+
+def visit(console: RunningConsole) -> tuple[str, str]:
+    """A cookie, and the secret of its forms."""
+    first = ask(console, "GET", "/topic/create")
+    found = re.search(r'name="csrf" value="([^"]+)"', first.text)
+    assert found
+    return first.headers["set-cookie"].split(";")[0], found[1]
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "", "[::1"])
+def test_a_name_that_was_pointed_here_is_refused(oncelog_console: RunningConsole, host: str) -> None:
+    answer = ask(oncelog_console, "GET", "/topics", headers={"Host": host})
+    assert answer.status in (400, 421)
+    assert "--allow-host" in answer.text or answer.status == 400
+
+
+def test_addresses_localhost_and_names_that_are_allowed_are_served(oncelog_broker: RunningBroker) -> None:
+    properties = {"bootstrap.servers": oncelog_broker.bootstrap_servers}
+    with RunningConsole(properties, hosts=frozenset({"console.example"})) as console:
+        for host in ("127.0.0.1", "localhost:8080", "[::1]:80", "10.1.2.3", "console.example", "CONSOLE.example:443"):
+            assert ask(console, "GET", "/topics", headers={"Host": host}).status == 200, host
+
+
+def test_every_answer_forbids_scripts_that_are_not_the_consoles_own(oncelog_console: RunningConsole) -> None:
+    for path in ("/topics", "/static/console.js", "/nothing-here", "/topic?name=nope"):
+        headers = ask(oncelog_console, "GET", path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert headers["x-content-type-options"] == "nosniff"
+    assert ask(oncelog_console, "GET", "/topics").headers["cache-control"] == "no-store"
+
+
+def test_the_cookie_is_for_this_site_and_no_script(oncelog_console: RunningConsole) -> None:
+    cookie = ask(oncelog_console, "GET", "/topics").headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+
+
+def test_a_form_needs_its_secret_its_session_and_its_own_site(
+    oncelog_console: RunningConsole, oncelog_broker: RunningBroker, unique_name: str
+) -> None:
+    cookie, secret = visit(oncelog_console)
+    _, foreign = visit(oncelog_console)
+    body = {"name": unique_name, "partitions": "1"}
+    own = {"Cookie": cookie}
+    refused = [
+        ask(oncelog_console, "POST", "/topic/create", urlencode(body), own),
+        ask(oncelog_console, "POST", "/topic/create", urlencode({**body, "csrf": "x"}), own),
+        ask(oncelog_console, "POST", "/topic/create", urlencode({**body, "csrf": foreign}), own),
+        ask(oncelog_console, "POST", "/topic/create", urlencode({**body, "csrf": secret})),
+        ask(oncelog_console, "POST", "/topic/create", urlencode({**body, "csrf": secret}),
+            {**own, "Origin": "http://evil.example"}),
+        ask(oncelog_console, "POST", "/topic/create", urlencode({**body, "csrf": secret}), {**own, "Origin": "null"}),
+        ask(oncelog_console, "POST", "/topic/create", json.dumps({**body, "csrf": secret}),
+            {**own, "Content-Type": "text/plain"}),
+    ]  # fmt: skip
+    assert [answer.status for answer in refused] == [403] * len(refused)
+    with Admin(bootstrap_servers=oncelog_broker.bootstrap_servers) as admin:
+        assert unique_name not in admin.list_topics()
+        done = ask(oncelog_console, "POST", "/topic/create", urlencode({**body, "csrf": secret}), own)
+        assert done.status == 303
+        assert unique_name in admin.list_topics()
+
+
+def test_no_form_is_taken_as_a_question(oncelog_console: RunningConsole, unique_name: str) -> None:
+    cookie, secret = visit(oncelog_console)
+    query = urlencode({"name": unique_name, "csrf": secret})
+    for path in ("/acl/remove", "/topic/delete", "/group/delete", "/setting", "/transaction/end-hanging"):
+        assert ask(oncelog_console, "GET", f"{path}?{query}", headers={"Cookie": cookie}).status in (200, 400, 404, 405)
+
+
+def test_a_console_that_only_reads_changes_nothing(oncelog_broker: RunningBroker, unique_name: str) -> None:
+    with (
+        Admin(bootstrap_servers=oncelog_broker.bootstrap_servers) as admin,
+        RunningConsole({"bootstrap.servers": oncelog_broker.bootstrap_servers}, allow_changes=False) as console,
+    ):
+        admin.create_topics([NewTopic(unique_name, 1)])
+        topic_page = ask(console, "GET", f"/topic?name={unique_name}").text
+        assert "read-only" in topic_page
+        assert "/topic/delete" not in topic_page
+        first = ask(console, "GET", f"/records?topic={unique_name}")
+        found = re.search(r'name="csrf" value="([^"]+)"', first.text)
+        assert found
+        cookie = {"Cookie": first.headers["set-cookie"].split(";")[0]}
+        for path in ("/topic/create", "/topic/delete", "/topic/partitions", "/setting", "/group/reset",
+                     "/group/delete", "/transaction/end", "/transaction/end-hanging", "/acl/add",
+                     "/acl/remove"):  # fmt: skip
+            body = urlencode({"csrf": found[1], "name": unique_name, "again": unique_name})
+            answer = ask(console, "POST", path, body, cookie)
+            assert answer.status == 403, path
+            assert "--allow-changes" in answer.text
+        assert unique_name in admin.list_topics()
+
+
+def test_a_body_that_is_too_large_is_refused(oncelog_console: RunningConsole) -> None:
+    cookie, secret = visit(oncelog_console)
+    body = urlencode({"csrf": secret, "name": "x" * 600_000})
+    assert ask(oncelog_console, "POST", "/topic/create", body, {"Cookie": cookie}).status == 413
+
+
+def test_reports_need_the_token_and_sense(oncelog_console: RunningConsole) -> None:
+    good = {"session": "s", "pipeline": "p", "state": "running"}
+
+    def report(body: str, token: str = TOKEN) -> int:
+        return ask(oncelog_console, "POST", "/api/pipelines", body, {"Authorization": f"Bearer {token}"}).status
+
+    assert report(json.dumps(good), "wrong") == 401
+    assert ask(oncelog_console, "POST", "/api/pipelines", json.dumps(good)).status == 401
+    assert report(json.dumps(good)) == 204
+    bad = ["{", "[]", "null", "1", json.dumps({**good, "state": "odd"}), json.dumps({**good, "session": 5}),
+           json.dumps({**good, "progress": [1]}), "[" * 5000]  # fmt: skip
+    assert [report(body) for body in bad] == [400] * len(bad)
+    with pytest.raises(ConfigError, match="token"):
+        ConsoleReporter(oncelog_console.url, "")
+
+
+def test_no_page_shows_the_token(oncelog_console: RunningConsole) -> None:
+    for path in ("/pipelines", "/topics", "/brokers", "/broker?id=1", "/nope"):
+        assert TOKEN not in ask(oncelog_console, "GET", path).text

@@ -37,6 +37,7 @@ INTERLEAVED = {**MEASURES, "requests": requests}
 ALONE = {
     "flush": "flush policies compared",
     "recovery": "restart after kill -9",
+    "metrics": "what metrics cost",
     "spark": "Spark",
     "executors": "Spark's executors write, on a cluster",
     "kills": "Spark's driver killed",
@@ -124,6 +125,10 @@ def main() -> None:
             flush_policies(run)
         if "recovery" in chosen:
             recoveries(run)
+        if "metrics" in chosen:
+            from benchmarks import metrics
+
+            metrics.costs(run.rounds, run.add, quick=options.quick)
         if "executors" in chosen:
             from benchmarks import executors
 

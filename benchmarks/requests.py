@@ -210,7 +210,7 @@ WARM_S = 1.0
 def requests(server: Server, size: Size) -> Figures:
     """Every cell; one that a server does not serve is left out for it, with a word."""
     figures: Figures = {}
-    for name, work in {**{name: partial(_cell, name=name, make=make) for name, make in CELLS.items()}, **REACH}.items():
+    for name, work in {**{name: partial(cell, name=name, make=make) for name, make in CELLS.items()}, **REACH}.items():
         if size.cell not in name:
             continue
         caller = Caller(server)
@@ -223,9 +223,10 @@ def requests(server: Server, size: Size) -> Figures:
     return figures
 
 
-def _cell(
+def cell(
     server: Server, caller: Caller, seconds: float, name: str, make: Callable[[Server, Caller, float], Load]
 ) -> Figures:
+    """Warm up and measure; BenchmarkError where the server refuses."""
     load = make(server, caller, seconds)
     scripts = [_checked(caller, script, load) for script in load.scripts]
     if load.repeat:

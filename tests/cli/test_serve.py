@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -76,3 +79,49 @@ def test_without_a_folder_everything_is_in_memory(served: Served) -> None:
 )
 def test_a_listener_that_lacks_what_it_needs_is_refused(where: tuple[str, str], words: str) -> None:
     assert words in run("serve", *where).sentence()
+
+
+def logged(broker: Served) -> dict[str, str]:
+    """The next line of its log."""
+    assert broker.process.stderr is not None
+    entry: dict[str, str] = json.loads(broker.process.stderr.readline())
+    return entry
+
+
+def test_a_hangup_rereads_what_may_change_and_says_what_may_not(serve: Serve, tmp_path: Path) -> None:
+    config = tmp_path / "server.properties"
+    config.write_text("log.retention.ms=100000\nnode.id=0\n")
+    broker = serve("--config", config, "--log-format", "json")
+    broker.run("topics", "create", "t").done()
+    config.write_text("log.retention.ms=200000\nnode.id=7\n")
+    os.kill(broker.process.pid, signal.SIGHUP)
+    first, second = logged(broker), logged(broker)
+    assert first["message"] == "settings reread; changed: log.retention.ms"
+    assert set(first) == {"time", "level", "logger", "message"} and first["level"] == "warning"
+    assert second["message"] == "not changed before a restart: node.id"
+    described = broker.run("configs", "describe", "topic", "t", "--json").done().out
+    assert "200000" in described and "100000" not in described
+    config.write_text("log.retention.ms=soon\n")
+    os.kill(broker.process.pid, signal.SIGHUP)
+    assert "settings stay as they were" in logged(broker)["message"]
+    assert "200000" in broker.run("configs", "describe", "topic", "t", "--json").done().out
+
+
+def test_a_service_manager_is_told_of_start_and_stop(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(30)
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        broker = serve()
+        assert manager.recv(4096).startswith(b"READY=1\nSTATUS=listens on 127.0.0.1:")
+        assert broker.stop().code == 0
+        assert manager.recv(4096) == b"STOPPING=1"
+
+
+def test_metrics_and_health_are_served_where_asked(serve: Serve) -> None:
+    broker = serve("--metrics", "127.0.0.1:0")
+    with urllib.request.urlopen(f"http://{broker.listening['metrics']}/health/ready", timeout=30) as answer:
+        assert json.load(answer) == {"status": "ready"}
+    assert "is not an address" in run("serve", "--metrics", "nowhere").sentence()

@@ -256,7 +256,8 @@ class Broker:
             rights = served.rights if self.authorizer is not None else ()
             refused = refused_request(self, context, request, rights) if rights else None
             result = handler_for(header.api_key)(self, context, request) if refused is None else refused
-            if self.requests is not None:
+            waits = isinstance(result, Deferred) and not result.succeeded
+            if self.requests is not None and waits:
                 context.local_ns = self.requests.clock() - context.begun_ns
                 self.requests.handled(context.api_key, context.api_version, context.local_ns)
         except Exception as error:  # noqa: BLE001 - one client's request ends its own connection, nothing else
@@ -319,7 +320,10 @@ class Broker:
     def _reply(self, context: RequestContext, response: Message | None) -> None:
         if self.requests is not None:
             total_ns = self.requests.clock() - context.begun_ns
-            self.requests.answered(context.api_key, context.local_ns, total_ns, response)
+            if context.local_ns:
+                self.requests.answered(context.api_key, context.local_ns, total_ns, response)
+            else:
+                self.requests.handled_and_answered(context.api_key, context.api_version, total_ns, response)
         if response is None:
             if self.throttle is not None:
                 self._count_use(self.throttle, context, 0)

@@ -11,12 +11,13 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from oncelog.broker import loggers
 from oncelog.broker.security.access import GROUP, TOPIC, allows, allows_cluster
 from oncelog.broker.security.refusals import MESSAGES
-from oncelog.config import LISTENER_PREFIX, is_broker_setting, nearest
+from oncelog.config import LISTENER_PREFIX, BrokerConfig, is_broker_setting, nearest, parse_broker, properties
 from oncelog.errors import ConfigError, Error, StorageError
 from oncelog.kafka_properties import (
     Property,
@@ -200,11 +201,43 @@ def _take_effect(broker: Broker, kind: ResourceType, name: str, values: Mapping[
         return
     store.set_dynamic_config(kind, name, values)
     if kind is ResourceType.BROKER:
-        defaults = store.topic_defaults
-        broker.reconfigure(effective_config(store, broker.config))
-        if store.topic_defaults != defaults:
-            for info in store.topics():
-                broker.topic_config_changed(info.name)
+        _reconfigure(broker, broker.config)
+
+
+def reread(broker: Broker, given: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """The properties that the broker was started with are ``given`` anew: take those that may change while it runs.
+
+    Answers the names of what changed, and of what differs and waits for a restart. What AlterConfigs has set goes on
+    to win. :raises ConfigError: a value is not allowed; nothing changed.
+    """
+    started = broker.config.started or broker.config
+    before, known = started.static, broker_properties()
+    differing = sorted(name for name in before.keys() | given.keys() if before.get(name) != given.get(name))
+    changed: list[str] = []
+    waiting: list[str] = []
+    for name in differing:
+        setting = known.get(LISTENER_PREFIX.sub("", name))
+        may = setting is not None and setting.update is not Update.READ_ONLY
+        (changed if may else waiting).append(name)
+    static = {name: text for name, text in before.items() if name not in changed}
+    static |= {name: given[name] for name in changed if name in given}
+    parsed = parse_broker(static)
+    fields = {name: field.name for name, field in properties(BrokerConfig).items()}
+    values = {fields[name]: getattr(parsed, fields[name]) for name in changed if name in fields}
+    fresh = replace(started, static=static, topic_defaults=parsed.topic_defaults, started=None, dynamic={}, **values)
+    if changed:
+        _reconfigure(broker, fresh)
+    return changed, waiting
+
+
+def _reconfigure(broker: Broker, config: BrokerConfig) -> None:
+    """Put ``config``, under what AlterConfigs has set, in force; topics without a setting of their own follow."""
+    store = broker.metadata
+    defaults = store.topic_defaults
+    broker.reconfigure(effective_config(store, config))
+    if store.topic_defaults != defaults:
+        for info in store.topics():
+            broker.topic_config_changed(info.name)
 
 
 def _refusal_of_broker_settings(broker: Broker, name: str, values: Mapping[str, str]) -> Refusal | None:

@@ -329,17 +329,17 @@ class ProduceRuns:
         log_start_offset = partition.log.log_start_offset
         requests = self._broker.requests
         local_ns = requests.clock() - begun_ns if requests is not None else 0
-        if requests is not None:
-            requests.handled(ApiKey.PRODUCE, route.version, local_ns, len(taken))
-        if route.request.acks == 0:
-            channel.reply(slot, ())
-            return
         committed_from = partition.log.log_end_offset
-        if partition.log.high_watermark >= committed_from:
+        if route.request.acks == 0 or partition.log.high_watermark >= committed_from:
             if requests is not None:
-                requests.answered_run(local_ns, local_ns, len(taken), Error.NONE)
+                requests.run_answered(route.version, local_ns, len(taken))
+            if route.request.acks == 0:
+                channel.reply(slot, ())
+                return
             channel.reply(slot, [b"".join(answers)])
             return
+        if requests is not None:
+            requests.handled(ApiKey.PRODUCE, route.version, local_ns, len(taken))
 
         def settle(error: Error) -> None:
             if requests is not None:

@@ -6,6 +6,7 @@ is counted where the work is done anyway. Times are nanoseconds of the clock tha
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -17,6 +18,9 @@ from oncelog.protocol.wire import Message, Struct
 SUB_BUCKETS = 8
 """Of each power of two: a quantile is right to an eighth."""
 _BUCKETS = 48 * SUB_BUCKETS
+PRODUCE = int(ApiKey.PRODUCE)
+SOUND_PRODUCE = PRODUCE, 0
+"""Plain numbers: an enum's member takes long to be looked up."""
 
 
 class Durations:
@@ -35,6 +39,17 @@ class Durations:
         self.sum_ns += duration_ns * count
         shift = duration_ns.bit_length() - 4
         self._now[(shift << 3) + (duration_ns >> shift) if shift > 0 else max(duration_ns, 0)] += count
+
+    def add(self, other: Durations, *, as_zero: bool = False) -> None:
+        """Take in what another one has recorded; ``as_zero``: its count alone, as durations of 0."""
+        self.count += other.count
+        self.sum_ns += 0 if as_zero else other.sum_ns
+        if as_zero:
+            self._now[0] += sum(other._now)
+            self._before[0] += sum(other._before)
+            return
+        self._now = [*map(operator.add, self._now, other._now)]
+        self._before = [*map(operator.add, self._before, other._before)]
 
     def rotate(self) -> None:
         """A minute is over: what is older than the last one is left out of quantiles from now on."""
@@ -70,7 +85,10 @@ class RequestMetrics:
         """By API key and error code, 0 among them."""
         self.defects: dict[int, int] = {}
         """Requests whose connection ended without an answer, by API key."""
+        self.at_once: dict[int, Durations] = {}
+        """Of requests whose answer was there when they had been worked on, by API key; nearly all are such."""
         self.local: dict[int, Durations] = {}
+        """Of the others, which waited; so ``remote`` and ``total``."""
         self.remote: dict[int, Durations] = {}
         self.total: dict[int, Durations] = {}
         self.completions = Durations()
@@ -82,26 +100,53 @@ class RequestMetrics:
         self.requests[key] = self.requests.get(key, 0) + count
         self._of(self.local, api_key).record(duration_ns // count, count)
 
+    def handled_and_answered(self, api_key: int, version: int, duration_ns: int, response: Message | None) -> None:
+        """A request whose answer is there already."""
+        key = api_key, version
+        self.requests[key] = self.requests.get(key, 0) + 1
+        self._of(self.at_once, api_key).record(duration_ns)
+        self._count_errors(api_key, response)
+
+    def run_answered(self, version: int, duration_ns: int, count: int) -> None:
+        """The same of a run of ``count`` Produce requests, all of them taken in."""
+        key = PRODUCE, version
+        self.requests[key] = self.requests.get(key, 0) + count
+        self._of(self.at_once, PRODUCE).record(duration_ns // count, count)
+        self.errors[SOUND_PRODUCE] = self.errors.get(SOUND_PRODUCE, 0) + count
+
     def answered(self, api_key: int, local_ns: int, total_ns: int, response: Message | None) -> None:
         self._of(self.total, api_key).record(total_ns)
         self._of(self.remote, api_key).record(max(total_ns - local_ns, 0))
+        self._count_errors(api_key, response)
+
+    def answered_run(self, local_ns: int, total_ns: int, count: int, code: int) -> None:
+        """The answer to a run of ``count`` Produce requests that waited leaves."""
+        self._of(self.total, PRODUCE).record(total_ns, count)
+        self._of(self.remote, PRODUCE).record(max(total_ns - local_ns, 0), count)
+        key = PRODUCE, int(code)
+        self.errors[key] = self.errors.get(key, 0) + count
+
+    def times(self, api_key: int) -> tuple[Durations, Durations, Durations]:
+        """Worked on, waited, and both, of all requests of an API."""
+        found = Durations(), Durations(), Durations()
+        for durations, of_waiting in zip(found, (self.local, self.remote, self.total), strict=True):
+            if api_key in of_waiting:
+                durations.add(of_waiting[api_key])
+            if api_key in self.at_once:
+                durations.add(self.at_once[api_key], as_zero=of_waiting is self.remote)
+        return found
+
+    def _count_errors(self, api_key: int, response: Message | None) -> None:
         for code in (0,) if response is None else error_codes(response):
             key = api_key, code
             self.errors[key] = self.errors.get(key, 0) + 1
-
-    def answered_run(self, local_ns: int, total_ns: int, count: int, code: int) -> None:
-        """The answer to a run of ``count`` Produce requests leaves."""
-        self._of(self.total, ApiKey.PRODUCE).record(total_ns, count)
-        self._of(self.remote, ApiKey.PRODUCE).record(max(total_ns - local_ns, 0), count)
-        key = ApiKey.PRODUCE, code
-        self.errors[key] = self.errors.get(key, 0) + count
 
     def failed(self, api_key: int) -> None:
         self.defects[api_key] = self.defects.get(api_key, 0) + 1
 
     def rotate(self) -> None:
         """Called once a minute."""
-        for kind in (self.local, self.remote, self.total):
+        for kind in (self.at_once, self.local, self.remote, self.total):
             for durations in kind.values():
                 durations.rotate()
         self.completions.rotate()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from oncelog.cli.console_beside import check_console, console_beside
 from oncelog.cli.properties import given_properties
 from oncelog.errors import ConfigError
 from oncelog.server.listeners import Address, Listener, parse_listeners
+from oncelog.server.log_lines import log_to_stderr
 from oncelog.server.opening import DEFAULT_LISTENER, data_folder
 from oncelog.server.serve import serve
 
@@ -50,6 +50,7 @@ from oncelog.server.serve import serve
 @click.option("--metrics", metavar="HOST:PORT", help="Serve metrics (Prometheus, OpenMetrics) and health over HTTP.")
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as JSON.")
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
+@click.option("--log-format", default="text", type=click.Choice(["text", "json"]), help="One JSON object a line.")
 def command(
     listen: str | None,
     data: Path | None,
@@ -62,8 +63,12 @@ def command(
     metrics: str | None,
     as_json: bool,
     log_level: str,
+    log_format: str,
 ) -> None:
     """Run the broker until SIGTERM or Ctrl-C.
+
+    SIGHUP rereads --config: what may change takes effect. Exit status: 0 stopped as asked, 1 could not start or stop
+    cleanly, 2 wrong usage, 130 interrupted before it served.
 
     \b
     Examples:
@@ -71,9 +76,7 @@ def command(
       oncelog serve --listen 127.0.0.1:0 --data ./data --set num.partitions=6
       oncelog serve --data ./data --console 127.0.0.1:8080
     """
-    logging.basicConfig(
-        level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr
-    )
+    log_to_stderr(log_level, as_json=log_format == "json")
     settings = given_properties(config, assignments)
 
     def announce(listeners: Sequence[Listener], metrics: Address | None) -> None:
@@ -103,8 +106,12 @@ def command(
     served = Address.parse(metrics) if metrics is not None else None
     if console is not None:
         check_console(console, listeners, settings)
+
+    def reread() -> dict[str, str]:
+        return given_properties(config, assignments)
+
     with contextlib.ExitStack() as consoles:
-        serve(listeners, data, settings, announce, [_from_file(text) for text in first_users], nodes, served)
+        serve(listeners, data, settings, announce, [_from_file(text) for text in first_users], nodes, served, reread)
 
 
 def _from_file(text: str) -> str:

@@ -317,13 +317,11 @@ def _add_requests(page: Exposition, requests: RequestMetrics) -> None:
         page.add(f"{_REQUESTS}errors_total", count, at)
         page.add(f"{_REQUESTS}errorspersec", count, at)
     nothing = Durations()
-    for name, by_api in (
-        ("localtimems", requests.local),
-        ("remotetimems", requests.remote),
-        ("totaltimems", requests.total),
-    ):
-        for api_key in dict.fromkeys((*ALWAYS_SHOWN, *requests.local)):
-            durations = by_api.get(api_key, nothing)
+    names = ("localtimems", "remotetimems", "totaltimems")
+    times = {api_key: requests.times(api_key) for api_key in (*ALWAYS_SHOWN, *requests.at_once, *requests.local)}
+    for kind, name in enumerate(names):
+        for api_key, of_kind in times.items():
+            durations = of_kind[kind]
             _add_durations_ms(page, f"{_REQUESTS}{name}", durations, f'request="{_request(api_key)}"')
             if api_key == ApiKey.FETCH:
                 _add_durations_ms(page, f"{_REQUESTS}{name}", durations, 'request="FetchConsumer"')

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import NamedTuple
 
+PIECE = 1000
+"""Lines of a piece."""
+
 
 class Kind(Enum):
     """What a series is. ``UNKNOWN`` are counters under a name that OpenMetrics does not allow a counter."""
@@ -76,7 +79,8 @@ class Exposition:
         """The page, in pieces."""
         for name, lines in self._lines.items():
             yield self._head(self._families[name])
-            yield from lines
+            for begin in range(0, len(lines), PIECE):
+                yield "".join(lines[begin : begin + PIECE])
         if self._form is Format.OPEN_METRICS:
             yield "# EOF\n"
 

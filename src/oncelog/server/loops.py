@@ -28,3 +28,9 @@ def on_stop_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], object])
             loop.add_signal_handler(number, stop)
         except NotImplementedError:
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
+
+
+def on_reload_signal(loop: asyncio.AbstractEventLoop, reload: Callable[[], object]) -> None:
+    """Call ``reload`` on the loop for SIGHUP, which Windows does not have."""
+    if hasattr(signal, "SIGHUP"):
+        loop.add_signal_handler(signal.SIGHUP, reload)

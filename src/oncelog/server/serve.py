@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
+from oncelog.broker.config_changes import reread as reread_settings
+from oncelog.errors import ConfigError
 from oncelog.server.listeners import Address, Listener
-from oncelog.server.loops import new_event_loop, on_stop_signals
+from oncelog.server.loops import new_event_loop, on_reload_signal, on_stop_signals
 from oncelog.server.opening import open_server
+from oncelog.server.server import Server
+from oncelog.server.service import ServiceManager
+
+logger = logging.getLogger(__name__)
 
 COLLECT_AFTER = 10_000, 20, 20
 """Python's own are 700, 10 and 10: collections that seldom find anything, within somebody's turn."""
@@ -23,16 +31,18 @@ def serve(
     first_users: Sequence[str] = (),
     nodes: int = 1,
     metrics: Address | None = None,
+    reread: Callable[[], Mapping[str, str]] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then sync and close everything.
 
     :param announce: called once, with where it listens and serves metrics, when clients can connect.
     :param first_users, nodes, metrics: as for ``open_server``.
+    :param reread: called for SIGHUP; answers the settings as they are now, of which what may change takes effect.
     """
     loop = new_event_loop()
     asyncio.set_event_loop(loop)
     try:
-        loop.run_until_complete(_serve(listeners, data, settings, announce, first_users, nodes, metrics))
+        loop.run_until_complete(_serve(listeners, data, settings, announce, first_users, nodes, metrics, reread))
     finally:
         loop.close()
 
@@ -45,13 +55,35 @@ async def _serve(
     first_users: Sequence[str],
     nodes: int,
     metrics: Address | None,
+    reread: Callable[[], Mapping[str, str]] | None,
 ) -> None:
     ended = asyncio.Event()
-    on_stop_signals(asyncio.get_running_loop(), ended.set)
+    loop, manager = asyncio.get_running_loop(), ServiceManager()
+    on_stop_signals(loop, ended.set)
     server, bound = await open_server(listeners, data, settings, first_users, nodes, metrics)
     # What is there by now stays: collections need not look at it again, and what requests make mostly frees itself.
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)
     announce(bound, server.metrics_address)
+    if reread is not None:
+        on_reload_signal(loop, partial(_reload, server, reread, manager))
+    manager.ready(f"listens on {bound[0].address}", loop)
     await ended.wait()
+    manager.stops()
     await server.stop()
+
+
+def _reload(server: Server, reread: Callable[[], Mapping[str, str]], manager: ServiceManager) -> None:
+    """SIGHUP: what may change takes effect; what is wrong or has to wait is said, and the broker goes on."""
+    manager.reloads()
+    try:
+        changed, waiting = reread_settings(server.broker, reread())
+    except ConfigError as error:
+        logger.error("settings stay as they were: %s", error)
+        manager.reloaded("settings could not be reread")
+        return
+    server.turn_ends()
+    logger.warning("settings reread; changed: %s", ", ".join(changed) or "none")
+    if waiting:
+        logger.warning("not changed before a restart: %s", ", ".join(waiting))
+    manager.reloaded(f"settings reread, {len(changed)} changed")

@@ -51,11 +51,14 @@ def test_what_is_two_minutes_old_is_out_of_the_quantiles_and_in_the_count() -> N
 
 def test_a_run_counts_each_of_its_requests() -> None:
     metrics = RequestMetrics(lambda: 0)
-    metrics.handled(ApiKey.PRODUCE, 12, 60_000, 60)
-    metrics.answered_run(60_000, 90_000, 60, Error.NONE)
-    assert metrics.requests == {(ApiKey.PRODUCE, 12): 60}
-    assert metrics.errors == {(ApiKey.PRODUCE, 0): 60}
-    assert metrics.local[ApiKey.PRODUCE].count == metrics.total[ApiKey.PRODUCE].count == 60
+    metrics.run_answered(12, 60_000, 60)
+    metrics.handled(ApiKey.PRODUCE, 12, 60_000, 40)
+    metrics.answered_run(60_000, 90_000, 40, Error.NONE)
+    assert metrics.requests == {(ApiKey.PRODUCE, 12): 100}
+    assert metrics.errors == {(ApiKey.PRODUCE, 0): 100}
+    local, remote, total = metrics.times(ApiKey.PRODUCE)
+    assert local.count == remote.count == total.count == 100
+    assert list(remote.quantiles_ms([0.5])) == [0.0]
 
 
 def test_an_answer_counts_for_each_error_code_in_it() -> None:

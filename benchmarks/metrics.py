@@ -1,0 +1,100 @@
+"""What metrics cost: a broker that serves them beside one that does not, in turns, and a scrape of many partitions."""
+
+from __future__ import annotations
+
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from statistics import median
+from threading import Thread
+
+from benchmarks.measures import Figures
+from benchmarks.requests import CELLS, Caller, cell, encode
+from benchmarks.servers import Oncelog, free_port, running
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
+
+CELL = "produce 1 KB, 4 x 5"
+PARTITIONS = 5000
+SCRAPES = 10
+
+
+class Observed(Oncelog):
+    """``oncelog serve --metrics``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = "oncelog --metrics"
+        self._metrics = free_port()
+
+    def command(self) -> list[str]:
+        return [*super().command(), "--metrics", f"127.0.0.1:{self._metrics}"]
+
+    def scrape(self) -> bytes:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self._metrics}/metrics", timeout=60) as answer:
+            return bytes(answer.read())
+
+
+def costs(rounds: int, add: Callable[[str, Figures], None], *, quick: bool) -> None:
+    """Each round a short cell on both, the order changing: drifts of the machine fall on both."""
+    plain, observed = Oncelog(), Observed()
+    seconds, pairs = (0.5, 2) if quick else (1.0, 6)
+    with ExitStack() as stack:
+        for server in (plain, observed):
+            stack.enter_context(running(server))
+        used: dict[str, list[float]] = {plain.name: [], observed.name: []}
+        for number in range(rounds * pairs):
+            for server in (plain, observed) if number % 2 else (observed, plain):
+                caller = Caller(server)
+                figures = cell(server, caller, seconds, CELL, CELLS[CELL])
+                caller.close()
+                used[server.name].append(figures[f"{CELL}: broker CPU us"])
+                add(server.name, figures)
+        ratios = [with_them / without for without, with_them in zip(*used.values(), strict=True)]
+        add(observed.name, {f"{CELL}: CPU to that without, median of pairs": median(ratios)})
+        caller = Caller(observed)
+        topic = CreatableTopic(name="many", num_partitions=PARTITIONS, replication_factor=1)
+        caller.ask(CreateTopicsRequest(topics=[topic], timeout_ms=120_000), 7)
+        for _ in range(rounds):
+            add(observed.name, _scrapes(observed, caller))
+        caller.close()
+
+
+def _scrapes(server: Observed, caller: Caller) -> Figures:
+    """How long a scrape takes, and how long others wait for an answer meanwhile."""
+    server.scrape()
+    quiet = max(_waits(caller, time.perf_counter() + 1))
+    took: list[float] = []
+
+    def scrape() -> None:
+        for _ in range(SCRAPES):
+            begin = time.perf_counter()
+            server.scrape()
+            took.append(time.perf_counter() - begin)
+
+    scraping = Thread(target=scrape)
+    scraping.start()
+    waits = sorted(_waits_while(caller, scraping))
+    scraping.join()
+    name = f"scrape of {PARTITIONS:,} partitions"
+    return {
+        f"{name}: ms": median(took) * 1e3,
+        f"{name}: bytes": len(server.scrape()),
+        f"{name}: ApiVersions meanwhile p99 ms": waits[int(len(waits) * 0.99)] * 1e3,
+        f"{name}: ApiVersions meanwhile longest ms": waits[-1] * 1e3,
+        f"{name}: ApiVersions without it longest ms": quiet * 1e3,
+    }
+
+
+def _waits(caller: Caller, until: float) -> Iterator[float]:
+    frame = encode(ApiVersionsRequest(), 0)
+    while (begin := time.perf_counter()) < until:
+        caller.send(frame)
+        yield time.perf_counter() - begin
+        time.sleep(0.0005)
+
+
+def _waits_while(caller: Caller, thread: Thread) -> Iterator[float]:
+    while thread.is_alive():
+        yield from _waits(caller, time.perf_counter() + 0.05)

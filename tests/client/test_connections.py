@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -185,6 +186,27 @@ async def test_a_broker_that_accepts_and_says_nothing_is_given_up() -> None:
     async with listening(broker.serve) as address:
         with pytest.raises(KafkaConnectionError, match=r"did not answer within request\.timeout\.ms=300"):
             await Producer(bootstrap_servers=address, request_timeout_ms=300).start()
+
+
+@on_loop
+async def test_a_bootstrap_server_that_says_nothing_does_not_keep_the_others_from_being_tried() -> None:
+    broker = ScriptedBroker()
+    broker.may_answer.set()
+    async with listening(says_nothing) as silent, listening(broker.serve) as good:
+        network = Network(config(f"{good},{silent}", request_timeout_ms=600_000))
+        with patch("oncelog.client.aio.network.random.shuffle"):  # the last is tried first
+            await network.start()
+        assert network.version(network.any_node(), METADATA) is not None
+        await network.close()
+
+
+@on_loop
+async def test_of_several_bootstrap_servers_that_say_nothing_each_is_named() -> None:
+    async with listening(says_nothing) as one, listening(says_nothing) as other:
+        with pytest.raises(KafkaConnectionError) as told:
+            await Network(config(f"{one},{other}", request_timeout_ms=2000)).start()
+        assert f"{one} did not answer within request.timeout.ms=2000" in str(told.value)
+        assert f"{other} did not answer within request.timeout.ms=2000" in str(told.value)
 
 
 async def says_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -276,6 +276,28 @@ async def test_a_lost_position_resets_as_set_or_is_told(broker: RunningBroker, u
 
 
 @on_loop
+async def test_a_partition_without_a_beginning_does_not_stop_the_others(
+    broker: RunningBroker, unique_name: str
+) -> None:
+    servers = broker.bootstrap_servers
+    zero, one = (TopicPartition(unique_name, number) for number in range(2))
+    await make_topic(servers, unique_name, 2)
+    async with Producer(bootstrap_servers=servers) as producer:
+        for number in (0, 1):
+            await producer.send_and_wait(unique_name, b"%d" % number, partition=number)
+    async with Consumer(bootstrap_servers=servers, group_id=unique_name, auto_offset_reset="none") as consumer:
+        consumer.assign([zero, one])
+        await consumer.commit({one: 0})
+        with pytest.raises(NoOffsetForPartitionError, match=str(zero.partition)):
+            await consumer.getone()
+        assert (await consumer.getone()).partition == 1
+        with pytest.raises(NoOffsetForPartitionError):
+            await consumer.position(zero)
+        await consumer.seek_to_beginning(zero)
+        assert (await consumer.getone()).partition == 0
+
+
+@on_loop
 async def test_automatic_commits_keep_what_was_handed_out(broker: RunningBroker, unique_name: str) -> None:
     servers = broker.bootstrap_servers
     await make_topic(servers, unique_name)

@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
 
 import oncelog
-from oncelog.client.aio import Consumer, Producer
-from oncelog.client.errors import IllegalStateError, RecordTooLargeError, UnknownTopicOrPartitionError
+from oncelog.client.aio import Consumer, Producer, reading
+from oncelog.client.aio.reading import columns_of
+from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.fetched import Chunk
+from oncelog.client.core.structs import Columns
+from oncelog.client.errors import IllegalStateError, KafkaError, RecordTooLargeError, UnknownTopicOrPartitionError
+from oncelog.records.errors import CorruptBatch
 from oncelog.records.partitioner import partition_for_key
 from oncelog.types import TopicPartition
 from tests.client.reading import make_topic, on_loop, read_back
@@ -126,3 +132,87 @@ async def test_wrong_columns_are_refused_and_nothing_is_sent(servers: str, uniqu
             await producer.send_many(unique_name, [b"ok", b"x" * 2_000_000])
         assert await (await producer.send_many(unique_name, [])) == []
     assert await asyncio.to_thread(read_back, servers, unique_name) == []
+
+
+def test_the_blocking_clients_send_and_read_columns_and_arrow(servers: str, unique_name: str) -> None:
+    with oncelog.Admin(bootstrap_servers=servers) as admin:
+        admin.create_topics([NewTopic(unique_name, 1, 1)])
+    name = TopicPartition(unique_name, 0)
+    with oncelog.Producer(bootstrap_servers=servers) as producer:
+        producer.send(unique_name, b"first")
+        many = producer.send_many(unique_name, [b"%d" % n for n in range(100)], [b"k"] * 100)
+        table = producer.send_arrow(unique_name, pa.table({"value": [b"x", b"y"]}))
+        assert [(run.offset, run.records) for run in many.result(60)] == [(1, 100)]
+        assert [(run.offset, run.records) for run in table.result(60)] == [(101, 2)]
+        with pytest.raises(TypeError, match="keys has 1 rows, values has 2"):
+            producer.send_many(unique_name, [b"a", b"b"], [b"k"])
+    expected = [b"first", *(b"%d" % n for n in range(100)), b"x", b"y"]
+    with oncelog.Consumer(bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
+        consumer.assign([name])
+        read: list[bytes | None] = [consumer.getone().value for _ in range(5)]
+        while len(read) < 103:
+            for columns in consumer.getmany_columns(timeout_ms=1000).values():
+                assert columns.offsets[0] == len(read)
+                read += columns.values
+        assert read == expected
+        assert consumer.position(name) == 103
+        consumer.seek_to_beginning()
+        rows: list[bytes] = [next(consumer).value or b""]
+        while len(rows) < 103:
+            for found in consumer.getmany_arrow(name, timeout_ms=1000).values():
+                rows += found.column("value").to_pylist()
+        assert rows == expected
+
+
+def test_what_was_fetched_for_iterating_does_not_come_with_other_partitions(servers: str, unique_name: str) -> None:
+    with oncelog.Admin(bootstrap_servers=servers) as admin:
+        admin.create_topics([NewTopic(unique_name, 2, 1)])
+    zero, one = (TopicPartition(unique_name, number) for number in range(2))
+    with oncelog.Producer(bootstrap_servers=servers) as producer:
+        for number in (0, 1):
+            producer.send_many(unique_name, [b"%d" % number] * 10, partition=number).result(60)
+    with oncelog.Consumer(bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
+        consumer.assign([zero, one])
+        first = consumer.getone()
+        other = one if first.partition == 0 else zero
+        seen: list[int] = []
+        while len(seen) < 10:
+            found = consumer.getmany(other, timeout_ms=1000)
+            assert set(found) <= {other}
+            seen += [record.offset for record in found.get(other, [])]
+        assert seen == list(range(10))
+        assert [next(consumer).offset for _ in range(9)] == list(range(1, 10))
+
+
+@on_loop
+async def test_a_partition_that_cannot_be_read_does_not_take_the_others_records_along(
+    servers: str, unique_name: str
+) -> None:
+    await make_topic(servers, unique_name, 2)
+    zero, one = (TopicPartition(unique_name, number) for number in range(2))
+    async with Producer(bootstrap_servers=servers) as producer:
+        for number in (0, 1):
+            await (await producer.send_many(unique_name, [b"%d" % number] * 10, partition=number))
+
+    def refuses_one(chunks: list[Chunk], check_crc: bool) -> Columns:
+        found = columns_of(chunks, check_crc)
+        if found.values[0] == b"1":
+            raise CorruptBatch("the batch is damaged")
+        return found
+
+    async with Consumer(bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
+        consumer.assign([zero, one])
+        offsets: list[int] = []
+
+        async def read(*only: TopicPartition) -> None:
+            while len(offsets) < 10 or not only:
+                for columns in (await consumer.getmany_columns(*only, timeout_ms=1000)).values():
+                    offsets.extend(columns.offsets)
+
+        with patch.object(reading, "columns_of", refuses_one):
+            with pytest.raises(KafkaError, match=f"{unique_name}.* cannot be read from offset 0 on: the batch is dam"):
+                await read()
+            await read(zero)
+        assert offsets == list(range(10))
+        found = (await consumer.getmany_columns(one, timeout_ms=30_000))[one]
+        assert found.offsets == list(range(10))

@@ -12,7 +12,7 @@ import oncelog
 from oncelog.client import blocking
 from oncelog.client.aio import Admin, Consumer, Producer
 from oncelog.client.aio.admin import RecordsToDelete
-from oncelog.client.errors import KafkaError, UnknownTopicOrPartitionError
+from oncelog.client.errors import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
 from oncelog.types import TopicPartition
 from tests.client.reading import make_topic, on_loop
 
@@ -158,3 +158,25 @@ async def test_stopping_while_a_send_waits_ends_the_wait(servers: str, unique_na
     await producer.stop()
     with pytest.raises(KafkaError, match=r"the client is closed|the producer was stopped"):
         await sending
+
+
+@on_loop
+async def test_a_consumer_that_reads_nothing_says_so_instead_of_waiting(servers: str, unique_name: str) -> None:
+    async with Consumer(bootstrap_servers=servers) as consumer:
+        for read in (consumer.getone, consumer.getmany, consumer.getmany_columns, consumer.getmany_arrow):
+            with pytest.raises(IllegalStateError, match=r"call subscribe\(\) or assign\(\) first"):
+                await read()
+        consumer.assign([TopicPartition(await make_topic(servers, unique_name), 0)])
+        waiting = asyncio.ensure_future(consumer.getone())
+        await asyncio.sleep(0)
+        consumer.unsubscribe()
+        with pytest.raises(IllegalStateError, match="reads nothing"):
+            await waiting
+
+
+def test_the_blocking_consumer_says_so_too(servers: str) -> None:
+    with (
+        blocking.Consumer(bootstrap_servers=servers) as consumer,
+        pytest.raises(IllegalStateError, match="reads nothing"),
+    ):
+        consumer.getone()

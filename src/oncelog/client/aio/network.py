@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _WATCH_SECONDS = 0.5
+BOOTSTRAP_PATIENCE_SECONDS = 1.0
+"""A bootstrap server that is silent for so long does not keep the next one from being tried."""
 _CLOSED = "the client was closed"
 
 
@@ -87,10 +89,14 @@ class Network:
         self._watch = self._loop.call_later(_WATCH_SECONDS, self._look_after_connections)
         order = self._bootstrap[:]
         random.shuffle(order)
-        for node in order:
-            connection, opening = self._connect(node, 0)
-            await asyncio.wait([opening])
-            if connection.ready:
+        opening: dict[asyncio.Task[None], Connection] = {}
+        while opening or order:
+            if order:
+                connection, task = self._connect(order.pop(), 0)
+                opening[task] = connection
+            patience = BOOTSTRAP_PATIENCE_SECONDS if order else None
+            done, _ = await asyncio.wait(opening, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+            if any(opening.pop(task).ready for task in done):
                 return
             if self._refused is not None:
                 raise self._refused

@@ -60,14 +60,14 @@ class Reading:
     async def columns(self, partitions: Collection[TopicPartition], seconds: float) -> dict[TopicPartition, Columns]:
         """All records at hand as columns."""
         found = await self._batches(partitions, seconds)
-        return self._decoded(found, lambda chunks: _columns_of(chunks, self._check_crcs))
+        return self._decoded(found, lambda chunks: columns_of(chunks, self._check_crcs))
 
     async def tables(
         self, partitions: Collection[TopicPartition], seconds: float, headers: bool
     ) -> dict[TopicPartition, pa.Table]:
         """All records at hand as Arrow tables."""
         found = await self._batches(partitions, seconds)
-        return self._decoded(found, lambda chunks: _table_of(chunks, self._check_crcs, headers))
+        return self._decoded(found, lambda chunks: table_of(chunks, self._check_crcs, headers))
 
     async def _batches(
         self, partitions: Collection[TopicPartition], seconds: float
@@ -117,7 +117,7 @@ class Reading:
             await self._waits.wait(left)
 
 
-def _columns_of(chunks: Sequence[Chunk], check_crc: bool) -> Columns:
+def columns_of(chunks: Sequence[Chunk], check_crc: bool) -> Columns:
     """The records of one partition's batches as columns.
 
     :raises CorruptBatch: a batch cannot be read.
@@ -134,7 +134,7 @@ def _columns_of(chunks: Sequence[Chunk], check_crc: bool) -> Columns:
     return whole
 
 
-def _table_of(chunks: Sequence[Chunk], check_crc: bool, headers: bool) -> pa.Table:
+def table_of(chunks: Sequence[Chunk], check_crc: bool, headers: bool) -> pa.Table:
     """The records of one partition's batches as an Arrow table.
 
     :raises CorruptBatch: a batch cannot be read.
@@ -155,4 +155,4 @@ def _table_of(chunks: Sequence[Chunk], check_crc: bool, headers: bool) -> pa.Tab
     return pa.Table.from_batches(pieces, schema=schema(headers=headers))
 
 
-__all__ = ["Reading"]
+__all__ = ["Reading", "columns_of", "table_of"]

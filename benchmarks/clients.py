@@ -1,18 +1,20 @@
 """Python clients beside each other: records a second, CPU a record and memory, on ours and on Apache Kafka, in one run.
 
-    python -m benchmarks.clients [--servers ours,kafka] [--sizes 100,1000] [--records N] [--rounds N] [--only TEXT]
+    python -m benchmarks.clients [--servers ours,kafka] [--sizes 100,1000] [--records N] [--rounds N] [--only "PATTERN;PATTERN"]
 
 Each figure is one client process of its own; the clients take turns, so that what else the machine does falls on all
 of them, and medians are shown. CPU (user and system) and the largest resident memory are those of the client's process,
 work before the first record (imports, connecting, the topic) left out of time and CPU. aiokafka and kafka-python run
 with idempotence, as our client does by default. The batch interfaces (``send_many``, Arrow) and confluent-kafka fill
-batches of 128 KiB; all others have their defaults.
+batches of 128 KiB; all others have their defaults. "create topic", "first send" and "join" are what a program does once:
+1,000 / (records a second) is what each takes in ms.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib
 import inspect
 import json
 import multiprocessing
@@ -23,6 +25,7 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
+from fnmatch import fnmatch
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
@@ -336,6 +339,77 @@ def transact_kafka_python(task: Task, clock: Clock) -> None:
     producer.close()
 
 
+# --- the first hour: what a program does once, in ms each
+
+
+async def create_topics_oncelog(task: Task, clock: Clock) -> None:
+    from oncelog.client.aio import Admin
+
+    async with Admin(bootstrap_servers=task.servers) as admin:
+        clock.begin()
+        for number in range(task.records):
+            await admin.create_topics([NewTopic(f"{task.topic}-{number}", 1, 1)])
+        clock.end()
+
+
+async def create_topics_aiokafka(task: Task, clock: Clock) -> None:
+    from aiokafka.admin import AIOKafkaAdminClient
+    from aiokafka.admin import NewTopic as TheirTopic
+
+    admin = AIOKafkaAdminClient(bootstrap_servers=task.servers)
+    await admin.start()
+    clock.begin()
+    for number in range(task.records):
+        await admin.create_topics([TheirTopic(f"{task.topic}-{number}", 1, 1)])
+    clock.end()
+    await admin.close()
+
+
+def _first_sends(producer_class: str) -> Work:
+    """A producer that is started for one record, to a topic that it has not seen."""
+
+    async def work(task: Task, clock: Clock) -> None:
+        producer_of = _named(producer_class)
+        async with producer_of(bootstrap_servers=task.servers) as warm:
+            await warm.send_and_wait(task.topic, b"x")
+        clock.begin()
+        for _ in range(task.records):
+            async with producer_of(bootstrap_servers=task.servers) as producer:
+                await producer.send_and_wait(task.topic, b"x")
+        clock.end()
+
+    return work
+
+
+def _joins(consumer_class: str, topic_suffix: str) -> Work:
+    """A consumer that joins a group of its own, reads one record and leaves."""
+
+    async def work(task: Task, clock: Clock) -> None:
+        consumer_of, producer_of = _named(consumer_class), _named("oncelog.client.aio.producer.Producer")
+        async with producer_of(bootstrap_servers=task.servers) as producer:
+            await producer.send_and_wait(task.topic, b"x")
+        for number in range(-1, task.records):
+            if not number:
+                clock.begin()
+            consumer = consumer_of(
+                task.topic,
+                bootstrap_servers=task.servers,
+                group_id=f"{task.topic}-{topic_suffix}{number}",
+                auto_offset_reset="earliest",
+            )
+            await consumer.start()
+            await consumer.getone()
+            await consumer.stop()
+        clock.end()
+
+    return work
+
+
+def _named(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
 class Case(NamedTuple):
     kind: str
     client: str
@@ -367,6 +441,14 @@ CASES = [
     Case("transactions", "aiokafka", transact_aiokafka, share=50),
     Case("transactions", "kafka-python", transact_kafka_python, share=50),
     Case("transactions", "confluent-kafka", transact_confluent, share=50),
+    Case("create topic", "oncelog", create_topics_oncelog, share=5000),
+    Case("create topic", "aiokafka", create_topics_aiokafka, share=5000),
+    Case("first send", "oncelog", _first_sends("oncelog.client.aio.producer.Producer"), share=5000),
+    Case("first send", "oncelog.aiokafka", _first_sends("oncelog.aiokafka.AIOKafkaProducer"), share=5000),
+    Case("first send", "aiokafka", _first_sends("aiokafka.AIOKafkaProducer"), share=5000),
+    Case("join", "oncelog", _joins("oncelog.client.aio.consumer.Consumer", "ours"), share=10_000),
+    Case("join", "oncelog.aiokafka", _joins("oncelog.aiokafka.AIOKafkaConsumer", "names"), share=10_000),
+    Case("join", "aiokafka", _joins("aiokafka.AIOKafkaConsumer", "theirs"), share=10_000),
 ]
 
 
@@ -396,16 +478,21 @@ def measure(case: Case, task: Task) -> tuple[float, float, int]:
     return measured
 
 
+def _ours() -> Server:
+    """Without the pause that a new group makes for members that may still come: it is what a join would measure."""
+    return Oncelog(**{"group.initial.rebalance.delay.ms": "0"})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--servers", default="ours,kafka")
     parser.add_argument("--sizes", default="100,1000")
     parser.add_argument("--records", type=int, default=300_000)
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--only", default="", help="kinds and clients that contain this")
+    parser.add_argument("--only", default="", help="kinds and clients that contain this; several between ;, with * and ?")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    known: dict[str, Callable[[], Server]] = {"ours": Oncelog, "kafka": Kafka}
+    known: dict[str, Callable[[], Server]] = {"ours": _ours, "kafka": Kafka}
     found: dict[tuple[str, int, str, str], list[tuple[float, float, float]]] = {}
     with ExitStack() as stack:
         servers = [stack.enter_context(running(known[name]())) for name in options.servers.split(",")]
@@ -419,7 +506,7 @@ def main() -> None:
             "size": size,
             "work": kind,
             "client": client,
-            "per_s": round(statistics.median(item[0] for item in figures)),
+            "per_s": round(statistics.median(item[0] for item in figures), 1),
             "cpu_us": round(statistics.median(item[1] for item in figures), 3),
             "memory_mib": round(statistics.median(item[2] for item in figures)),
         }
@@ -430,7 +517,7 @@ def main() -> None:
         return
     for row in rows:
         where, what = f"{row['server']:14} {row['size']:5} B", f"{row['work']:12} {row['client']:36}"
-        print(f"{where}  {what} {row['per_s']:10,}/s {row['cpu_us']:8.2f} us CPU {row['memory_mib']:5} MiB")
+        print(f"{where}  {what} {row['per_s']:12,}/s {row['cpu_us']:8.2f} us CPU {row['memory_mib']:5} MiB")
 
 
 def run(
@@ -447,7 +534,7 @@ def run(
     fill = next(case for case in CASES if case.work is produce_many)
     measure(fill, Task(server.bootstrap_servers, filled, records, size))
     for case in CASES:
-        if only not in f"{case.kind} {case.client}":
+        if not any(fnmatch(f"{case.kind} {case.client}", f"*{pattern}*") for pattern in only.split(";")):
             continue
         count = records // case.share
         topic = filled
@@ -456,11 +543,11 @@ def run(
             with Admin(bootstrap_servers=server.bootstrap_servers) as admin:
                 admin.create_topics([NewTopic(topic, case.partitions, 1)])
         seconds, cpu, memory = measure(case, Task(server.bootstrap_servers, topic, count, size))
-        each = count // IN_TRANSACTION if case.kind == "transactions" else count
+        each = max(1, count // IN_TRANSACTION if case.kind == "transactions" else count)
         key = (server.name, size, case.kind, case.client)
         found.setdefault(key, []).append((each / seconds, cpu / each * 1e6, memory / 1024))
         print(
-            f"{server.name}, {size} B: {case.kind} {case.client}: {each / seconds:,.0f}/s", file=sys.stderr, flush=True
+            f"{server.name}, {size} B: {case.kind} {case.client}: {each / seconds:,.1f}/s", file=sys.stderr, flush=True
         )
 
 

@@ -137,8 +137,9 @@ class OwnProcess:
 class Oncelog(OwnProcess):
     """``oncelog serve`` with a data folder."""
 
-    def __init__(self, policy: str = "interval", *, memory: bool = False) -> None:
+    def __init__(self, policy: str = "interval", *, memory: bool = False, **properties: str) -> None:
         super().__init__()
+        self._properties = properties
         self.name = f"oncelog ({'memory' if memory else policy})"
         self.keeps_data = not memory
         self._policy = policy
@@ -148,6 +149,8 @@ class Oncelog(OwnProcess):
         command = [sys.executable, "-m", "oncelog", "serve", "--listen", self.bootstrap_servers, "--json"]
         if not self._memory:
             command += ["--data", str(self.folder / "data"), "--set", f"oncelog.flush.policy={self._policy}"]
+        for name, value in self._properties.items():
+            command += ["--set", f"{name}={value}"]
         return command
 
 

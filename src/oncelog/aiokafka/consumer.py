@@ -129,7 +129,7 @@ class AIOKafkaConsumer(Consumer):
         if self.config.group_id is not None:
             while self._group is None or not self._group.membership.stable:
                 self._waits.raise_failure()
-                await self._waits.wait(self.config.retry_backoff_ms / 1000)
+                await self._waits.wait(None)
             return
         try:
             async with asyncio.timeout(self.config.request_timeout_ms / 1000):

@@ -5,12 +5,14 @@ programs take :mod:`oncelog.client.aio`, whose defaults are Kafka's: an idempote
 """
 
 from oncelog.aiokafka.abc import ConsumerRebalanceListener
+from oncelog.aiokafka.client import AIOKafkaClient
 from oncelog.aiokafka.consumer import AIOKafkaConsumer
 from oncelog.aiokafka.errors import ConsumerStoppedError, IllegalOperation
 from oncelog.aiokafka.producer import AIOKafkaProducer
 from oncelog.aiokafka.structs import ConsumerRecord, OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 
 __all__ = [
+    "AIOKafkaClient",
     "AIOKafkaConsumer",
     "AIOKafkaProducer",
     "ConsumerRebalanceListener",

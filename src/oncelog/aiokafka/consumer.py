@@ -5,18 +5,25 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from oncelog.aiokafka.abc import AbstractTokenProvider, ConsumerRebalanceListener
+from oncelog.aiokafka.client import warn_of_no_effect
 from oncelog.aiokafka.coordinator.assignors.abstract import AbstractPartitionAssignor
 from oncelog.aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
-from oncelog.aiokafka.errors import ConsumerStoppedError, IllegalStateError, UnknownTopicOrPartitionError
-from oncelog.aiokafka.producer import warn_of_no_effect
+from oncelog.aiokafka.errors import (
+    ConsumerStoppedError,
+    IllegalStateError,
+    KafkaTimeoutError,
+    UnknownTopicOrPartitionError,
+)
+from oncelog.client.aio.cluster import UnknownPartition
 from oncelog.client.aio.consumer import Consumer, Deserializer
 from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 from oncelog.config import MAX_INT
 
+T = TypeVar("T")
 Offsets = Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]]
 
 
@@ -26,6 +33,8 @@ class AIOKafkaConsumer(Consumer):
     Its defaults are kept, the assignor among them: members that still run aiokafka can be in the same group.
     ``consumer_timeout_ms`` has no effect.
     """
+
+    _tells_of_nothing = True
 
     def __init__(
         self,
@@ -184,7 +193,15 @@ class AIOKafkaConsumer(Consumer):
         for name, timestamp in timestamps.items():
             if timestamp < 0:
                 raise ValueError(f"the time {timestamp} for {name} is negative")
-        return await super().offsets_for_times(timestamps)
+        return await _found(super().offsets_for_times(timestamps))
+
+    async def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """As :meth:`Consumer.beginning_offsets`."""
+        return await _found(super().beginning_offsets(partitions))
+
+    async def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """As :meth:`Consumer.end_offsets`."""
+        return await _found(super().end_offsets(partitions))
 
     async def commit(self, offsets: Offsets | None = None) -> None:
         """As :meth:`Consumer.commit`, of partitions that are assigned, each with an offset or (offset, text)."""
@@ -213,6 +230,17 @@ class AIOKafkaConsumer(Consumer):
         for name in offsets:
             if name not in self.assignment():
                 raise IllegalStateError(f"Partition {name} is not assigned")
+
+
+class NoSuchPartition(UnknownPartition, KafkaTimeoutError):
+    """aiokafka waits for a partition that does not exist, then tells a timeout: caught as either, at once."""
+
+
+async def _found(offsets: Awaitable[T]) -> T:
+    try:
+        return await offsets
+    except UnknownTopicOrPartitionError as error:
+        raise NoSuchPartition(str(error).removesuffix(f" [{error.error.name}]")) from None
 
 
 __all__ = ["AIOKafkaConsumer"]

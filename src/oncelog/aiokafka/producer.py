@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import ssl
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from oncelog.aiokafka.abc import AbstractTokenProvider
+from oncelog.aiokafka.client import AIOKafkaClient, warn_of_no_effect
 from oncelog.client.aio.producer import Batch, Partitioner, Producer, RecordHeaders, Serializer
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 
 _UNSET: Any = object()
-
-
-def warn_of_no_effect(**arguments: object) -> None:
-    """As aiokafka for its deprecated arguments: the loop is the running one, versions are negotiated."""
-    for name, value in arguments.items():
-        if value is not None:
-            warnings.warn(f"{name} has no effect", DeprecationWarning, stacklevel=3)
 
 
 class BatchBuilder(Batch):
@@ -52,8 +45,11 @@ class AIOKafkaProducer(Producer):
     """aiokafka's producer.
 
     Its defaults are kept: ``acks=1`` and no idempotence unless it is asked for or a ``transactional_id`` is set; and
-    ``request_timeout_ms`` is both how long one request may take and how long a record is repeated for.
+    ``request_timeout_ms`` is both how long one request may take and how long a record is repeated for. With
+    ``acks=0`` the result of a record's future is None.
     """
+
+    _places_without_acks = False
 
     def __init__(
         self,
@@ -124,6 +120,11 @@ class AIOKafkaProducer(Producer):
     def create_batch(self) -> BatchBuilder:
         """A batch to fill by hand, at most ``max_batch_size`` large."""
         return BatchBuilder(self.config.max_batch_size, *self._serializers)
+
+    @property
+    def client(self) -> AIOKafkaClient:
+        """The producer's connections and its picture of the cluster."""
+        return AIOKafkaClient.of(self._cluster)
 
     async def send_offsets_to_transaction(
         self,

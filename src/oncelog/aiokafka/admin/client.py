@@ -23,7 +23,7 @@ from oncelog.aiokafka.admin.responses import (
     DescribeGroupsResponse,
     TopicsResponse,
 )
-from oncelog.aiokafka.producer import warn_of_no_effect
+from oncelog.aiokafka.client import warn_of_no_effect
 from oncelog.client.aio.admin import Admin
 from oncelog.client.core import admin_types
 from oncelog.client.core.admin_types import CONFIG_SOURCES
@@ -141,13 +141,12 @@ class AIOKafkaAdminClient:
 
         :raises KafkaError: a topic was refused.
         """
-        if validate_only:
-            raise NotImplementedError("validate_only of create_partitions is not supported; leave it out")
         await self._admin.create_partitions(
             {name: new.total_count for name, new in topic_partitions.items()},
             assignments={
                 name: new.new_assignments for name, new in topic_partitions.items() if new.new_assignments is not None
             },
+            validate_only=validate_only,
         )
         return TopicsResponse([(name, 0, None) for name in topic_partitions])
 

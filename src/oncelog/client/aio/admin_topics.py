@@ -152,9 +152,13 @@ class TopicsAdmin(AdminConnection):
             raise refused[0]
 
     async def create_partitions(
-        self, counts: Mapping[str, int], *, assignments: Mapping[str, Sequence[Sequence[int]]] | None = None
+        self,
+        counts: Mapping[str, int],
+        *,
+        assignments: Mapping[str, Sequence[Sequence[int]]] | None = None,
+        validate_only: bool = False,
     ) -> None:
-        """Give topics this many partitions in all."""
+        """Give topics this many partitions in all; with ``validate_only`` say only whether that is possible."""
         given = assignments or {}
 
         async def attempt() -> None:
@@ -168,7 +172,9 @@ class TopicsAdmin(AdminConnection):
                 )
                 for name, count in counts.items()
             ]
-            request = CreatePartitionsRequest(topics=topics, timeout_ms=self.config.request_timeout_ms)
+            request = CreatePartitionsRequest(
+                topics=topics, timeout_ms=self.config.request_timeout_ms, validate_only=validate_only
+            )
             answer = await self.cluster.ask_any(CREATE_PARTITIONS, request)
             for result in answer.results:
                 _check_topic(result.error_code, result.name, result.error_message)

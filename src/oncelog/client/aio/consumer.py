@@ -19,6 +19,7 @@ from oncelog.client.aio.cluster import Cluster, settled
 from oncelog.client.aio.consumer_group import ConsumerGroup
 from oncelog.client.aio.held import HeldRecords
 from oncelog.client.aio.offsets import EARLIEST, LATEST
+from oncelog.client.aio.polling import Polling, unclosed, weakly
 from oncelog.client.aio.positions import Positions
 from oncelog.client.aio.reading import Reading
 from oncelog.client.aio.settings import split_settings
@@ -58,6 +59,8 @@ class Consumer:
     ``isolation_level``, ``enable_auto_commit``, ...), or a ready :class:`ConsumerConfig`.
     """
 
+    _tells_of_nothing = False
+
     def __init__(
         self,
         *topics: str,
@@ -76,10 +79,9 @@ class Consumer:
             ssl_context=ssl_context,
             allow_auto_creation=config.allow_auto_create_topics,
         )
-        self._network = self._cluster.network
-        self._metadata = self._cluster.metadata
+        self._network, self._metadata = self._cluster.network, self._cluster.metadata
         self._subscription = Subscription(_RESETS[config.auto_offset_reset])
-        self._waits = Waits()
+        self._polling, self._waits = Polling(weakly(self._poll)), Waits()
         self._held = HeldRecords(self._subscription)
         self._fetcher = Fetcher(
             config,
@@ -89,23 +91,30 @@ class Consumer:
             key_deserializer=key_deserializer,
             value_deserializer=value_deserializer,
             on_data=self._waits.wake,
-            on_reset=self._poll_soon,
+            on_reset=self._polling.soon,
         )
         self._group: ConsumerGroup | None = None
         self._positions = Positions(
-            config, self._cluster, self._subscription, self._held, self._waits, lambda: self._group, self._poll_soon
+            config,
+            self._cluster,
+            self._subscription,
+            self._held,
+            self._waits,
+            weakly(self._present_group),
+            self._polling.soon,
         )
         self._reading = Reading(
             self._network,
             self._subscription,
             self._fetcher,
             self._waits,
-            check=self._check_reading,
+            check=self._check,
             polled=self._polled,
+            poll_soon=self._polling.soon,
             check_crcs=config.check_crcs,
         )
+        self._closings = [self._polling.close, self._fetcher.close, self._positions.close]
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._poll_scheduled = False
         self._closed = False
         if topics:
             self._subscription.subscribe(topics, None, None)
@@ -119,10 +128,11 @@ class Consumer:
         if self._loop is not None:
             raise IllegalStateError("the consumer was started already")
         self._loop = asyncio.get_running_loop()
+        self._polling.start()
         try:
             await self._cluster.connect()
-            self._network.observe(self._poll_soon)
-            self._metadata.observe(self._metadata_changed)
+            self._network.observe(self._polling.soon)
+            self._metadata.observe(weakly(self._metadata_changed))
             self._enter_group()
             self._subscribed("the consumer was started")
             await settled(self._metadata.refresh())
@@ -131,7 +141,7 @@ class Consumer:
         except BaseException:
             await self._close()
             raise
-        self._poll_soon()
+        self._polling.soon()
 
     async def stop(self) -> None:
         """Commit where that is automatic, leave the group, close the connections. May be called twice."""
@@ -148,11 +158,9 @@ class Consumer:
 
     async def _close(self) -> None:
         self._closed = True
-        self._fetcher.close()
+        for end in self._closings:
+            end()
         self._waits.wake()
-        self._positions.close()
-        if self._group is not None:
-            self._group.close()
         await self._cluster.close()
 
     async def __aenter__(self) -> Self:
@@ -163,6 +171,20 @@ class Consumer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.stop()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True) and self._loop is not None:
+            closings, cluster = self._closings, self._cluster
+
+            async def close() -> None:
+                for end in closings:
+                    end()
+                await cluster.close()
+
+            unclosed(self, self._loop, close)
+
+    def _present_group(self) -> ConsumerGroup | None:
+        return self._group
 
     def _enter_group(self) -> None:
         config = self.config
@@ -176,8 +198,10 @@ class Consumer:
             self._fetcher,
             self._held,
             self._waits,
-            self._poll_soon,
+            self._polling.soon,
+            tell_of_nothing=self._tells_of_nothing,
         )
+        self._closings.append(self._group.close)
 
     # --- what to read
 
@@ -198,7 +222,7 @@ class Consumer:
             return  # start() does what follows
         self._metadata.set_wanted({name.topic for name in self._subscription.assigned})
         self._metadata.request_update()
-        self._poll_soon()
+        self._polling.soon()
 
     def unsubscribe(self) -> None:
         """Read nothing, and leave the group."""
@@ -210,6 +234,7 @@ class Consumer:
         self._metadata.set_wanted(())
         if group is not None:
             group.close()
+            self._closings.remove(group.close)
             self._enter_group()
             if self._group is not None:
                 self._group.start_commits()
@@ -232,7 +257,7 @@ class Consumer:
         self._metadata.request_update()
         if self._group is not None and self._subscription.topics:
             self._group.membership.subscription_changed(reason)
-        self._poll_soon()
+        self._polling.soon()
 
     # --- reading
 
@@ -258,13 +283,11 @@ class Consumer:
 
     async def _hold_many(self, timeout_ms: int) -> dict[TopicPartition, list[ConsumerRecord]]:
         """As :meth:`getmany`, but the records count as handed out only when ``_held`` is told so."""
-        found = await self.getmany(timeout_ms=timeout_ms)
-        self._held.hold(found)
+        self._held.hold(found := await self.getmany(timeout_ms=timeout_ms))
         return found
 
     async def getmany_columns(self, *partitions: TopicPartition, timeout_ms: int = 0) -> dict[TopicPartition, Columns]:
-        """All records at hand by partition, as columns; waits up to ``timeout_ms`` for the first. Deserializers are not
-        applied."""
+        """All records at hand by partition, as columns, not deserialized; waits up to ``timeout_ms`` for the first."""
         self._held.clear()
         return await self._reading.columns(arguments.partitions(partitions), timeout_ms / 1000)
 
@@ -296,9 +319,10 @@ class Consumer:
         for name in arguments.partitions(partitions):
             self._subscription.state(name).paused = False
         self._waits.wake()
-        self._poll_soon()
+        self._polling.soon()
 
     def paused(self) -> frozenset[TopicPartition]:
+        """The partitions that ``pause`` was called for."""
         return frozenset(name for name, state in self._subscription.assigned.items() if state.paused)
 
     # --- positions
@@ -327,7 +351,7 @@ class Consumer:
             raise IllegalStateError(f"offset {offset!r} must be a whole number of at least 0")
         self._subscription.state(arguments.partition(partition)).seek(offset)
         self._fetcher.drop({arguments.partition(partition)})
-        self._poll_soon()
+        self._polling.soon()
 
     async def seek_to_beginning(self, *partitions: TopicPartition) -> bool:
         """Read on from the first record of these partitions, of all where none is named."""
@@ -343,7 +367,7 @@ class Consumer:
         for name, offset in found.items():
             self._subscription.state(name).seek(offset.offset)
         self._fetcher.drop(names)
-        self._poll_soon()
+        self._polling.soon()
         return True
 
     async def seek_to_committed(self, *partitions: TopicPartition) -> dict[TopicPartition, int | None]:
@@ -353,7 +377,7 @@ class Consumer:
         for name, position in committed.items():
             self._subscription.state(name).seek(position.offset, position.leader_epoch)
         self._fetcher.drop(list(committed))
-        self._poll_soon()
+        self._polling.soon()
         return {name: committed[name].offset if name in committed else None for name in names}
 
     def _named(self, partitions: Collection[TopicPartition]) -> list[TopicPartition]:
@@ -441,13 +465,6 @@ class Consumer:
 
     # --- between the loop and the cores
 
-    def _check_reading(self) -> None:
-        """Raise if no record can ever come."""
-        self._check()
-        if not self._subscription.by_group and not self._subscription.assigned:
-            raise IllegalStateError("the consumer reads nothing; call subscribe() or assign() first")
-        self._positions.raise_if_all_lack_one()
-
     def _polled(self, now_ms: int) -> None:
         if self._group is not None:
             self._group.membership.polled(now_ms)
@@ -459,15 +476,7 @@ class Consumer:
             raise IllegalStateError("the consumer has not started; call start() first")
         return self._loop
 
-    def _poll_soon(self) -> None:
-        if not self._poll_scheduled and self._loop is not None and not self._closed:
-            self._poll_scheduled = True
-            self._loop.call_soon(self._poll)
-
     def _poll(self) -> None:
-        self._poll_scheduled = False
-        if self._closed:
-            return
         now_ms = self._network.now_ms()
         if self._group is not None:
             self._group.membership.poll(now_ms)
@@ -484,7 +493,7 @@ class Consumer:
         if membership is None and self._subscription.by_group:
             known = [self._metadata.topics[name] for name in self._subscription.topics if name in self._metadata.topics]
             self._subscription.take(name for topic in known for name in topic.keys)
-        self._poll_soon()
+        self._polling.soon()
 
 
 __all__ = ["Consumer", "ConsumerRebalanceListener", "Deserializer"]

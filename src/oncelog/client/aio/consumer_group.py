@@ -34,6 +34,7 @@ class ConsumerGroup:
     """One stay of a consumer in its group.
 
     :param poll_soon: partitions have come or gone.
+    :param tell_of_nothing: whether the listener hears of a revocation of no partitions, as aiokafka's does.
     """
 
     def __init__(
@@ -46,6 +47,8 @@ class ConsumerGroup:
         held: HeldRecords,
         waits: Waits,
         poll_soon: Callable[[], None],
+        *,
+        tell_of_nothing: bool,
     ) -> None:
         self._config = config
         self.group_id = group_id
@@ -54,6 +57,7 @@ class ConsumerGroup:
         self._held = held
         self._waits = waits
         self._poll_soon = poll_soon
+        self._tell_of_nothing = tell_of_nothing
         shared = (config, cluster.network, cluster.metadata, subscription, self)
         self.membership: Membership = (
             ConsumerGroupMember(*shared, str(uuid.uuid4()))
@@ -129,6 +133,8 @@ class ConsumerGroup:
     # --- Host: what the membership asks
 
     def revoke(self, partitions: list[TopicPartition], lost: bool) -> Deferred[None]:
+        if not partitions and not self._tell_of_nothing:
+            return Deferred.of(None)
         done: Deferred[None] = Deferred()
         self._spawn(self._revoke(partitions, lost, done))
         return done

@@ -19,7 +19,52 @@ from oncelog.errors import KafkaError
 _new_metadata = partial(tuple.__new__, RecordMetadata)
 
 
-def deliver(
+class Deliveries:
+    """Tells outcomes, to each record's handle and to those who wait until everything up to some batch has one."""
+
+    def __init__(self, accumulator: Accumulator, places: bool = True) -> None:
+        self._accumulator = accumulator
+        self._places = places
+        """Whether handles are told where their records were stored."""
+        self._waiters: list[tuple[int, asyncio.Future[None]]] = []
+
+    async def wait(self, number: int) -> None:
+        """Until the batches up to ``number`` have an outcome."""
+        if self._flushed(number):
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append((number, future))
+        await future
+
+    def batch_done(
+        self,
+        batch: ProducerBatch,
+        base_offset: int,
+        log_append_time: int,
+        log_start_offset: int,
+        error: KafkaError | None,
+    ) -> None:
+        """A batch has its outcome."""
+        if error is None and not self._places:
+            _tell_nothing(batch)
+        else:
+            _tell(batch, base_offset, log_append_time, log_start_offset, error)
+        if not self._waiters:
+            return
+        waiting: list[tuple[int, asyncio.Future[None]]] = []
+        for number, future in self._waiters:
+            if not self._flushed(number):
+                waiting.append((number, future))
+            elif not future.done():
+                future.set_result(None)
+        self._waiters = waiting
+
+    def _flushed(self, number: int) -> bool:
+        oldest = next(iter(self._accumulator.incomplete), None)
+        return oldest is None or oldest.number > number
+
+
+def _tell(
     batch: ProducerBatch,
     base_offset: int,
     log_append_time: int,
@@ -56,36 +101,11 @@ def deliver(
             continue  # cancelled by the program: nobody asks for its outcome
 
 
-class Flushes:
-    """Those who wait until everything up to some batch has an outcome."""
-
-    def __init__(self, accumulator: Accumulator) -> None:
-        self._accumulator = accumulator
-        self._waiters: list[tuple[int, asyncio.Future[None]]] = []
-
-    async def wait(self, number: int) -> None:
-        """Until the batches up to ``number`` have an outcome."""
-        if self._flushed(number):
-            return
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters.append((number, future))
-        await future
-
-    def batch_done(self) -> None:
-        """Some batch has its outcome."""
-        if not self._waiters:
-            return
-        waiting: list[tuple[int, asyncio.Future[None]]] = []
-        for number, future in self._waiters:
-            if not self._flushed(number):
-                waiting.append((number, future))
-            elif not future.done():
-                future.set_result(None)
-        self._waiters = waiting
-
-    def _flushed(self, number: int) -> bool:
-        oldest = next(iter(self._accumulator.incomplete), None)
-        return oldest is None or oldest.number > number
+def _tell_nothing(batch: ProducerBatch) -> None:
+    handles: Iterable[Any] = batch.handles
+    for handle in handles:
+        if not handle.done():
+            handle.set_result(None)
 
 
-__all__ = ["Flushes", "deliver"]
+__all__ = ["Deliveries"]

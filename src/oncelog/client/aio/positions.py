@@ -61,21 +61,12 @@ class Positions:
         if self._task is not None:
             self._task.cancel()
 
-    def raise_if_all_lack_one(self) -> None:
-        """
-        :raises NoOffsetForPartitionError: nothing says where any partition begins, so no record can come.
-        """
-        assigned = self._subscription.assigned
-        if assigned and all(state.reset is Reset.NONE for state in assigned.values()):
-            raise self._without(next(iter(assigned)))
-
     async def of(self, name: TopicPartition) -> int:
         """Offset of the next record to be handed out; waits until it is known."""
         loop = asyncio.get_running_loop()
         end = loop.time() + self._config.default_api_timeout_ms / 1000
         while (position := self._held.position(name)) is None:
-            if self._subscription.state(name).reset is Reset.NONE:
-                raise self._without(name)
+            self._subscription.raise_if_stuck([name])
             self._waits.raise_failure()
             self._poll_soon()
             if loop.time() >= end:
@@ -132,7 +123,7 @@ class Positions:
             if start is not Reset.NONE:
                 lookups[name] = _TIMESTAMPS[start]
             elif unchanged(name):
-                states[name].need_reset(Reset.NONE)
+                states[name].stuck = self._without(name)
                 self._waits.fail(self._without(name))
         if lookups:
             for name, found in (await self.offsets_at(lookups)).items():

@@ -16,14 +16,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from oncelog.client.aio.cluster import Cluster, settled
-from oncelog.client.aio.deliveries import Flushes, deliver
+from oncelog.client.aio.deliveries import Deliveries
 from oncelog.client.aio.hand_batch import Batch, RecordHeaders
 from oncelog.client.aio.intake import Intake, Partitioner
+from oncelog.client.aio.polling import Polling, unclosed
 from oncelog.client.aio.sending_many import ManySender, Stored, checked_rows
 from oncelog.client.aio.settings import split_settings
 from oncelog.client.aio.transaction import Transaction
 from oncelog.client.core import arguments
-from oncelog.client.core.accumulator import Accumulator, ProducerBatch
+from oncelog.client.core.accumulator import Accumulator
 from oncelog.client.core.arguments import Offsets
 from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.coordinator_requests import Result
@@ -60,6 +61,9 @@ class Producer:
     :class:`ProducerConfig`. A contradiction among them raises ``ConfigError`` here, before anything is sent.
     """
 
+    _places_without_acks = True
+    """Whether a record that nobody acknowledges is told its partition, with offset -1; else its result is None."""
+
     def __init__(
         self,
         *,
@@ -81,17 +85,20 @@ class Producer:
             ssl_context=ssl_context,
             allow_auto_creation=True,
         )
-        self._network = self._cluster.network
+        self._network = network = self._cluster.network
         self._metadata = self._cluster.metadata
+        self._polling = Polling(lambda: sender.poll(network.now_ms()))
         self._accumulator = Accumulator(
             batch_size_bytes=config.max_batch_size,
             buffer_memory_bytes=config.buffer_memory,
             max_record_bytes=config.max_request_size,
             compression=config.compression,
-            on_done=self._batch_done,
-            on_space=lambda: self._intake.space_freed(),
+            on_done=lambda *outcome: deliveries.batch_done(*outcome),
+            on_space=lambda: intake.space_freed(),
         )
-        self._flushes = Flushes(self._accumulator)
+        self._deliveries = deliveries = Deliveries(
+            self._accumulator, bool(config.acks_number) or self._places_without_acks
+        )
         self._transactions: TransactionManager | None = None
         if config.enable_idempotence:
             self._transactions = TransactionManager(
@@ -101,15 +108,14 @@ class Producer:
                 transaction_timeout_ms=config.transaction_timeout_ms,
                 retry_backoff_ms=config.retry_backoff_ms,
                 retry_backoff_max_ms=config.retry_backoff_max_ms,
-                on_change=self._poll_soon,
+                on_change=self._polling.soon,
             )
-        self._sender = Sender(config, self._network, self._metadata, self._accumulator, self._transactions)
-        self._intake = Intake(
-            config, self._cluster, self._accumulator, self._sender, self._transactions, partitioner, self._poll_soon
+        self._sender = sender = Sender(config, self._network, self._metadata, self._accumulator, self._transactions)
+        self._intake = intake = Intake(
+            config, self._cluster, self._accumulator, sender, self._transactions, partitioner, self._polling.soon
         )
         self._many = ManySender(config, self._intake, self._accumulator, self._cluster)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._poll_scheduled = False
         self._closed = False
 
     # --- life
@@ -122,10 +128,11 @@ class Producer:
             raise IllegalStateError("the producer was started already")
         self._loop = asyncio.get_running_loop()
         self._intake.start()
+        self._polling.start()
         try:
             await self._cluster.connect()
-            self._network.observe(self._poll_soon)
-            self._metadata.observe(self._poll_soon)
+            self._network.observe(self._polling.soon)
+            self._metadata.observe(self._polling.soon)
             await self._cluster.repeat("start()", self._cluster.refresh)
             if self._transactions is not None:
                 await self._outcome(self._transactions.initialize(), "start()")
@@ -160,6 +167,7 @@ class Producer:
         self._sender.close()
         self._accumulator.abort_all(error)
         self._intake.close()
+        self._polling.close()
         await self._cluster.close()
 
     async def __aenter__(self) -> Self:
@@ -170,6 +178,18 @@ class Producer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.stop()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True) and self._loop is not None:
+            intake, polling, sender, cluster = self._intake, self._polling, self._sender, self._cluster
+
+            async def close() -> None:
+                sender.close()
+                intake.close()
+                polling.close()
+                await cluster.close()
+
+            unclosed(self, self._loop, close)
 
     # --- sending
 
@@ -258,15 +278,15 @@ class Producer:
         future: asyncio.Future[RecordMetadata] = intake.running().create_future()
         queued.handles.append(future)
         queued.timestamps.append(batch.builder.max_timestamp)
-        self._poll_soon()
+        self._polling.soon()
         return future
 
     async def flush(self) -> None:
         """Wait until everything sent so far is acknowledged or has failed; failures are told by the futures."""
         self._intake.running()
         number = self._sender.flush()
-        self._poll_soon()
-        await self._flushes.wait(number)
+        self._polling.soon()
+        await self._deliveries.wait(number)
 
     async def partitions_for(self, topic: str) -> set[int]:
         """Numbers of the topic's partitions."""
@@ -319,17 +339,6 @@ class Producer:
             raise ProducerClosed("the producer was stopped")
         return self._transactions
 
-    # --- between the loop and the cores
-
-    def _poll_soon(self) -> None:
-        if not self._poll_scheduled and self._loop is not None and not self._closed:
-            self._poll_scheduled = True
-            self._loop.call_soon(self._poll)
-
-    def _poll(self) -> None:
-        self._poll_scheduled = False
-        self._sender.poll(self._network.now_ms())
-
     async def _outcome(self, result: Result, what: str) -> None:
         """Wait for a transaction call; raises its error."""
         try:
@@ -341,17 +350,6 @@ class Producer:
             ) from None
         if error is not None:
             raise error
-
-    def _batch_done(
-        self,
-        batch: ProducerBatch,
-        base_offset: int,
-        log_append_time: int,
-        log_start_offset: int,
-        error: KafkaError | None,
-    ) -> None:
-        deliver(batch, base_offset, log_append_time, log_start_offset, error)
-        self._flushes.batch_done()
 
 
 __all__ = ["Batch", "Partitioner", "Producer", "RecordHeaders", "Serializer", "Transaction"]

@@ -28,8 +28,9 @@ T = TypeVar("T")
 class Reading:
     """What one consumer reads.
 
-    :param check: raises if no record can ever come.
+    :param check: raises if the consumer is not open.
     :param polled: told whenever the program asks for records.
+    :param poll_soon: partitions are to be tried again.
     """
 
     def __init__(
@@ -39,8 +40,9 @@ class Reading:
         fetcher: Fetcher,
         waits: Waits,
         *,
-        check: Callable[[], None],
+        check: Callable[[], object],
         polled: Callable[[int], None],
+        poll_soon: Callable[[], None],
         check_crcs: bool,
     ) -> None:
         self._wire = wire
@@ -49,13 +51,14 @@ class Reading:
         self._waits = waits
         self._check = check
         self._polled = polled
+        self._poll_soon = poll_soon
         self._check_crcs = check_crcs
 
     async def records(
         self, partitions: Collection[TopicPartition], most: int, seconds: float | None
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
         """Up to ``most`` records of these partitions or of all; waits for the first."""
-        return await self._when_there(seconds, lambda now_ms: self._fetcher.take(most, partitions, now_ms))
+        return await self._when_there(partitions, seconds, lambda now_ms: self._fetcher.take(most, partitions, now_ms))
 
     async def columns(self, partitions: Collection[TopicPartition], seconds: float) -> dict[TopicPartition, Columns]:
         """All records at hand as columns."""
@@ -72,7 +75,9 @@ class Reading:
     async def _batches(
         self, partitions: Collection[TopicPartition], seconds: float
     ) -> dict[TopicPartition, list[Chunk]]:
-        return await self._when_there(seconds, lambda now_ms: self._fetcher.take_batches(partitions, now_ms))
+        return await self._when_there(
+            partitions, seconds, lambda now_ms: self._fetcher.take_batches(partitions, now_ms)
+        )
 
     def _decoded(
         self, found: Mapping[TopicPartition, list[Chunk]], read: Callable[[list[Chunk]], T]
@@ -96,7 +101,10 @@ class Reading:
         return done
 
     async def _when_there(
-        self, seconds: float | None, take: Callable[[int], dict[TopicPartition, T]]
+        self,
+        partitions: Collection[TopicPartition],
+        seconds: float | None,
+        take: Callable[[int], dict[TopicPartition, T]],
     ) -> dict[TopicPartition, T]:
         """What ``take`` gives, as soon as it gives anything or the time is up."""
         loop = asyncio.get_running_loop()
@@ -105,11 +113,17 @@ class Reading:
         while True:
             self._waits.raise_failure()
             self._check()
+            self._subscription.raise_if_nothing()
             now_ms = self._wire.now_ms()
             self._polled(now_ms)
             found = take(now_ms)
             if found:
                 return found
+            try:
+                self._subscription.raise_if_stuck(partitions)
+            except KafkaError:
+                self._poll_soon()
+                raise
             left = None if end is None else end - loop.time()
             if left is not None and left <= 0 and not first:
                 return found

@@ -90,9 +90,9 @@ class Admin:
         """Delete topics with all their records."""
         self._run(lambda: self._admin.delete_topics(names))
 
-    def create_partitions(self, counts: Mapping[str, int]) -> None:
-        """Give topics this many partitions in all."""
-        self._run(lambda: self._admin.create_partitions(counts))
+    def create_partitions(self, counts: Mapping[str, int], *, validate_only: bool = False) -> None:
+        """Give topics this many partitions in all; with ``validate_only`` say only whether that is possible."""
+        self._run(lambda: self._admin.create_partitions(counts, validate_only=validate_only))
 
     def describe_acls(self, wanted: AclFilter) -> list[Acl]:
         """The ACLs that a filter finds, sorted."""

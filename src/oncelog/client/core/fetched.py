@@ -121,12 +121,13 @@ class Decoder:
 
     def _corrupt(self, item: Fetched, state: PartitionState, header: Any, corrupt: CorruptBatch) -> KafkaError:
         item.batches.clear()
-        state.paused = True
-        return KafkaError(
+        state.seek(state.position)  # whoever asks again is told again: nothing is passed over
+        state.stuck = KafkaError(
             Error.CORRUPT_MESSAGE,
             f"{item.partition} cannot be read from offset {header.base_offset} on: {corrupt}; "
             "seek past the batch to go on",
         )
+        return state.stuck
 
     def _deserialized(self, name: TopicPartition, timestamp_type: int, found: Columns) -> list[ConsumerRecord]:
         """Records as the program sees them: all, or those before the first that a deserializer refuses."""

@@ -238,22 +238,18 @@ class Fetcher:
         if error is Error.OFFSET_OUT_OF_RANGE:
             reset = self._subscription.default_reset
             if reset is Reset.NONE:
-                self._fail(
-                    OffsetOutOfRangeError(
-                        error,
-                        f"offset {state.fetch_position} of {name} does not exist (any more) and auto.offset.reset is "
-                        "none; seek to an offset that does",
-                    )
+                text = (
+                    f"offset {state.fetch_position} of {name} does not exist (any more) and auto.offset.reset is none; "
+                    "seek to an offset that does"
                 )
-                state.paused = True
+                self._stop(state, OffsetOutOfRangeError(error, text))
             else:
                 self.drop({name})
                 state.need_reset(reset)
                 self._on_reset()
             return
         if error in (Error.TOPIC_AUTHORIZATION_FAILED, Error.UNSUPPORTED_COMPRESSION_TYPE):
-            self._fail(error_for(error, f"topic {name.topic!r} cannot be read"))
-            state.paused = True
+            self._stop(state, error_for(error, f"topic {name.topic!r} cannot be read"))
             return
         told = data.current_leader
         if not self._metadata.leader_changed(name, told.leader_id, told.leader_epoch):
@@ -262,6 +258,11 @@ class Fetcher:
         if session is not None:
             session.forget(name)
         self._back_off(node, now_ms)
+
+    def _stop(self, state: PartitionState, error: KafkaError) -> None:
+        """A partition cannot be read on."""
+        state.stuck = error
+        self._fail(error)
 
     def _fail(self, error: KafkaError) -> None:
         self._error = error

@@ -163,7 +163,7 @@ class GroupMember:
         self._rejoin = False
         owned = list(self._subscription.assigned)
         self._owned_before, self._owned_generation = owned, self._generation
-        if self._cooperative or not owned:
+        if self._cooperative:
             self._fetch_topics()
             return
         for state in self._subscription.assigned.values():

@@ -17,7 +17,8 @@ class Host(Protocol):
     """The consumer, as its membership sees it. The deferreds resolve when listener and commits are done."""
 
     def revoke(self, partitions: list[TopicPartition], lost: bool) -> Deferred[None]:
-        """Commit if that is automatic and they are not lost, then tell the listener."""
+        """Commit if that is automatic and they are not lost, then tell the listener. None means that the classic
+        protocol begins a round in which the member has nothing to give up."""
         ...
 
     def assigned(self, added: list[TopicPartition]) -> Deferred[None]:

@@ -14,6 +14,7 @@ from oncelog.client.core import arguments
 from oncelog.client.core.errors import IllegalStateError
 from oncelog.client.core.metadata import ClusterMetadata
 from oncelog.client.core.structs import TopicPartition
+from oncelog.errors import KafkaError
 
 
 class ConsumerRebalanceListener:
@@ -56,6 +57,7 @@ class PartitionState:
         "position",
         "reset",
         "revoking",
+        "stuck",
         "version",
     )
 
@@ -68,6 +70,8 @@ class PartitionState:
         """The leader's epoch when the position was last known to be in its log."""
         self.paused = False
         self.revoking = False
+        self.stuck: KafkaError | None = None
+        """Why the partition cannot be read on; the program has to seek, or to ask again."""
         self.version = 0
         """Changes with every seek, so that answers for the old position are dropped."""
         self.fetched_at_ms: int | None = None
@@ -78,19 +82,20 @@ class PartitionState:
 
     @property
     def fetchable(self) -> bool:
-        return self.reset is None and not self.paused and not self.revoking
+        return self.reset is None and not self.paused and not self.revoking and self.stuck is None
 
     def seek(self, offset: int, leader_epoch: int = -1) -> None:
         """Go on at ``offset``; what was fetched ahead is dropped."""
-        self.reset = None
+        self.reset = self.stuck = None
         self.position = self.fetch_position = offset
         self.last_fetched_epoch = leader_epoch
         self.checked_epoch = -1
         self.version += 1
 
     def need_reset(self, reset: Reset) -> None:
-        """Find the position anew."""
+        """Find the position again."""
         self.reset = reset
+        self.stuck = None
         self.version += 1
 
 
@@ -167,5 +172,19 @@ class Subscription:
         return {
             name: state.reset
             for name, state in self.assigned.items()
-            if state.reset is not None and state.reset is not Reset.NONE
+            if state.reset is not None and state.stuck is None
         }
+
+    def raise_if_nothing(self) -> None:
+        """Raise if nothing is read, so that no record can ever come."""
+        if not self.by_group and not self.assigned:
+            raise IllegalStateError("the consumer reads nothing; call subscribe() or assign() first")
+
+    def raise_if_stuck(self, partitions: Collection[TopicPartition]) -> None:
+        """Raise if none of these partitions, or of all if none is named, can be read on; then they are tried again."""
+        states = [state for name in partitions or self.assigned if (state := self.assigned.get(name)) is not None]
+        errors = [state.stuck for state in states if state.stuck is not None]
+        if errors and len(errors) == len(states):
+            for state in states:
+                state.stuck = None
+            raise errors[0]

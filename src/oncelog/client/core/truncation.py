@@ -117,8 +117,8 @@ class TruncationCheck:
     ) -> None:
         error = error_of(found.error_code)
         if error is Error.TOPIC_AUTHORIZATION_FAILED:
-            state.paused = True
-            self._on_error(error_for(error, f"topic {name.topic!r} cannot be read"))
+            state.stuck = error_for(error, f"topic {name.topic!r} cannot be read")
+            self._on_error(state.stuck)
         elif error is not Error.NONE:
             self._back_off(now_ms)
         elif found.end_offset < 0 or found.leader_epoch < 0:
@@ -133,8 +133,8 @@ class TruncationCheck:
         """On from where the logs part, as ``auto.offset.reset`` allows; else the reader has to say."""
         position, reset = state.position, self._subscription.default_reset
         if reset is Reset.NONE:
-            state.paused = True
-            self._on_error(LogTruncationError(name, state.fetch_position, end_offset))
+            state.stuck = LogTruncationError(name, state.fetch_position, end_offset)
+            self._on_error(state.stuck)
             return
         self._on_truncated(name)
         if end_offset is None:

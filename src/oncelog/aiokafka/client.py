@@ -1,0 +1,184 @@
+"""``aiokafka.AIOKafkaClient``: the cluster as a client sees it. Requests of a program's own are not sent through it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import ssl
+import warnings
+from collections.abc import Iterable
+from typing import Self
+
+from oncelog.aiokafka.abc import AbstractTokenProvider
+from oncelog.aiokafka.structs import BrokerMetadata
+from oncelog.client.aio.cluster import Cluster, settled
+from oncelog.client.aio.settings import split_settings
+from oncelog.client.core import arguments
+from oncelog.client.core.config import ClientConfig
+from oncelog.client.core.metadata import ClusterMetadata
+from oncelog.client.core.structs import TopicPartition
+
+
+def warn_of_no_effect(**arguments: object) -> None:
+    """As aiokafka for its deprecated arguments: the loop is the running one, versions are negotiated."""
+    for name, value in arguments.items():
+        if value is not None:
+            warnings.warn(f"{name} has no effect", DeprecationWarning, stacklevel=3)
+
+
+class ClusterView:
+    """``aiokafka.cluster.ClusterMetadata``, to be looked at."""
+
+    def __init__(self, metadata: ClusterMetadata) -> None:
+        self._metadata = metadata
+
+    def brokers(self) -> set[BrokerMetadata]:
+        """All brokers that are known."""
+        return {BrokerMetadata(node, *address) for node, address in self._metadata.nodes.items()}
+
+    def broker_metadata(self, broker_id: int) -> BrokerMetadata | None:
+        """One broker; None if it is not known."""
+        address = self._metadata.nodes.get(broker_id)
+        return None if address is None else BrokerMetadata(broker_id, *address)
+
+    def topics(self, exclude_internal_topics: bool = True) -> set[str]:
+        """Names of the topics that are known."""
+        known = self._metadata.topics.items()
+        return {name for name, topic in known if not (exclude_internal_topics and topic.internal)}
+
+    def partitions_for_topic(self, topic: str) -> set[int] | None:
+        """Numbers of the topic's partitions; None if it is not known."""
+        picture = self._metadata.topics.get(topic)
+        return None if picture is None else set(range(picture.partition_count))
+
+    def available_partitions_for_topic(self, topic: str) -> set[int] | None:
+        """Numbers of the partitions that have a leader; None if the topic is not known."""
+        picture = self._metadata.topics.get(topic)
+        return None if picture is None else set(picture.available)
+
+    def leader_for_partition(self, partition: TopicPartition) -> int | None:
+        """The node that leads a partition, -1 if none does; None if the partition is not known."""
+        numbers = self.partitions_for_topic(partition.topic)
+        return None if numbers is None or partition.partition not in numbers else self._metadata.leader(partition)
+
+    def partitions_for_broker(self, broker_id: int) -> set[TopicPartition] | None:
+        """The partitions that a node leads; None if it leads none."""
+        names = [name for topic in self._metadata.topics.values() for name in topic.keys]
+        return {name for name in names if self._metadata.leader(name) == broker_id} or None
+
+
+class AIOKafkaClient:
+    """aiokafka's client below producer and consumer, as far as it shows the cluster."""
+
+    _cluster: Cluster
+
+    def __init__(
+        self,
+        *,
+        loop: object = None,
+        bootstrap_servers: str | list[str] = "localhost",
+        client_id: str | None = None,
+        metadata_max_age_ms: int = 300_000,
+        request_timeout_ms: int = 40_000,
+        retry_backoff_ms: int = 100,
+        ssl_context: ssl.SSLContext | None = None,
+        security_protocol: str = "PLAINTEXT",
+        api_version: object = None,
+        connections_max_idle_ms: int = 540_000,
+        sasl_mechanism: str = "PLAIN",
+        sasl_plain_username: str | None = None,
+        sasl_plain_password: str | None = None,
+        sasl_kerberos_service_name: str = "kafka",
+        sasl_kerberos_domain_name: str | None = None,
+        sasl_oauth_token_provider: AbstractTokenProvider | None = None,
+    ) -> None:
+        warn_of_no_effect(loop=loop, api_version=api_version)
+        settings = {
+            "bootstrap_servers": bootstrap_servers,
+            "client_id": client_id,
+            "metadata_max_age_ms": metadata_max_age_ms,
+            "request_timeout_ms": request_timeout_ms,
+            "retry_backoff_ms": retry_backoff_ms,
+            "security_protocol": security_protocol,
+            "connections_max_idle_ms": connections_max_idle_ms,
+            "sasl_mechanism": sasl_mechanism,
+            "sasl_plain_username": sasl_plain_username,
+            "sasl_plain_password": sasl_plain_password,
+            "sasl_kerberos_service_name": sasl_kerberos_service_name,
+            "sasl_kerberos_domain_name": sasl_kerberos_domain_name,
+            "sasl_oauth_token_provider": sasl_oauth_token_provider,
+        }
+        self._cluster = Cluster(
+            ClientConfig.from_keywords(**split_settings(settings)),
+            timeout_ms=request_timeout_ms,
+            setting="request.timeout.ms",
+            ssl_context=ssl_context,
+            allow_auto_creation=True,
+        )
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> Self:
+        """The view of a producer's or consumer's own cluster."""
+        client = cls.__new__(cls)
+        client._cluster = cluster
+        return client
+
+    @property
+    def hosts(self) -> list[tuple[str, int]]:
+        """The bootstrap servers."""
+        addresses = (address.rpartition(":") for address in self._cluster.config.bootstrap_servers)
+        return [(host.strip("[]"), int(port)) for host, _, port in addresses]
+
+    @property
+    def cluster(self) -> ClusterView:
+        """What is known of the cluster."""
+        return ClusterView(self._cluster.metadata)
+
+    async def bootstrap(self) -> None:
+        """Connect and learn what there is.
+
+        :raises KafkaConnectionError: no broker can be reached.
+        """
+        await self._cluster.start()
+
+    async def close(self) -> None:
+        """Close the connections. May be called twice."""
+        await self._cluster.close()
+
+    def get_random_node(self) -> int | None:
+        """One of the brokers that are known."""
+        nodes = sorted(self._cluster.metadata.nodes)
+        return random.choice(nodes) if nodes else None
+
+    def force_metadata_update(self) -> asyncio.Future[bool]:
+        """Learn anew what there is; whether a broker has answered."""
+        return asyncio.ensure_future(self._refreshed())
+
+    async def _refreshed(self) -> bool:
+        return await settled(self._cluster.metadata.refresh()) is None
+
+    async def fetch_all_metadata(self) -> ClusterView:
+        """Learn of all topics.
+
+        :raises KafkaError: no broker has answered.
+        """
+        metadata = self._cluster.metadata
+        before, metadata.want_all = metadata.want_all, True
+        try:
+            await self._cluster.refresh()
+        finally:
+            metadata.want_all = before
+        return self.cluster
+
+    def add_topic(self, topic: str) -> asyncio.Future[bool]:
+        """Learn of one topic more; whether a broker has answered."""
+        self._cluster.metadata.want((topic,))
+        return self.force_metadata_update()
+
+    def set_topics(self, topics: Iterable[str]) -> asyncio.Future[bool]:
+        """Learn of these topics and no others; whether a broker has answered."""
+        self._cluster.metadata.set_wanted(arguments.names(topics, "topics"))
+        return self.force_metadata_update()
+
+
+__all__ = ["AIOKafkaClient", "ClusterView", "warn_of_no_effect"]

@@ -1,0 +1,68 @@
+"""Turns of a client's cores on its event loop, and what becomes of a client that nobody stops.
+
+Called by the asyncio producer and consumer. Nothing that the event loop holds refers to the client itself, so that one
+that the program drops is collected, said so, and its connections are closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+import weakref
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Polling:
+    """Many wishes for a turn are one turn, in the event loop's next iteration."""
+
+    def __init__(self, turn: Callable[[], object]) -> None:
+        self._turn = turn
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._scheduled = False
+
+    def start(self) -> None:
+        """Belong to the running event loop."""
+        self._loop = asyncio.get_running_loop()
+
+    def close(self) -> None:
+        """No turn any more."""
+        self._loop = None
+
+    def soon(self) -> None:
+        """Something may be done that could not before. Before ``start`` and after ``close`` nothing happens."""
+        if not self._scheduled and self._loop is not None:
+            self._scheduled = True
+            self._loop.call_soon(self._run)
+
+    def _run(self) -> None:
+        self._scheduled = False
+        if self._loop is not None:
+            self._turn()
+
+
+def weakly(method: Callable[P, T]) -> Callable[P, T | None]:
+    """The bound method without keeping its object alive; None once that is gone."""
+    reference = weakref.WeakMethod(method)
+
+    def call(*args: P.args, **keywords: P.kwargs) -> T | None:
+        bound: Callable[P, T] | None = reference()
+        return None if bound is None else bound(*args, **keywords)
+
+    return call
+
+
+def unclosed(client: object, loop: asyncio.AbstractEventLoop, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Warn of a client that was dropped without being stopped, and close what it leaves.
+
+    :param close: may not refer to the client.
+    """
+    warnings.warn(f"Unclosed {client!r}; call stop()", ResourceWarning, source=client, stacklevel=2)
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(lambda: loop.create_task(close()))
+
+
+__all__ = ["Polling", "unclosed", "weakly"]

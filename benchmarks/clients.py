@@ -1,13 +1,13 @@
 """Python clients beside each other: records a second, CPU a record and memory, on ours and on Apache Kafka, in one run.
 
-    python -m benchmarks.clients [--servers ours,kafka] [--sizes 100,1000] [--records N] [--rounds N] [--only "PATTERN;PATTERN"]
+    python -m benchmarks.clients [--servers ours,kafka] [--sizes 100,1000] [--records N] [--rounds N] [--only PATTERNS]
 
 Each figure is one client process of its own; the clients take turns, so that what else the machine does falls on all
 of them, and medians are shown. CPU (user and system) and the largest resident memory are those of the client's process,
 work before the first record (imports, connecting, the topic) left out of time and CPU. aiokafka and kafka-python run
 with idempotence, as our client does by default. The batch interfaces (``send_many``, Arrow) and confluent-kafka fill
-batches of 128 KiB; all others have their defaults. "create topic", "first send" and "join" are what a program does once:
-1,000 / (records a second) is what each takes in ms.
+batches of 128 KiB; all others have their defaults. "create topic", "first send" and "join" are what a program does
+once: 1,000 / (records a second) is what each takes in ms.
 """
 
 from __future__ import annotations
@@ -489,7 +489,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="100,1000")
     parser.add_argument("--records", type=int, default=300_000)
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--only", default="", help="kinds and clients that contain this; several between ;, with * and ?")
+    parser.add_argument("--only", default="", help="kinds and clients: patterns with * and ?, between ;")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     known: dict[str, Callable[[], Server]] = {"ours": _ours, "kafka": Kafka}

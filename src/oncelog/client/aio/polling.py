@@ -60,7 +60,8 @@ def unclosed(client: object, loop: asyncio.AbstractEventLoop, close: Callable[[]
 
     :param close: may not refer to the client.
     """
-    warnings.warn(f"Unclosed {client!r}; call stop()", ResourceWarning, source=client, stacklevel=2)
+    text = f"Unclosed {type(client).__name__}: {client!r}; call stop()"
+    warnings.warn(text, ResourceWarning, source=client, stacklevel=2)
     if not loop.is_closed():
         loop.call_soon_threadsafe(lambda: loop.create_task(close()))
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin, Consumer, Producer
+    from oncelog.embedded import Broker
     from oncelog.errors import KafkaError, OncelogError
-    from oncelog.server.embedded import Broker
     from oncelog.types import TopicPartition
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Admin": "oncelog.client.blocking",
-    "Broker": "oncelog.server.embedded",
+    "Broker": "oncelog.embedded",
     "Consumer": "oncelog.client.blocking",
     "KafkaError": "oncelog.errors",
     "OncelogError": "oncelog.errors",

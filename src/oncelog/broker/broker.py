@@ -16,6 +16,7 @@ from oncelog.broker.apis.registry import SERVED, handler_for
 from oncelog.broker.context import Channel, Part, RequestContext
 from oncelog.broker.coordinators import Coordinators
 from oncelog.broker.fetch_sessions import FetchSessionCache
+from oncelog.broker.interception import Interceptor, MarkerGate
 from oncelog.broker.log_manager import FlushJob, LogManager
 from oncelog.broker.node import Node
 from oncelog.broker.nodes import BrokerNodes
@@ -95,6 +96,7 @@ class Broker:
         self.retired_meters = [0] * METERS
         """What deleted partitions add to the counts of all."""
         self._coordinators = Coordinators(self)
+        self.interceptor: Interceptor | None = None
         self.nodes = BrokerNodes(self, nodes, self._coordinators)
         self.cluster = self.nodes.cluster
         self._recovered = False
@@ -106,6 +108,12 @@ class Broker:
         self._work_clock = work_clock
         self.throttle: Throttle | None = None
         self.quotas_changed()
+
+    def intercept(self, interceptor: Interceptor, markers: MarkerGate) -> None:
+        """Let faults in, for as long as the broker runs."""
+        self.interceptor = interceptor
+        self._coordinators.marker_gate = markers
+        self.forget_routes()
 
     @property
     def transactions(self) -> TransactionCoordinator:
@@ -182,6 +190,12 @@ class Broker:
         self.logs.stop(now_ms)
         self.metadata.close()
 
+    def abandon(self) -> None:
+        """End as a crash would: the files are let go of as they are."""
+        for partition in self._partitions.values():
+            partition.log.close(clean=False)
+        self.metadata.close()
+
     def advance(self, now_ms: int) -> None:
         """Fire the timers that are due."""
         self.settle(now_ms)
@@ -207,6 +221,11 @@ class Broker:
         2.16 sends three of them when it asks for all topics.
         """
         self.settle(now_ms)
+        if self.interceptor is None or not self.interceptor.takes(channel, slot, frame, now_ms):
+            self.handle(channel, slot, frame, now_ms)
+
+    def handle(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
+        """As :meth:`receive`, past whoever intercepts requests."""
         if self.cluster is None:
             self._receive(channel, slot, frame, now_ms)
             return
@@ -285,7 +304,12 @@ class Broker:
         :param gather: a short run may wait for :meth:`settle`, which the caller sees to at the end of its turn.
         """
         gate = channel.session.gate
-        if self.throttle is not None or self.cluster is not None or (gate is not None and not gate.lets_pass(now_ms)):
+        if (
+            self.throttle is not None
+            or self.cluster is not None
+            or self.interceptor is not None
+            or (gate is not None and not gate.lets_pass(now_ms))
+        ):
             return start
         try:
             return self._produce_runs.receive(channel, slot, buffer, start, end, now_ms, gather=gather)

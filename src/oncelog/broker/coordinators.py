@@ -35,6 +35,7 @@ from oncelog.types import (
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
+    from oncelog.broker.interception import MarkerGate
     from oncelog.broker.partition import Partition
     from oncelog.config import BrokerConfig
     from oncelog.coordinator.group.coordinator import GroupCoordinator
@@ -55,6 +56,7 @@ class Coordinators:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self.timers = broker.timers
+        self.marker_gate: MarkerGate | None = None
         self._made: list[CoordinatorRuntime[Any]] = []
         self._recovered: list[tuple[CoordinatorRuntime[Any], int]] = []
 
@@ -265,11 +267,18 @@ class Coordinators:
         """One control record on each partition; resolves with each partition's outcome once all are known."""
         requests = self._broker.requests
         begun_ns = requests.clock() if requests is not None else 0
-        outcomes = [self._append_marker(marker, partition, now_ms) for partition in marker.partitions]
+        outcomes = [self._bring_marker(marker, partition, now_ms) for partition in marker.partitions]
         written = gather(outcomes).map(lambda errors: dict(zip(marker.partitions, errors, strict=True)))
         if requests is not None:
             written.then(lambda _: requests.completions.record(requests.clock() - begun_ns))
         return written
+
+    def _bring_marker(self, marker: TxnMarker, partition: TopicPartition, now_ms: int) -> Deferred[Error]:
+        if self.marker_gate is None:
+            return self._append_marker(marker, partition, now_ms)
+        return self.marker_gate.passes(
+            marker, partition, lambda: self._append_marker(marker, partition, now_ms), now_ms
+        )
 
     def _append_marker(self, marker: TxnMarker, topic_partition: TopicPartition, now_ms: int) -> Deferred[Error]:
         partition = self._broker.partition(topic_partition)

@@ -54,6 +54,21 @@ class BrokerNodes:
         partition = self.coordinator_partition(topic, key)
         return self.cluster.node(self.cluster.replicas(partition).leader, context.session.listener)
 
+    def crash_coordinator(self, partition: TopicPartition, now_ms: int) -> None:
+        """Another coordinator takes an internal partition over: a node of several is gone, or the one begins anew."""
+        target = self._broker.partition(partition)
+        if target is None:
+            return
+        if self.cluster is None:
+            target.lead(target.leader_epoch + 1)
+            self._coordinators.moved(partition, has_leader=True, now_ms=now_ms)
+            return
+        self.now_ms = now_ms
+        replicas = self.cluster.replicas(partition)
+        others = [node_id for node_id in replicas.in_sync if node_id != replicas.leader]
+        if others:
+            self.cluster.move_leader(partition, others[0])
+
     def coordinator_partition(self, topic: str, key: str) -> TopicPartition:
         """The internal partition that a group id or transactional id belongs to."""
         return self._coordinators.partition_for(topic, key)

@@ -38,6 +38,20 @@ class Action(Enum):
     REORDER = "it reaches the broker after the next request of its connection"
     THROTTLE = "its answer tells the client to wait"
     BLACKHOLE = "it is never answered and the connection stays"
+    CRASH_AFTER_ANSWER = "it is carried out; its coordinator crashes before the answer leaves"
+    HOLD_MARKER = "a transaction's marker waits before its partition"
+    LOSE_MARKER = "a transaction's marker is lost on its way, and the coordinator sends it again"
+    REPEAT_MARKER = "a transaction's marker is written twice"
+    CRASH_COORDINATOR = "a transaction's coordinator crashes while it ends the transaction"
+    FULL_DISK = "writes find no space"
+    SLOW_DISK = "syncs take longer"
+    FAILING_SYNC = "a sync fails"
+
+
+MARKER_ACTIONS = frozenset({Action.HOLD_MARKER, Action.LOSE_MARKER, Action.REPEAT_MARKER, Action.CRASH_COORDINATOR})
+DISK_ACTIONS = frozenset({Action.FULL_DISK, Action.SLOW_DISK, Action.FAILING_SYNC})
+_ELSEWHERE = MARKER_ACTIONS | DISK_ACTIONS
+"""What strikes elsewhere than on a client's request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +106,14 @@ class Fault:
         seed: int,
         error: Error = Error.NONE,
         delay_ms: int = 0,
+        phase: str = "",
     ) -> None:
         self.action = action
         self.match = match
         self.error = error
         self.delay_ms = delay_ms
+        self.phase = phase
+        """When in its course: for a coordinator that crashes."""
         self.hits = 0
         self._owner = owner
         self._times = times
@@ -140,6 +157,7 @@ class Fault:
     def __str__(self) -> str:
         what = self.action.name.lower()
         detail = f" {self.error.name}" if self.error else f" {self.delay_ms} ms" if self.delay_ms else ""
+        detail += f" after {self.phase}" if self.phase else ""
         return f"{what}{detail} ({self.match}) struck {self.hits} times"
 
 
@@ -229,7 +247,18 @@ class Faults:
         if not self._faults:
             return []
         with self.changed:
-            return [fault for fault in self._faults if fault.match.agrees(api_key, version, client_id)]
+            return [
+                fault
+                for fault in self._faults
+                if fault.action not in _ELSEWHERE and fault.match.agrees(api_key, version, client_id)
+            ]
+
+    def of(self, actions: frozenset[Action]) -> list[Fault]:
+        """Those in force that strike elsewhere than on a request."""
+        if not self._faults:
+            return []
+        with self.changed:
+            return [fault for fault in self._faults if fault.action in actions]
 
     def strike(self, candidates: Sequence[Fault], subject: Subject | None) -> list[Fault]:
         """Those of ``candidates`` that strike the request; each counts a hit."""
@@ -253,6 +282,7 @@ class Faults:
         *,
         error: Error = Error.NONE,
         delay_ms: int = 0,
+        phase: str = "",
     ) -> Fault:
         given = dict(options)
         skip, probability, seed = given.pop("skip", 0), given.pop("probability", 1.0), given.pop("seed", 0)
@@ -266,7 +296,7 @@ class Faults:
             raise FaultError(f"skip is how many requests pass first, not {skip!r}")
         if not isinstance(probability, int | float) or not 0 < probability <= 1:
             raise FaultError(f"a probability lies above 0 and is at most 1, not {probability!r}")
-        match = Match(api=_api(api), **given)  # type: ignore[arg-type]
+        match = Match(api=api_of(api), **given)  # type: ignore[arg-type]
         _can_match(match, action)
         fault = Fault(
             self,
@@ -278,6 +308,7 @@ class Faults:
             seed=seed if isinstance(seed, int) else 0,
             error=error,
             delay_ms=delay_ms,
+            phase=phase,
         )
         with self.changed:
             self._faults.append(fault)
@@ -311,7 +342,8 @@ def _can_match(match: Match, action: Action) -> None:
         raise FaultError(f"an answer to {name} has no throttle time")
 
 
-def _api(name: str | None) -> ApiKey | None:
+def api_of(name: str | None) -> ApiKey | None:
+    """The API of a name; None for None. :raises FaultError: there is none."""
     if name is None:
         return None
     wanted = name.replace("_", "").lower()

@@ -483,6 +483,10 @@ class PartitionLog:
         self._now_ms = max(self._now_ms, now_ms)
         self._state.expire(now_ms)
 
+    def forget_producers(self, producer_id: int | None = None) -> list[int]:
+        """Forget a producer, or all that have no transaction open, as their expiry would; whom."""
+        return self._state.forget(producer_id)
+
     def forget_verifications(self) -> None:
         """Another leader begins: what was being verified with the old one has to be verified again."""
         self._state.forget_verifications()

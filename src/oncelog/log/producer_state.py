@@ -153,6 +153,17 @@ class ProducerStateManager:
             entry is not None and entry.current_txn_first_offset != NONE_OPEN and entry.producer_epoch == producer_epoch
         )
 
+    def forget(self, producer_id: int | None = None) -> list[int]:
+        """Drop what is known of a producer, or of all, as far as no transaction of theirs is open."""
+        forgotten = [
+            known
+            for known, entry in self.entries.items()
+            if producer_id in (None, known) and entry.current_txn_first_offset == NONE_OPEN
+        ]
+        for known in forgotten:
+            del self.entries[known]
+        return forgotten
+
     def forget_verifications(self) -> None:
         """No append under way is verified any more."""
         self._verifications.clear()

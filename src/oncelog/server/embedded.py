@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.ports import Disk
 from oncelog.server.listeners import Address, Listener, parse_listeners
 from oncelog.server.loops import new_event_loop
 from oncelog.server.nodes import Nodes
@@ -134,13 +134,14 @@ class Broker:
     @property
     def bootstrap_servers(self) -> str:
         """``HOST:PORT`` for the clients' setting of that name; with several nodes one of each."""
-        first = self.address and next(iter(self.addresses))
-        return ",".join(str(listener.address) for listener in self._bound if listener.name == first)
+        if not self.is_running:
+            raise OncelogError(NOT_RUNNING)
+        return ",".join(str(listener.address) for listener in self._bound if listener.name == self._bound[0].name)
 
     @property
     def address(self) -> Address:
         """Of the first listener."""
-        return next(iter(self.addresses.values()))
+        return self.addresses[self._bound[0].name]
 
     @property
     def addresses(self) -> Mapping[str, Address]:
@@ -171,16 +172,34 @@ class Broker:
         try:
             opening = asyncio.run_coroutine_threadsafe(
                 open_server(
-                    self._listeners, self._data, self._settings, self._first_users, self._node_count, self._metrics
+                    self._listeners,
+                    self._data,
+                    self._settings,
+                    self._first_users,
+                    self._node_count,
+                    self._metrics,
+                    self._disk(),
                 ),
                 loop,
             )
             self._server, self._bound = opening.result()
-            self._addresses = {listener.name: listener.address for listener in self._bound[: len(self._listeners)]}
+            self._addresses = {listener.name: listener.address for listener in reversed(self._bound)}
+            self.on_loop(lambda nodes: self._started(nodes.server))
         except BaseException:
             self._end_thread()
             raise
         return self
+
+    def _disk(self) -> Callable[[Disk], Disk] | None:
+        """What to put between the broker and its disk."""
+        return None
+
+    def _started(self, server: Server) -> None:
+        """Called on the broker's thread each time that it has started."""
+
+    @property
+    def is_running(self) -> bool:
+        return self._server is not None
 
     def stop(self) -> None:
         """Sync and close everything; nothing happens where it does not run."""
@@ -195,12 +214,27 @@ class Broker:
 
     def restart(self) -> None:
         """Stop, and start again on the same address and folder."""
-        bound = self.addresses
-        self._listeners = tuple(replace(listener, address=bound[listener.name]) for listener in self._listeners)
-        if self._server is not None:
-            self._metrics = self._server.metrics_address
+        self._keep_address()
         self.stop()
         self.start()
+
+    def restart_after(self, meanwhile: Callable[[], T]) -> T:
+        """Break off without syncing or saying goodbye, do something, and start again on the same address and folder."""
+        self._keep_address()
+        if self._server is not None:
+            self.run_on_loop(self._server.break_off())
+        self._server, self._addresses = None, {}
+        self._end_thread()
+        result = meanwhile()
+        self.start()
+        return result
+
+    def _keep_address(self) -> None:
+        if not self.is_running:
+            raise OncelogError(NOT_RUNNING)
+        self._listeners = self._bound
+        if self._server is not None:
+            self._metrics = self._server.metrics_address
 
     # -- several nodes ------------------------------------------------------------------------------------------
 

@@ -6,14 +6,17 @@ at ports of its own. A node that is stopped closes its sockets; one that is cut 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from oncelog.broker.cluster import Cluster, Member
-from oncelog.errors import OncelogError
+from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.server.server import Server
+
+T = TypeVar("T")
 
 
 class Nodes:
@@ -26,6 +29,29 @@ class Nodes:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._broker = server.broker
+
+    @property
+    def server(self) -> Server:
+        return self._server
+
+    def at_once(self, action: Callable[[], T]) -> T:
+        """Do something to the broker; what it made ready leaves."""
+        result = action()
+        self._changed()
+        return result
+
+    def expire_transaction(self, transactional_id: str) -> bool:
+        return self.at_once(lambda: self._broker.transactions.expire(transactional_id, self._server.now_ms()))
+
+    def expire_members(self, group: str, member_id: str | None) -> list[str]:
+        return self.at_once(lambda: self._broker.groups.expire_members(group, member_id, self._server.now_ms()))
+
+    def forget_producers(self, topic_partition: TopicPartition, producer_id: int | None) -> list[int]:
+        partition = self._broker.partition(topic_partition)
+        if partition is None:
+            raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {topic_partition}")
+        self._broker.forget_routes()
+        return partition.log.forget_producers(producer_id)
 
     @property
     def cluster(self) -> Cluster:

@@ -10,7 +10,7 @@ import errno
 import os
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -83,16 +83,19 @@ async def open_server(
     first_users: Sequence[str] = (),
     nodes: int = 1,
     metrics: Address | None = None,
+    wrap_disk: Callable[[Disk], Disk] | None = None,
 ) -> tuple[Server, tuple[Listener, ...]]:
     """A serving broker, and its listeners with the ports that they have got; those of its first node come first.
 
     :param data: the folder that keeps everything; None keeps it in memory.
     :param settings: Kafka's broker properties as text; unknown ones are refused.
     :param first_users: SCRAM credentials for a data folder that is new, as ``kafka-storage --add-scram`` takes them.
-    :param nodes: how many nodes clients see; the second one listens at the ports behind the first one's, and so on.
+    :param nodes: how many nodes clients see; the second one listens at the ports behind the first one's, and so on,
+        unless ``listeners`` are already those of all of them.
     :param metrics: where to serve metrics and health, from before anything is recovered; None: nowhere.
+    :param wrap_disk: puts something between the broker and its disk.
     """
-    if nodes > 1:
+    if nodes > 1 and len({listener.name for listener in listeners}) == len(listeners):
         listeners = [_of_node(listener, number) for number in range(nodes) for listener in listeners]
     config = parse_broker(settings)
     shares = descriptors.claim()
@@ -105,6 +108,8 @@ async def open_server(
         disk = OsDisk(str(data), shares.files) if shares is not None else OsDisk(str(data))
         store_path = str(data / FILE_NAME)
         prepare_folder(data)
+    if wrap_disk is not None:
+        disk = wrap_disk(disk)
     sockets: list[socket.socket] = []
     observed = _observe(metrics, data) if metrics is not None else None
     try:

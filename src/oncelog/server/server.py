@@ -212,6 +212,23 @@ class Server:
         finally:
             await self._end()
 
+    async def break_off(self) -> None:
+        """End as a crash would: nothing is written or synced any more, and nobody is told."""
+        self._stopped = True
+        for listener in self._listeners.values():
+            listener.close()
+        if self._timer is not None:
+            self._timer.cancel()
+        for connection in list(self._connections):
+            connection.cut_off("the broker crashes")
+        while self._connections:
+            await asyncio.sleep(0.001)
+        for door in self._doors:
+            door.close()
+        self._flusher.stop()
+        self._background.stop()
+        self.broker.abandon()
+
     async def _end(self) -> None:
         """Give back what the operating system lent; whatever became of the broker."""
         for connection in list(self._connections):

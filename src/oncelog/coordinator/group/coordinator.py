@@ -80,6 +80,11 @@ class GroupCoordinator:
         for shard in self.runtime.shards():
             shard.topic_deleted(topic, now_ms)
 
+    def expire_members(self, group_id: str, member_id: str | None, now_ms: int) -> list[str]:
+        """End sessions at once, for tests; the members' ids."""
+        shard = self.runtime.shard(self.runtime.partition_for(group_id).partition)
+        return shard.expire_members(group_id, member_id, now_ms) if shard is not None else []
+
     # The classic protocol
 
     def join_group(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> Deferred[JoinGroupResponse]:

@@ -107,6 +107,16 @@ class NamedTimers:
         if timer is not None:
             timer.cancel()
 
+    def fire(self, name: TimerName, now_ms: int) -> bool:
+        """Have a timer's time come now; False where there is none of that name."""
+        timer = self._forget(name)
+        if timer is None or timer.callback is None:
+            return False
+        callback = timer.callback
+        timer.cancel()
+        callback(now_ms)
+        return True
+
     def __contains__(self, name: TimerName) -> bool:
         return name in self._by_group.get(name[1], {})
 

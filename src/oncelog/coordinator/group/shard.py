@@ -100,6 +100,12 @@ class GroupShard:
         self.classic.unload([g for g in self.groups.values() if isinstance(g, ClassicGroup)], self._now_ms)
         self.groups.clear()
 
+    def expire_members(self, group_id: str, member_id: str | None, now_ms: int) -> list[str]:
+        """End the sessions of one member, or of all, as if nothing was heard of them; who they were."""
+        group = self.env.groups.get(group_id)
+        members = sorted(group.members) if group is not None and member_id is None else [member_id or ""]
+        return [member for member in members if self.env.timers.fire(("session", group_id, member), now_ms)]
+
     # Offsets that expire, topics that are deleted
 
     def _schedule_expiry(self, now_ms: int) -> None:

@@ -22,6 +22,7 @@ from oncelog.coordinator.transaction.events import (
     EndTxnAndBump,
     Event,
     InitProducerId,
+    Timeout,
     VerifyPartitions,
 )
 from oncelog.coordinator.transaction.host import TransactionHost, TxnMarker
@@ -231,6 +232,15 @@ class TransactionCoordinator:
             "%r gets a new producer id: what its coordinator knows is older than what it wrote", transactional_id
         )
         self._submit(transactional_id, Disown(), now_ms)
+
+    def expire(self, transactional_id: str, now_ms: int) -> bool:
+        """Have an open transaction's time-out come at once, for tests; False where none is open."""
+        shard = self.runtime.shard(self.runtime.partition_for(transactional_id).partition)
+        txn = shard.txn(transactional_id) if shard is not None else None
+        if shard is None or txn is None or txn.state is not TransactionState.ONGOING:
+            return False
+        shard.submit(transactional_id, Timeout(self._host.transaction_version), txn.start_ms + txn.timeout_ms + 1)
+        return True
 
     # -- operators -----------------------------------------------------------------------------------------------
 

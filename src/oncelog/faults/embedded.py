@@ -1,0 +1,189 @@
+"""Faults of the embedded broker: those on requests, and those that need its inside.
+
+``broker.faults`` of ``oncelog.Broker``; called by tests from their own threads, and over HTTP by
+:class:`oncelog.faults.control.FaultControl`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.faults.disk import TroubledDisk
+from oncelog.faults.inside import PHASES, Inside
+from oncelog.faults.rules import Action, Fault, FaultError, Faults, api_of
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.embedded import Broker
+    from oncelog.ports import Disk
+    from oncelog.server.server import Server
+
+_COORDINATED = (
+    ApiKey.INIT_PRODUCER_ID,
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    ApiKey.ADD_OFFSETS_TO_TXN,
+    ApiKey.END_TXN,
+)
+"""Requests to a transaction coordinator, behind which it may crash."""
+
+
+class BrokerFaults(Faults):
+    """The faults of one embedded broker; they last through its restarts, until they are removed."""
+
+    def __init__(self, broker: Broker) -> None:
+        super().__init__()
+        self._broker = broker
+        self._inside: Inside | None = None
+        self._disk: TroubledDisk | None = None
+        self.has_disk = False
+        """Whether the broker was made with ``faults=True``."""
+
+    # -- the broker comes and goes ------------------------------------------------------------------------------
+
+    def disk(self, disk: Disk) -> Disk:
+        """The disk that the broker is to use instead."""
+        self._disk = TroubledDisk(disk, self)
+        return self._disk
+
+    def enter(self, server: Server) -> None:
+        """A broker has started; called on its thread."""
+        self._inside = Inside(server.broker, self, server.now_ms)
+        server.broker.intercept(self._inside, self._inside)
+
+    def remove(self, fault: Fault) -> None:
+        super().remove(fault)
+        if fault.action is Action.HOLD_MARKER:
+            self.release(fault)
+
+    def clear(self) -> None:
+        for fault in self.in_force:
+            self.remove(fault)
+
+    # -- markers and coordinators -------------------------------------------------------------------------------
+
+    def hold_markers(self, *, times: int | None = None, **match: object) -> Fault:
+        """Transactions' markers wait before their partitions until :meth:`release`, or the end of the fault.
+
+        :param match: ``transactional_id``, ``topic``, ``partition``.
+        """
+        return self._add(Action.HOLD_MARKER, None, times, _of_markers(match))
+
+    def release(self, fault: Fault) -> int:
+        """Let the markers go that :meth:`hold_markers` holds; how many."""
+        inside = self._inside
+        if inside is None or not self._broker.is_running:
+            return 0
+        return self._broker.on_loop(lambda nodes: nodes.at_once(lambda: inside.release(fault)))
+
+    def held(self, fault: Fault) -> int:
+        """How many markers a fault holds now."""
+        inside = self._inside
+        return self._broker.on_loop(lambda nodes: inside.held(fault)) if inside is not None else 0
+
+    def lose_marker(self, *, times: int | None = 1, **match: object) -> Fault:
+        """A marker never reaches its partition, and the coordinator sends it again."""
+        return self._add(Action.LOSE_MARKER, None, times, _of_markers(match))
+
+    def repeat_marker(self, *, times: int | None = 1, **match: object) -> Fault:
+        """A marker is written twice, as after a lost answer."""
+        return self._add(Action.REPEAT_MARKER, None, times, _of_markers(match))
+
+    def crash_coordinator(
+        self, after: str = "prepare", *, transactional_id: str | None = None, times: int | None = 1
+    ) -> Fault:
+        """A transaction's coordinator crashes; the one that takes over (with several nodes: on another one) knows what
+        the log knows.
+
+        :param after: while the transaction ends: ``"prepare"`` (before any marker), ``"first-marker"``, ``"markers"``
+            (before the transaction is complete). Or a request's name: it is carried out, the answer is lost.
+        """
+        match: dict[str, object] = {"transactional_id": transactional_id}
+        if after in PHASES:
+            return self._add(Action.CRASH_COORDINATOR, None, times, match, phase=after)
+        try:
+            api = api_of(after)
+        except FaultError:
+            api = None
+        if api not in _COORDINATED:
+            names = ", ".join(name.name.title().replace("_", "") for name in _COORDINATED)
+            raise FaultError(f"a coordinator crashes after {', '.join(PHASES)}, or after {names}, not after {after!r}")
+        return self._add(Action.CRASH_AFTER_ANSWER, after, times, match, phase=after)
+
+    def expire_transaction(self, transactional_id: str) -> None:
+        """An open transaction's time-out comes now: it is aborted and its producer fenced.
+
+        :raises FaultError: the id has no transaction open.
+        """
+        if not self._broker.on_loop(lambda nodes: nodes.expire_transaction(transactional_id)):
+            raise FaultError(f"{transactional_id!r} has no open transaction that could expire")
+
+    def expire_member(self, group: str, member_id: str | None = None) -> list[str]:
+        """The session of a group's member ends now, or that of all its members; who they were.
+
+        :raises FaultError: nobody of that name is in the group.
+        """
+        expired = self._broker.on_loop(lambda nodes: nodes.expire_members(group, member_id))
+        if not expired:
+            who = "no member" if member_id is None else f"no member {member_id!r}"
+            raise FaultError(f"the group {group!r} has {who} whose session could end")
+        return expired
+
+    def forget_producer(self, topic: str, partition: int = 0, *, producer_id: int | None = None) -> list[int]:
+        """A partition forgets a producer, or all, as ``producer.id.expiration.ms`` would have it; their ids.
+
+        :raises FaultError: nothing is known of it there, or its transaction is open.
+        """
+        where = TopicPartition(topic, partition)
+        forgotten = self._broker.on_loop(lambda nodes: nodes.forget_producers(where, producer_id))
+        if not forgotten:
+            raise FaultError(f"{where} knows no such producer, or its transaction is open")
+        return forgotten
+
+    # -- the disk -----------------------------------------------------------------------------------------------
+
+    def full_disk(self, *, times: int | None = None) -> Fault:
+        """Writes find no space, until the fault ends. A partition that met it stops until a restart."""
+        self._needs_disk("full_disk")
+        return self._add(Action.FULL_DISK, None, times, {})
+
+    def slow_disk(self, ms: int, *, times: int | None = None) -> Fault:
+        """Each sync takes ``ms`` longer."""
+        self._needs_disk("slow_disk", folder=True)
+        return self._add(Action.SLOW_DISK, None, times, {}, delay_ms=ms)
+
+    def failing_sync(self, *, times: int | None = 1) -> Fault:
+        """A sync fails: what it was to cover is not promised any more."""
+        self._needs_disk("failing_sync", folder=True)
+        return self._add(Action.FAILING_SYNC, None, times, {})
+
+    def power_loss(self) -> list[str]:
+        """Cut the power and start again at the same address: what was not synced is gone. The files that lost some."""
+        self._needs_disk("power_loss", folder=True)
+        return self._broker.restart_after(self._lose_unsynced)
+
+    def _lose_unsynced(self) -> list[str]:
+        return self._disk.lose_unsynced() if self._disk is not None else []
+
+    def _needs_disk(self, name: str, *, folder: bool = False) -> None:
+        if not self.has_disk:
+            raise FaultError(f"{name} needs a broker that is made with faults=True")
+        if folder and self._broker.data is None:
+            raise FaultError(f"{name} needs a broker with a data folder: one in memory syncs nothing")
+
+    # -- nodes --------------------------------------------------------------------------------------------------
+
+    def kill_node(self, node_id: int) -> None:
+        """One of several nodes is killed; ``broker.node(2).start()`` has it back."""
+        self._broker.node(node_id).stop(kill=True)
+
+    def move_leader(self, topic: str, partition: int, to: int) -> None:
+        """Another node leads a partition."""
+        self._broker.move_leader(topic, partition, to)
+
+
+def _of_markers(match: dict[str, object]) -> dict[str, object]:
+    unknown = sorted(match.keys() - {"transactional_id", "topic", "partition", "skip", "probability", "seed"})
+    if unknown:
+        raise FaultError(f"a marker is of a transactional_id, a topic and a partition, not of a {unknown[0]}")
+    return dict(match)

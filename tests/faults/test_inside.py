@@ -1,0 +1,303 @@
+"""Faults inside the embedded broker, each with clients that know nothing of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaProducer
+from confluent_kafka import Consumer as ConfluentConsumer
+from confluent_kafka import KafkaException
+from confluent_kafka import Producer as ConfluentProducer
+
+import oncelog
+from oncelog.client.blocking import Admin, Consumer, Producer
+from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.errors import KafkaTimeoutError
+from oncelog.errors import KafkaError
+from oncelog.faults.rules import FaultError
+from oncelog.types import TopicPartition
+
+QUICK = {"group.initial.rebalance.delay.ms": 0}
+
+
+@pytest.fixture
+def broker() -> Iterator[oncelog.Broker]:
+    with oncelog.Broker(settings=QUICK) as broker:
+        yield broker
+
+
+def committed(broker: oncelog.Broker, count: int, topic: str = "t") -> list[bytes | None]:
+    """What a read_committed consumer of librdkafka reads, and that no more comes."""
+    consumer = ConfluentConsumer(
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "group.id": f"reader-{time.monotonic_ns()}",
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+        }
+    )
+    consumer.subscribe([topic])
+    values: list[bytes | None] = []
+    while True:
+        message = consumer.poll(30)
+        assert message is not None
+        if message.error() is not None:
+            if len(values) >= count:
+                break
+            continue
+        values.append(message.value())
+    consumer.close()
+    return values
+
+
+def transactional(broker: oncelog.Broker, name: str = "x", **settings: object) -> ConfluentProducer:
+    producer = ConfluentProducer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": name, **settings})
+    producer.init_transactions(30)
+    return producer
+
+
+# -- on requests ------------------------------------------------------------------------------------------------------
+
+
+def test_a_lost_acknowledgement_doubles_nothing(broker: oncelog.Broker) -> None:
+    producer = ConfluentProducer({"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": True})
+    with broker.faults.lose_answer("Produce", topic="t") as fault:
+        producer.produce("t", b"once")
+        assert producer.flush(30) == 0
+    assert fault.hits == 1
+    assert committed(broker, 1) == [b"once"]
+
+
+def test_without_idempotence_it_is_there_twice(broker: oncelog.Broker) -> None:
+    """The bug that the fault finds."""
+    settings = {"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": False, "acks": 1}
+    producer = ConfluentProducer(settings)
+    with broker.faults.lose_answer("Produce", topic="t"):
+        producer.produce("t", b"twice")
+        assert producer.flush(30) == 0
+    assert committed(broker, 2) == [b"twice", b"twice"]
+
+
+@pytest.mark.parametrize("kind", ["lose_request", "duplicate", "reorder", "answer_error", "delay", "throttle"])
+def test_an_idempotent_producer_bears_it(broker: oncelog.Broker, kind: str) -> None:
+    async def run() -> None:
+        async with AIOKafkaProducer(bootstrap_servers=broker.bootstrap_servers, enable_idempotence=True) as producer:
+            await producer.send_and_wait("t", b"0")
+            options = {
+                "answer_error": {"api": "Produce", "error": "NOT_LEADER_OR_FOLLOWER"},
+                "delay": {"ms": 30, "api": "Produce", "times": 1},
+                "throttle": {"ms": 20, "api": "Produce", "times": 1},
+            }.get(kind, {"api": "Produce"})
+            with getattr(broker.faults, kind)(**options) as fault:
+                for number in range(1, 4):
+                    await producer.send_and_wait("t", b"%d" % number)
+            assert fault.hits == 1
+
+    asyncio.run(run())
+    assert committed(broker, 4) == [b"0", b"1", b"2", b"3"]
+
+
+def test_a_client_in_a_black_hole_gives_up(broker: oncelog.Broker) -> None:
+    with Producer(
+        bootstrap_servers=broker.bootstrap_servers, client_id="dark", delivery_timeout_ms=600, request_timeout_ms=300
+    ) as dark:
+        dark.send_and_wait("t", b"heard")
+        with broker.faults.blackhole(client_id="dark"), pytest.raises(KafkaTimeoutError):
+            dark.send_and_wait("t", b"never heard")
+    with Producer(bootstrap_servers=broker.bootstrap_servers, client_id="lit") as lit:
+        assert lit.send_and_wait("t", b"as always").offset == 1
+
+
+# -- markers and coordinators -----------------------------------------------------------------------------------------
+
+
+def test_held_markers_hold_readers_back(broker: oncelog.Broker) -> None:
+    """What the literature calls a hanging transaction: committed, answered, and invisible."""
+    producer = transactional(broker)
+    with broker.faults.hold_markers(topic="t") as fault:
+        producer.begin_transaction()
+        producer.produce("t", b"committed")
+        producer.commit_transaction(30)
+        fault.wait(30)
+        assert broker.faults.held(fault) == 1
+        settings = {"bootstrap_servers": broker.bootstrap_servers, "auto_offset_reset": "earliest"}
+        with Consumer("t", isolation_level="read_committed", **settings) as consumer:
+            assert consumer.getmany(timeout_ms=200) == {}
+            assert broker.faults.release(fault) == 1
+            assert consumer.getone().value == b"committed"
+
+
+@pytest.mark.parametrize("kind", ["lose_marker", "repeat_marker"])
+def test_markers_lost_and_repeated_change_nothing(broker: oncelog.Broker, kind: str) -> None:
+    producer = transactional(broker)
+    with getattr(broker.faults, kind)(topic="t", times=2) as fault:
+        for value in (b"a", b"b", b"c"):
+            producer.begin_transaction()
+            producer.produce("t", value)
+            (producer.abort_transaction if value == b"b" else producer.commit_transaction)(30)
+        fault.wait(30, hits=2)
+    assert committed(broker, 2) == [b"a", b"c"]
+
+
+@pytest.mark.parametrize("nodes", [1, 3])
+@pytest.mark.parametrize("after", ["prepare", "first-marker", "markers", "AddPartitionsToTxn", "EndTxn"])
+def test_a_coordinator_that_crashes_is_taken_over(after: str, nodes: int) -> None:
+    """All or nothing in every partition, and the producer goes on (rows F1 to F3)."""
+    with oncelog.Broker(nodes=nodes, settings=QUICK) as broker:
+        with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+            admin.create_topics([NewTopic("t", num_partitions=3, replication_factor=nodes)])
+        # An older producer names its partitions first; the newer protocol sends no AddPartitionsToTxn.
+        producer = transactional(broker)
+        hits = 0
+        for number, commit in enumerate((True, False, True)):
+            with broker.faults.crash_coordinator(after, transactional_id="x") as fault:
+                producer.begin_transaction()
+                for partition in range(3):
+                    producer.produce("t", b"%d" % number, partition=partition)
+                producer.flush(30)
+                (producer.commit_transaction if commit else producer.abort_transaction)(30)
+                if after != "AddPartitionsToTxn":
+                    fault.wait(5)
+                hits += fault.hits
+        assert hits or after == "AddPartitionsToTxn"
+        producer.begin_transaction()
+        producer.produce("t", b"last", partition=0)
+        producer.commit_transaction(30)
+        assert sorted(committed(broker, 7)) == sorted([b"0"] * 3 + [b"2"] * 3 + [b"last"])
+
+
+def test_a_transaction_expires_on_request(broker: oncelog.Broker) -> None:
+    producer = transactional(broker)
+    producer.begin_transaction()
+    producer.produce("t", b"too slow")
+    producer.flush(30)
+    broker.faults.expire_transaction("x")
+    with pytest.raises(KafkaException) as refused:
+        producer.commit_transaction(30)
+    assert refused.value.args[0].fatal() or refused.value.args[0].txn_requires_abort()
+    with Producer(bootstrap_servers=broker.bootstrap_servers) as plain:
+        plain.send_and_wait("t", b"plain")
+    assert committed(broker, 1) == [b"plain"]
+    with pytest.raises(FaultError, match="'x' has no open transaction that could expire"):
+        broker.faults.expire_transaction("x")
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_member_expires_on_request(broker: oncelog.Broker, protocol: str) -> None:
+    with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+        producer.send_and_wait("t", b"a")
+    consumer = ConfluentConsumer(
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "group.id": "g",
+            "auto.offset.reset": "earliest",
+            "group.protocol": protocol,
+            "enable.auto.commit": False,
+        }
+    )
+    lost: list[object] = []
+    consumer.subscribe(["t"], on_lost=lambda _, partitions: lost.append(partitions))
+    assert consumer.poll(30).value() == b"a"  # type: ignore[union-attr]
+    expired = broker.faults.expire_member("g")
+    assert len(expired) == 1
+    deadline = time.monotonic() + 30
+    while not lost and time.monotonic() < deadline:
+        consumer.poll(0.1)
+    assert lost
+    consumer.close()
+    with pytest.raises(FaultError, match="the group 'nobody' has no member whose session could end"):
+        broker.faults.expire_member("nobody")
+
+
+def test_a_forgotten_producer_goes_on_without_a_double(broker: oncelog.Broker) -> None:
+    with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+        producer.send_and_wait("t", b"0")
+        assert len(broker.faults.forget_producer("t")) == 1
+        producer.send_and_wait("t", b"1")
+    assert committed(broker, 2) == [b"0", b"1"]
+    with pytest.raises(FaultError, match="t-0 knows no such producer"):
+        broker.faults.forget_producer("t", producer_id=12345)
+
+
+# -- the disk ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_refuses_and_a_restart_recovers(tmp_path: Path) -> None:
+    with oncelog.Broker(tmp_path, faults=True) as broker:
+        with Producer(
+            bootstrap_servers=broker.bootstrap_servers, delivery_timeout_ms=1000, request_timeout_ms=500
+        ) as p:
+            p.send_and_wait("t", b"fits")
+            with broker.faults.full_disk() as fault, pytest.raises(KafkaError):
+                p.send_and_wait("t", b"does not")
+            assert fault.hits
+        broker.restart()
+        with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+            producer.send_and_wait("t", b"fits again")
+        assert committed(broker, 2) == [b"fits", b"fits again"]
+
+
+@pytest.mark.parametrize(("policy", "kept"), [("commit", [b"0", b"1"]), ("none", [])])
+def test_a_power_failure_takes_what_was_not_synced(tmp_path: Path, policy: str, kept: list[bytes]) -> None:
+    settings = {"oncelog.flush.policy": policy, **QUICK}
+    with oncelog.Broker(tmp_path, settings=settings, faults=True) as broker:
+        with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+            for value in (b"0", b"1"):
+                producer.send_and_wait("t", value)
+        lost = broker.faults.power_loss()
+        assert any("t-0" in path for path in lost) is (policy == "none")
+        with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+            producer.send_and_wait("t", b"after")
+        assert committed(broker, len(kept) + 1) == [*kept, b"after"]
+
+
+def test_a_failing_sync_stops_its_partition(tmp_path: Path) -> None:
+    with (
+        oncelog.Broker(tmp_path, settings={"oncelog.flush.policy": "commit"}, faults=True) as broker,
+        Producer(bootstrap_servers=broker.bootstrap_servers, delivery_timeout_ms=1000, request_timeout_ms=500) as p,
+    ):
+        p.send_and_wait("t", b"synced")
+        with broker.faults.slow_disk(5, times=1) as slow:
+            p.send_and_wait("t", b"slowly")
+        assert slow.hits == 1
+        with broker.faults.failing_sync(), pytest.raises(KafkaError):
+            p.send_and_wait("t", b"not promised")
+
+
+# -- what cannot be ---------------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_is_refused(broker: oncelog.Broker, tmp_path: Path) -> None:
+    faults = broker.faults
+    with pytest.raises(FaultError, match="full_disk needs a broker that is made with faults=True"):
+        faults.full_disk()
+    with pytest.raises(FaultError, match="a marker is of a transactional_id, a topic and a partition, not of a group"):
+        faults.hold_markers(group="g")
+    with pytest.raises(FaultError, match="a coordinator crashes after prepare, first-marker, markers, or after"):
+        faults.crash_coordinator("lunch")
+    with pytest.raises(FaultError, match="there is no API 'Prodce'"):
+        faults.lose_answer("Prodce")
+    with pytest.raises(KafkaError, match="there is no partition nowhere-0"):
+        faults.forget_producer("nowhere")
+    with (
+        oncelog.Broker(faults=True) as memory,
+        pytest.raises(FaultError, match="power_loss needs a broker with a data folder"),
+    ):
+        memory.faults.power_loss()
+
+
+def test_faults_outlive_a_restart_and_are_told(tmp_path: Path) -> None:
+    with oncelog.Broker(tmp_path) as broker, broker.faults.lose_answer("Produce", topic="t") as fault:
+        broker.restart()
+        with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+            producer.send_and_wait("t", b"once")
+        assert fault.hits == 1
+        assert broker.faults.report() == ["lose_answer (Produce, topic t) struck 1 times"]
+        with Consumer("t", bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+            assert consumer.getone().value == b"once"
+            assert consumer.end_offsets([TopicPartition("t", 0)]) == {TopicPartition("t", 0): 1}

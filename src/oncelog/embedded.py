@@ -35,9 +35,10 @@ class Broker(embedded.Broker):
         settings: Mapping[str, object] | None = None,
         first_users: Sequence[str] = (),
         nodes: int = 1,
+        metrics: str | None = None,
         faults: bool = False,
     ) -> None:
-        super().__init__(data, listen=listen, settings=settings, first_users=first_users, nodes=nodes)
+        super().__init__(data, listen=listen, settings=settings, first_users=first_users, nodes=nodes, metrics=metrics)
         self._faults: BrokerFaults | None = None
         if faults:
             self.faults.has_disk = True

@@ -1,8 +1,9 @@
 """The pytest plugin: a broker for the tests, a topic for each, faults by name. Loaded by pytest's entry point.
 
-Fixtures: ``oncelog_broker``, ``oncelog_topic``, ``oncelog_faults``. Marker: ``@pytest.mark.oncelog(settings={...},
-data="folder")`` gives a test a broker of its own. ``--kafka-bootstrap-server HOST:PORT`` runs the same tests against a
-cluster that is there. Nothing of oncelog is imported until a test asks for a fixture.
+Fixtures: ``oncelog_broker``, ``oncelog_topic``, ``oncelog_faults``, ``oncelog_clock``. Marker:
+``@pytest.mark.oncelog(settings={...}, data="folder", nodes=3)`` gives a test a broker of its own.
+``--kafka-bootstrap-server HOST:PORT`` runs the same tests against a cluster that is there. Nothing of oncelog is
+imported until a test asks for a fixture.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from oncelog.embedded import Broker
     from oncelog.faults.proxy import FaultProxy
     from oncelog.faults.rules import Faults
     from oncelog.testing.brokers import TestBroker
 
 _MARKER = "oncelog"
-_OPTIONS = ("settings", "data")
+_OPTIONS = ("settings", "data", "nodes")
 _numbers = itertools.count(1)
 
 
@@ -35,7 +37,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "oncelog(settings=None, data=None): a broker of its own for this test, with these settings"
+        "markers",
+        "oncelog(settings=None, data=None, nodes=1): a broker of its own for this test, with these settings",
     )
 
 
@@ -65,7 +68,8 @@ def oncelog_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[T
     if request.config.getoption("--kafka-bootstrap-server"):
         pytest.skip("the test wants a broker of its own settings, which a cluster that is there cannot become")
     options = _options(marker)
-    with Embedded(options.get("settings") or {}, _folder(options.get("data"), tmp_path)) as own:
+    folder = _folder(options.get("data"), tmp_path)
+    with Embedded(options.get("settings") or {}, folder, options.get("nodes", 1)) as own:
         yield own
 
 
@@ -73,7 +77,7 @@ def _options(marker: pytest.Mark) -> dict[str, Any]:
     unknown = sorted(marker.kwargs.keys() - set(_OPTIONS))
     if marker.args or unknown:
         wrong = repr(marker.args[0]) if marker.args else unknown[0]
-        raise pytest.UsageError(f"the marker oncelog takes {' and '.join(_OPTIONS)} by name, not {wrong}")
+        raise pytest.UsageError(f"the marker oncelog takes {', '.join(_OPTIONS)} by name, not {wrong}")
     return dict(marker.kwargs)
 
 
@@ -93,17 +97,46 @@ def oncelog_topic(oncelog_broker: TestBroker) -> str:
 
 @pytest.fixture
 def oncelog_faults(oncelog_broker: TestBroker, request: pytest.FixtureRequest) -> Iterator[Faults]:
-    """Faults by name between the test's clients and the broker; gone after the test.
+    """Faults by name, in the broker or, with a cluster that is there, in front of it; gone after the test.
 
-    Clients of this test must connect to ``oncelog_broker.bootstrap_servers`` after the fixture was asked for: it leads
-    through the faults then. What struck is in the report of a test that fails.
+    With a cluster that is there, this test's clients must connect to ``oncelog_broker.bootstrap_servers`` after the
+    fixture was asked for: it leads through a proxy then. What struck is in the report of a test that fails.
     """
     from oncelog.faults.proxy import FaultProxy
+    from oncelog.testing.brokers import Embedded
 
     proxy: FaultProxy
+    if isinstance(oncelog_broker, Embedded):
+        faults = oncelog_broker.broker.faults
+        request.node.stash[_FAULTS] = faults
+        faults.report()
+        yield faults
+        faults.clear()
+        return
     with FaultProxy(oncelog_broker.bootstrap_servers) as proxy, oncelog_broker.behind(proxy):
         request.node.stash[_FAULTS] = proxy.faults
         yield proxy.faults
+
+
+class Clock:
+    """The broker's clock, which a test may put forward."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass for the broker alone: transactions, sessions and records that were to expire do so now."""
+        self._broker.pass_time(seconds)
+
+
+@pytest.fixture
+def oncelog_clock(oncelog_broker: TestBroker) -> Clock:
+    """``oncelog_clock.advance(3600)``: an hour passes for the broker. A broker of one's own (the marker) is wise."""
+    from oncelog.testing.brokers import Embedded
+
+    if not isinstance(oncelog_broker, Embedded):
+        pytest.skip("the clock of a cluster that is there cannot be put forward")
+    return Clock(oncelog_broker.broker)
 
 
 _FAULTS: pytest.StashKey[Any] = pytest.StashKey()

@@ -9,9 +9,11 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer as ConfluentProducer
 
 import oncelog
 from oncelog.faults.control import FaultControl
@@ -106,3 +108,39 @@ def test_the_command_stands_in_front_of_a_broker(oncelog_broker: oncelog.Broker,
 def test_a_wrong_fault_is_refused_before_anything_listens() -> None:
     outcome = call("proxy", "--to", "127.0.0.1:1", "--fault", "lose_answer Prodcue")
     assert (outcome.code, outcome.err) == (1, "oncelog: there is no API 'Prodcue'; did you mean Produce?\n")
+
+
+def test_a_served_broker_takes_faults_and_deeds(tmp_path: Path) -> None:
+    """``oncelog serve --faults``: what a test in any language does, here with Python's HTTP client."""
+    command = [sys.executable, "-m", "oncelog", "serve", "--listen", "127.0.0.1:0", "--nodes", "3", "--json"]
+    command += ["--data", str(tmp_path), "--faults", "127.0.0.1:0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        servers, control = told["listening"], f"http://{told['faults']}"
+
+        def post(path: str, value: dict[str, object]) -> dict[str, object]:
+            request = urllib.request.Request(control + path, json.dumps(value).encode(), method="POST")
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return json.load(answer)  # type: ignore[no-any-return]
+
+        producer = ConfluentProducer({"bootstrap.servers": servers, "transactional.id": "orders"})
+        producer.init_transactions(30)
+        post("/faults", {"fault": "crash_coordinator prepare transactional_id=orders"})
+        producer.begin_transaction()
+        producer.produce("t", b"a")
+        producer.commit_transaction(30)
+        with urllib.request.urlopen(f"{control}/faults/1?hits=1&timeout=30", timeout=60) as answer:
+            assert json.load(answer)["hits"] == 1
+        assert post("/deeds", {"kind": "kill_node", "node_id": 2}) == {"done": None}
+        assert post("/deeds", {"deed": "start_node 2"}) == {"done": None}
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            post("/deeds", {"deed": "expire_transaction orders"})
+        assert "has no open transaction" in json.load(refused.value)["error"]
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            post("/deeds", {"deed": "expire_tranaction orders"})
+        assert "did you mean expire_transaction?" in json.load(refused.value)["error"]
+    finally:
+        process.terminate()
+        process.wait(30)

@@ -52,6 +52,29 @@ def test_a_lost_acknowledgement(oncelog_broker, oncelog_topic, oncelog_faults):
     assert fault.hits == 1
     assert consume(oncelog_broker.bootstrap_servers, oncelog_topic) == [b"x"]
 
+@pytest.mark.oncelog(nodes=3)
+def test_three_nodes_and_a_coordinator_that_crashes(oncelog_broker, oncelog_topic, oncelog_faults):
+    producer = Producer({"bootstrap.servers": oncelog_broker.bootstrap_servers, "transactional.id": "x"})
+    producer.init_transactions(30)
+    with oncelog_faults.crash_coordinator("prepare", transactional_id="x") as fault:
+        producer.begin_transaction()
+        producer.produce(oncelog_topic, b"x")
+        producer.commit_transaction(30)
+        fault.wait(30)
+    assert consume(oncelog_broker.bootstrap_servers, oncelog_topic) == [b"x"]
+
+@pytest.mark.oncelog()
+def test_an_hour_passes(oncelog_broker, oncelog_topic, oncelog_clock):
+    producer = Producer({"bootstrap.servers": oncelog_broker.bootstrap_servers, "transactional.id": "slow"})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(oncelog_topic, b"x")
+    producer.flush(30)
+    oncelog_clock.advance(3600)
+    assert oncelog_broker.admin.list_transactions(states=["Ongoing"]) == []
+    with pytest.raises(Exception):
+        producer.commit_transaction(30)
+
 @pytest.mark.oncelog(settings={"num.partitions": 7}, data="folder")
 def test_its_own_broker(oncelog_broker, tmp_path):
     produce(oncelog_broker.bootstrap_servers, "made-by-itself", b"x")
@@ -65,7 +88,7 @@ def test_that_fails(oncelog_broker, oncelog_topic, oncelog_faults):
 WRONG = """
 import pytest
 
-@pytest.mark.oncelog(nodes=3)
+@pytest.mark.oncelog(brokers=3)
 def test_wrong(oncelog_broker):
     pass
 """
@@ -78,11 +101,11 @@ def run(folder: Path, source: str, *options: str) -> str:
 
 
 def test_the_fixtures_serve_a_users_tests(tmp_path: Path) -> None:
-    assert "5 passed" in run(tmp_path, TESTS)
+    assert "7 passed" in run(tmp_path, TESTS)
 
 
 def test_they_serve_several_processes(tmp_path: Path) -> None:
-    assert "5 passed" in run(tmp_path, TESTS, "-n", "2")
+    assert "7 passed" in run(tmp_path, TESTS, "-n", "2")
 
 
 def test_the_same_tests_run_against_a_cluster_that_is_there(tmp_path: Path) -> None:
@@ -90,7 +113,7 @@ def test_the_same_tests_run_against_a_cluster_that_is_there(tmp_path: Path) -> N
         shown = run(tmp_path, TESTS, "--kafka-bootstrap-server", cluster.bootstrap_servers)
         with oncelog.Admin(bootstrap_servers=cluster.bootstrap_servers) as admin:
             assert not [name for name in admin.list_topics() if name.startswith("test-")]
-    assert "4 passed, 1 skipped" in shown
+    assert "4 passed, 3 skipped" in shown
     assert "cannot become" in shown
 
 
@@ -99,7 +122,7 @@ def test_a_failed_test_shows_its_faults(tmp_path: Path) -> None:
 
 
 def test_a_marker_that_cannot_be_is_refused(tmp_path: Path) -> None:
-    assert "the marker oncelog takes settings and data by name, not nodes" in run(tmp_path, WRONG)
+    assert "the marker oncelog takes settings, data, nodes by name, not brokers" in run(tmp_path, WRONG)
 
 
 def test_a_broker_as_from_a_container() -> None:

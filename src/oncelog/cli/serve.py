@@ -48,6 +48,11 @@ from oncelog.server.serve import serve
 @click.option("--console", metavar="HOST:PORT", help="Also the console there, in a process of its own.")
 @click.option("--console-allow-changes", is_flag=True, help="Let the console change things; without it, it only reads.")
 @click.option("--metrics", metavar="HOST:PORT", help="Serve metrics (Prometheus, OpenMetrics) and health over HTTP.")
+@click.option(
+    "--faults",
+    metavar="HOST:PORT",
+    help="Have things go wrong on request, over HTTP at this address of this machine (see oncelog proxy --help).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as JSON.")
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
 @click.option("--log-format", default="text", type=click.Choice(["text", "json"]), help="One JSON object a line.")
@@ -58,6 +63,7 @@ def command(
     assignments: tuple[str, ...],
     first_users: tuple[str, ...],
     nodes: int,
+    faults: str | None,
     console: str | None,
     console_allow_changes: bool,
     metrics: str | None,
@@ -90,12 +96,15 @@ def command(
                 "listeners": {name: ",".join(of_nodes) for name, of_nodes in addresses.items()},
                 "data": str(data) if data else None,
             }
-            line = json.dumps(said | ({"metrics": str(metrics)} if metrics is not None else {}))
+            said |= {"metrics": str(metrics)} if metrics is not None else {}
+            said |= {"faults": faulty.address} if faulty is not None else {}
+            line = json.dumps(said)
         else:
             where = f"data in {data}" if data else "data in memory"
             names = [f"{listener.address} ({listener.name})" for listener in listeners]
             line = f"oncelog listens on {', '.join(names) if len(names) > 1 else listeners[0].address}, {where}"
             line += f", metrics on http://{metrics}/metrics" if metrics is not None else ""
+            line += f", faults at http://{faulty.address}/faults" if faulty is not None else ""
         click.echo(line)
         sys.stdout.flush()
         if console is not None:
@@ -110,8 +119,24 @@ def command(
     def reread() -> dict[str, str]:
         return given_properties(config, assignments)
 
+    faulty = None
     with contextlib.ExitStack() as consoles:
-        serve(listeners, data, settings, announce, [_from_file(text) for text in first_users], nodes, served, reread)
+        if faults is not None:
+            from oncelog.faults.served import ServedFaults
+
+            faulty = ServedFaults(Address.parse(faults), data)
+            consoles.callback(faulty.stop)
+        serve(
+            listeners,
+            data,
+            settings,
+            announce,
+            [_from_file(text) for text in first_users],
+            nodes,
+            served,
+            reread,
+            faulty,
+        )
 
 
 def _from_file(text: str) -> str:

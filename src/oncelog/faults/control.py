@@ -4,6 +4,8 @@
                           answers {"id": 1, "fault": "...", "hits": 0}
     GET    /faults        all of them; GET /faults/1?hits=2&timeout=5 waits until it has struck twice
     DELETE /faults/1      removes one; DELETE /faults removes all
+    POST   /deeds         {"deed": "expire_transaction orders"} or {"kind": "kill_node", "node_id": 2}: done at once,
+                          in a broker of ours (oncelog serve --faults); answers {"done": ...}
 
 A refusal is status 400 with {"error": "..."}; a wait that ends without the hits is 408.
 """
@@ -13,13 +15,15 @@ from __future__ import annotations
 import ipaddress
 import json
 import threading
+from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from oncelog.errors import OncelogError
 from oncelog.faults.rules import Fault, FaultError, Faults
-from oncelog.faults.spoken import add_fault, make_fault
+from oncelog.faults.spoken import add_fault, do, do_parts, make_fault
 
 LARGEST_BODY = 64 * 1024
 
@@ -68,6 +72,14 @@ class FaultControl:
             self._made[number] = fault
         return self.shown(number)
 
+    def do(self, given: Any) -> dict[str, Any]:
+        if not isinstance(given, dict) or not ({"deed", "kind"} & given.keys()):
+            raise FaultError('send {"deed": "expire_transaction orders"} or {"kind": "expire_transaction", ...}')
+        if "deed" in given:
+            return {"done": do(self._faults, str(given["deed"]))}
+        options = {name: value for name, value in given.items() if name != "kind"}
+        return {"done": do_parts(self._faults, str(given["kind"]), options)}
+
     def shown(self, number: int) -> dict[str, Any]:
         fault = self.fault(number)
         return {"id": number, "fault": str(fault), "hits": fault.hits, "in_force": fault in self._faults.in_force}
@@ -92,7 +104,10 @@ class FaultControl:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                self._answer(lambda number, query: control.add(self._body()))
+                if urlsplit(self.path).path.strip("/") == "deeds":
+                    self._tell(lambda: control.do(self._body()))
+                else:
+                    self._answer(lambda number, query: control.add(self._body()))
 
             def do_GET(self) -> None:
                 self._answer(self._look)
@@ -116,15 +131,17 @@ class FaultControl:
             def _answer(self, ask: Any) -> None:
                 parts = urlsplit(self.path)
                 words = [word for word in parts.path.split("/") if word]
+                if words[:1] != ["faults"] or len(words) > 2:
+                    self._send(HTTPStatus.NOT_FOUND, {"error": f"there is no {parts.path}: ask /faults"})
+                    return
+                self._tell(lambda: ask(int(words[1]) if len(words) == 2 else None, parse_qs(parts.query)))
+
+            def _tell(self, ask: Callable[[], Any]) -> None:
                 try:
-                    if words[:1] != ["faults"] or len(words) > 2:
-                        self._send(HTTPStatus.NOT_FOUND, {"error": f"there is no {parts.path}: ask /faults"})
-                        return
-                    number = int(words[1]) if len(words) == 2 else None
-                    self._send(HTTPStatus.OK, ask(number, parse_qs(parts.query)))
+                    self._send(HTTPStatus.OK, ask())
                 except TimeoutError as error:
                     self._send(HTTPStatus.REQUEST_TIMEOUT, {"error": str(error)})
-                except (FaultError, ValueError) as error:
+                except (OncelogError, ValueError) as error:
                     self._send(HTTPStatus.BAD_REQUEST, {"error": str(error)})
 
             def _send(self, status: HTTPStatus, value: Any) -> None:

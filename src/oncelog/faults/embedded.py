@@ -1,12 +1,14 @@
-"""Faults of the embedded broker: those on requests, and those that need its inside.
+"""Faults of a broker of ours: those on requests, and those that need its inside.
 
-``broker.faults`` of ``oncelog.Broker``; called by tests from their own threads, and over HTTP by
-:class:`oncelog.faults.control.FaultControl`.
+``broker.faults`` of ``oncelog.Broker``, called by tests from their own threads; and of ``oncelog serve --faults``,
+called over HTTP by :class:`oncelog.faults.control.FaultControl`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from oncelog.faults.disk import TroubledDisk
 from oncelog.faults.inside import PHASES, Inside
@@ -15,9 +17,11 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
-    from oncelog.embedded import Broker
     from oncelog.ports import Disk
+    from oncelog.server.nodes import Nodes
     from oncelog.server.server import Server
+
+T = TypeVar("T")
 
 _COORDINATED = (
     ApiKey.INIT_PRODUCER_ID,
@@ -28,10 +32,32 @@ _COORDINATED = (
 """Requests to a transaction coordinator, behind which it may crash."""
 
 
-class BrokerFaults(Faults):
-    """The faults of one embedded broker; they last through its restarts, until they are removed."""
+class Home(Protocol):
+    """The running broker whose faults these are."""
 
-    def __init__(self, broker: Broker) -> None:
+    @property
+    def data(self) -> Path | None: ...
+
+    @property
+    def is_running(self) -> bool: ...
+
+    def on_loop(self, action: Callable[[Nodes], T]) -> T:
+        """Do something on the broker's own thread."""
+        ...
+
+    def run_nodes(self, work: Callable[[Nodes], Coroutine[Any, Any, T]]) -> T:
+        """As :meth:`on_loop`, for what takes more than one turn."""
+        ...
+
+    def restart_after(self, meanwhile: Callable[[], T]) -> T:
+        """Break off as a crash would, do something, and start again."""
+        ...
+
+
+class BrokerFaults(Faults):
+    """The faults of one broker; they last through its restarts, until they are removed."""
+
+    def __init__(self, broker: Home) -> None:
         super().__init__()
         self._broker = broker
         self._inside: Inside | None = None
@@ -174,12 +200,24 @@ class BrokerFaults(Faults):
     # -- nodes --------------------------------------------------------------------------------------------------
 
     def kill_node(self, node_id: int) -> None:
-        """One of several nodes is killed; ``broker.node(2).start()`` has it back."""
-        self._broker.node(node_id).stop(kill=True)
+        """One of several nodes is killed."""
+        self._broker.run_nodes(lambda nodes: nodes.stop(node_id, kill=True))
+
+    def start_node(self, node_id: int) -> None:
+        """A node that was stopped or killed is back."""
+        self._broker.run_nodes(lambda nodes: nodes.start(node_id))
+
+    def isolate_node(self, node_id: int) -> None:
+        """A node is cut off from clients and from the other nodes; its connections stay and are silent."""
+        self._broker.on_loop(lambda nodes: nodes.isolate(node_id))
+
+    def heal_node(self, node_id: int) -> None:
+        """A node that was cut off is reached again."""
+        self._broker.on_loop(lambda nodes: nodes.heal(node_id))
 
     def move_leader(self, topic: str, partition: int, to: int) -> None:
         """Another node leads a partition."""
-        self._broker.move_leader(topic, partition, to)
+        self._broker.on_loop(lambda nodes: nodes.move_leader(topic, partition, to))
 
 
 def _of_markers(match: dict[str, object]) -> dict[str, object]:

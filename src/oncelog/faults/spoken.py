@@ -24,9 +24,32 @@ KINDS: Final[Mapping[str, Sequence[str]]] = {
     "throttle": ("ms", _API),
     "blackhole": ("client_id", _API),
 }
+INSIDE: Final[Mapping[str, Sequence[str]]] = {
+    "hold_markers": ("transactional_id",),
+    "lose_marker": ("transactional_id",),
+    "repeat_marker": ("transactional_id",),
+    "crash_coordinator": ("after", "transactional_id"),
+    "full_disk": (),
+    "slow_disk": ("ms",),
+    "failing_sync": (),
+}
+"""Those that only a broker of ours has."""
+DEEDS: Final[Mapping[str, Sequence[str]]] = {
+    "expire_transaction": ("transactional_id",),
+    "expire_member": ("group", "member_id"),
+    "forget_producer": ("topic", "partition"),
+    "kill_node": ("node_id",),
+    "start_node": ("node_id",),
+    "isolate_node": ("node_id",),
+    "heal_node": ("node_id",),
+    "move_leader": ("topic", "partition", "to"),
+}
+"""What happens once and at once."""
 """Each kind of fault with the words that may follow it without a name, in order."""
 _NUMBERS: Final[Mapping[str, Callable[[str], object]]] = {
     "ms": int,
+    "node_id": int,
+    "to": int,
     "times": int,
     "skip": int,
     "seed": int,
@@ -41,11 +64,49 @@ def add_fault(faults: Faults, text: str) -> Fault:
 
     :raises FaultError: it names none, or one that cannot be.
     """
+    kind, options = _read(text, _kinds(faults), "fault")
+    return make_fault(faults, kind, options)
+
+
+def make_fault(faults: Faults, kind: str, options: Mapping[str, Any]) -> Fault:
+    """As :func:`add_fault`, from the parts."""
+    made: Fault = _call(faults, kind, options, _kinds(faults), "fault")
+    return made
+
+
+def do(faults: Faults, text: str) -> object:
+    """Do what the text names, once: ``expire_transaction orders``, ``kill_node 2``; what came of it.
+
+    :raises FaultError: it names nothing that this broker can do.
+    """
+    kind, options = _read(text, _deeds(faults), "deed")
+    return do_parts(faults, kind, options)
+
+
+def do_parts(faults: Faults, kind: str, options: Mapping[str, Any]) -> object:
+    """As :func:`do`, from the parts."""
+    return _call(faults, kind, options, _deeds(faults), "deed")
+
+
+def _kinds(faults: Faults) -> Mapping[str, Sequence[str]]:
+    return {**KINDS, **INSIDE} if hasattr(faults, "hold_markers") else KINDS
+
+
+def _deeds(faults: Faults) -> Mapping[str, Sequence[str]]:
+    return DEEDS if hasattr(faults, "hold_markers") else {}
+
+
+def _check(kind: str, kinds: Mapping[str, Sequence[str]], what: str) -> None:
+    if kind not in kinds:
+        known = f"name one of {', '.join(kinds)}" if kinds else "a proxy does none: ask oncelog serve --faults"
+        raise FaultError(f"there is no {what} {kind!r}{nearest(kind, kinds)}: {known}")
+
+
+def _read(text: str, kinds: Mapping[str, Sequence[str]], what: str) -> tuple[str, dict[str, Any]]:
     kind, *words = text.split() or [""]
-    if kind not in KINDS:
-        raise FaultError(f"there is no fault {kind!r}{nearest(kind, KINDS)}: name one of {', '.join(KINDS)}")
+    _check(kind, kinds, what)
     options: dict[str, Any] = {}
-    places = list(KINDS[kind])
+    places = list(kinds[kind])
     for word in words:
         name, separator, value = word.partition("=")
         if not separator:
@@ -53,18 +114,15 @@ def add_fault(faults: Faults, text: str) -> Fault:
             if not name:
                 raise FaultError(f"{kind} takes no more words: write NAME=VALUE instead of {word!r}")
         options[name] = _value(name, value)
-    return make_fault(faults, kind, options)
+    return kind, options
 
 
-def make_fault(faults: Faults, kind: str, options: Mapping[str, Any]) -> Fault:
-    """As :func:`add_fault`, from the parts."""
-    if kind not in KINDS:
-        raise FaultError(f"there is no fault {kind!r}{nearest(kind, KINDS)}: name one of {', '.join(KINDS)}")
+def _call(faults: Faults, kind: str, options: Mapping[str, Any], kinds: Mapping[str, Sequence[str]], what: str) -> Any:
+    _check(kind, kinds, what)
     try:
-        made: Fault = getattr(faults, kind)(**_times(options))
+        return getattr(faults, kind)(**_times(options))
     except TypeError as error:
         raise FaultError(f"{kind} cannot be made of {dict(options)}: {error}") from None
-    return made
 
 
 def _times(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -55,19 +55,11 @@ class ClusterNode:
 
     def stop(self, *, kill: bool = False) -> None:
         """End it: its leaders and coordinators move to other nodes. ``kill``: connections end before anything moves."""
-
-        async def stop() -> None:
-            await self._broker._nodes().stop(self.node_id, kill=kill)
-
-        self._broker.run_on_loop(stop())
+        self._broker.run_nodes(lambda nodes: nodes.stop(self.node_id, kill=kill))
 
     def start(self) -> None:
         """Have it back at its address; it is in sync again and leads what has waited for it."""
-
-        async def start() -> None:
-            await self._broker._nodes().start(self.node_id)
-
-        self._broker.run_on_loop(start())
+        self._broker.run_nodes(lambda nodes: nodes.start(self.node_id))
 
     def isolate(self) -> None:
         """Cut it off from clients and from other nodes: connections stay, and nothing passes through them."""
@@ -222,7 +214,7 @@ class Broker:
         """Break off without syncing or saying goodbye, do something, and start again on the same address and folder."""
         self._keep_address()
         if self._server is not None:
-            self.run_on_loop(self._server.break_off())
+            self._run_on_loop(self._server.break_off())
         self._server, self._addresses = None, {}
         self._end_thread()
         result = meanwhile()
@@ -236,12 +228,18 @@ class Broker:
         if self._server is not None:
             self._metrics = self._server.metrics_address
 
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass at once, for the broker alone: time-outs, sessions and retention that were to end do so now."""
+        if not seconds > 0:
+            raise OncelogError(f"time passes forwards: {seconds!r} seconds is not above 0")
+        self.on_loop(lambda nodes: nodes.server.pass_time(int(seconds * 1000)))
+
     # -- several nodes ------------------------------------------------------------------------------------------
 
     @property
     def nodes(self) -> tuple[ClusterNode, ...]:
         """All nodes, those that are stopped included."""
-        return tuple(ClusterNode(self, node_id) for node_id in self._nodes().cluster.node_ids)
+        return tuple(ClusterNode(self, node_id) for node_id in self.on_loop(lambda nodes: nodes.cluster.node_ids))
 
     def node(self, node_id: int) -> ClusterNode:
         """One node, by its id: the first one has ``node.id``, 1 unless it is set."""
@@ -285,24 +283,23 @@ class Broker:
 
     def on_loop(self, action: Callable[[Nodes], T]) -> T:
         """Do something on the broker's own thread, where its state lives."""
-        nodes = self._nodes()
 
-        async def act() -> T:
+        async def act(nodes: Nodes) -> T:
             return action(nodes)
 
-        return self.run_on_loop(act())
+        return self.run_nodes(act)
 
-    def run_on_loop(self, work: Coroutine[Any, Any, T]) -> T:
+    def run_nodes(self, work: Callable[[Nodes], Coroutine[Any, Any, T]]) -> T:
         """As :meth:`on_loop`, for what takes more than one turn."""
+        if self._server is None:
+            raise OncelogError(NOT_RUNNING)
+        return self._run_on_loop(work(Nodes(self._server)))
+
+    def _run_on_loop(self, work: Coroutine[Any, Any, T]) -> T:
         if self._loop is None:
             work.close()
             raise OncelogError(NOT_RUNNING)
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
-    def _nodes(self) -> Nodes:
-        if self._server is None:
-            raise OncelogError(NOT_RUNNING)
-        return Nodes(self._server)
 
     def __enter__(self) -> Self:
         return self.start()

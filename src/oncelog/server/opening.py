@@ -28,7 +28,7 @@ from oncelog.server.disk import OsDisk
 from oncelog.server.doors import Door
 from oncelog.server.listeners import Address, Listener
 from oncelog.server.memory_disk import MemoryDisk
-from oncelog.server.server import Server, Worker
+from oncelog.server.server import Server, Worker, wall_ms
 
 if TYPE_CHECKING:
     from oncelog.metrics.broker_source import BrokerSource
@@ -149,7 +149,7 @@ def _start(
 ) -> tuple[Server, list[Door]]:
     """Open the metadata and every log; nothing listens yet."""
     random = SystemRandom()
-    now_ms = Server.now_ms()
+    now_ms = wall_ms()
     metadata, config = open_metadata(
         store_path, disk, config, random, now_ms, sync=config.oncelog_flush_policy != "none"
     )
@@ -181,7 +181,7 @@ def _start(
                 broker.cluster.member(node.node_id).addresses[listener.name] = node
             doors.append(Door(listener, sock, node, broker, loop.time))
         broker.recover(now_ms)
-        broker.start(Server.now_ms())
+        broker.start(wall_ms())
     except BaseException:
         for door in doors:
             door.close()

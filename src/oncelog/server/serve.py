@@ -8,9 +8,11 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from oncelog.broker.config_changes import reread as reread_settings
 from oncelog.errors import ConfigError
+from oncelog.ports import Disk
 from oncelog.server.listeners import Address, Listener
 from oncelog.server.loops import new_event_loop, on_reload_signal, on_stop_signals
 from oncelog.server.opening import open_server
@@ -23,6 +25,14 @@ COLLECT_AFTER = 10_000, 20, 20
 """Python's own are 700, 10 and 10: collections that seldom find anything, within somebody's turn."""
 
 
+class Faulty(Protocol):
+    """What ``oncelog.faults`` puts into a broker on request."""
+
+    def disk(self, disk: Disk) -> Disk: ...
+
+    def enter(self, server: Server) -> None: ...
+
+
 def serve(
     listeners: Sequence[Listener],
     data: Path | None,
@@ -32,17 +42,21 @@ def serve(
     nodes: int = 1,
     metrics: Address | None = None,
     reread: Callable[[], Mapping[str, str]] | None = None,
+    faults: Faulty | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then sync and close everything.
 
     :param announce: called once, with where it listens and serves metrics, when clients can connect.
     :param first_users, nodes, metrics: as for ``open_server``.
     :param reread: called for SIGHUP; answers the settings as they are now, of which what may change takes effect.
+    :param faults: what may make things go wrong inside.
     """
     loop = new_event_loop()
     asyncio.set_event_loop(loop)
     try:
-        loop.run_until_complete(_serve(listeners, data, settings, announce, first_users, nodes, metrics, reread))
+        loop.run_until_complete(
+            _serve(listeners, data, settings, announce, first_users, nodes, metrics, reread, faults)
+        )
     finally:
         loop.close()
 
@@ -56,11 +70,15 @@ async def _serve(
     nodes: int,
     metrics: Address | None,
     reread: Callable[[], Mapping[str, str]] | None,
+    faults: Faulty | None,
 ) -> None:
     ended = asyncio.Event()
     loop, manager = asyncio.get_running_loop(), ServiceManager()
     on_stop_signals(loop, ended.set)
-    server, bound = await open_server(listeners, data, settings, first_users, nodes, metrics)
+    disk = faults.disk if faults is not None else None
+    server, bound = await open_server(listeners, data, settings, first_users, nodes, metrics, disk)
+    if faults is not None:
+        faults.enter(server)
     # What is there by now stays: collections need not look at it again, and what requests make mostly frees itself.
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)

@@ -49,6 +49,10 @@ GOODBYE_S = 1.0
 """How long a stop waits for peers to take what they were answered."""
 
 
+def wall_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
 class WallClock:
     """Tells when the wall clock was set: it then moves otherwise than the monotonic clock."""
 
@@ -131,6 +135,8 @@ class Server:
         self.metrics_address: Address | None = None
         self.at_end: list[Callable[[], None]] = []
         """Called when nothing is left of the broker."""
+        self.ahead_ms = 0
+        """How much time has passed here only, for tests (:meth:`pass_time`)."""
         self._wall_clock = WallClock()
         self._slicing = False
         self._flusher = flusher
@@ -149,9 +155,9 @@ class Server:
         self._timer_ms: int | None = None
         self._stopped = False
 
-    @staticmethod
-    def now_ms() -> int:
-        return time.time_ns() // 1_000_000
+    def now_ms(self) -> int:
+        """The time that the broker goes by: the wall clock's, unless a test has let some pass."""
+        return wall_ms() + self.ahead_ms
 
     async def listen(self, doors: Sequence[Door]) -> None:
         """Accept connections on bound sockets."""
@@ -373,6 +379,18 @@ class Server:
             slices.step()
             if time.perf_counter() >= end:
                 break
+        self.turn_ends()
+
+    def pass_time(self, ms: int) -> None:
+        """Let time pass at once, for the broker alone: whatever was to happen meanwhile happens now, in its order."""
+        until_ms = self.now_ms() + ms
+        while (due_ms := self.broker.next_wakeup_ms()) is not None and due_ms <= until_ms:
+            self.ahead_ms += max(0, due_ms - self.now_ms())
+            self.broker.advance(max(due_ms, self.now_ms()))
+        self.ahead_ms += max(0, until_ms - self.now_ms())
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._timer_ms = None
         self.turn_ends()
 
     def _mind_the_clock(self) -> None:

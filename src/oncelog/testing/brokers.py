@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin_types import NewTopic
-from oncelog.server.embedded import Broker
+from oncelog.embedded import Broker
 
 if TYPE_CHECKING:
     from oncelog.faults.proxy import FaultProxy
@@ -80,16 +80,17 @@ class TestBroker(ABC):
 class Embedded(TestBroker):
     """Ours, in this process."""
 
-    def __init__(self, settings: Mapping[str, object], data: Path | None = None) -> None:
+    def __init__(self, settings: Mapping[str, object], data: Path | None = None, nodes: int = 1) -> None:
         super().__init__()
-        self.broker = Broker(data, settings={**NO_DELAY, **settings})
+        self.broker = Broker(data, settings={**NO_DELAY, **settings}, nodes=nodes, faults=True)
 
     @property
     def direct_bootstrap_servers(self) -> str:
         return self.broker.bootstrap_servers
 
     def clean(self) -> None:
-        """End what is open, then delete every group and topic."""
+        """Faults first, then whatever is open; then every group and topic."""
+        self.broker.faults.clear()
         open_ones = [found.transactional_id for found in self.admin.list_transactions(states=["Ongoing"])]
         if open_ones:
             self.admin.fence_producers(open_ones)

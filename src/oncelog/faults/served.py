@@ -1,0 +1,69 @@
+"""Faults in a broker that ``oncelog serve --faults HOST:PORT`` runs, over HTTP: for tests in any language."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+from oncelog.errors import OncelogError
+from oncelog.faults.control import FaultControl
+from oncelog.faults.embedded import BrokerFaults
+from oncelog.faults.rules import FaultError
+from oncelog.ports import Disk
+from oncelog.server.listeners import Address
+from oncelog.server.nodes import Nodes
+from oncelog.server.server import Server
+
+T = TypeVar("T")
+
+
+class ServedFaults:
+    """The faults of one ``serve``; implements :class:`oncelog.faults.embedded.Home`.
+
+    :param address: of the control, on this machine alone.
+    :raises FaultError: the address is another machine's, or in use.
+    """
+
+    def __init__(self, address: Address, data: Path | None) -> None:
+        self.data = data
+        self._server: Server | None = None
+        self.faults = BrokerFaults(self)
+        self.faults.has_disk = True
+        self._control = FaultControl(self.faults, address.host, address.port)
+
+    @property
+    def address(self) -> str:
+        return self._control.address
+
+    @property
+    def is_running(self) -> bool:
+        return self._server is not None
+
+    def disk(self, disk: Disk) -> Disk:
+        return self.faults.disk(disk)
+
+    def enter(self, server: Server) -> None:
+        """The broker has started; called on its thread."""
+        self._server = server
+        self.faults.enter(server)
+
+    def stop(self) -> None:
+        self._server = None
+        self._control.stop()
+
+    def on_loop(self, action: Callable[[Nodes], T]) -> T:
+        async def act(nodes: Nodes) -> T:
+            return action(nodes)
+
+        return self.run_nodes(act)
+
+    def run_nodes(self, work: Callable[[Nodes], Coroutine[Any, Any, T]]) -> T:
+        server = self._server
+        if server is None:
+            raise OncelogError("the broker is not running")
+        return asyncio.run_coroutine_threadsafe(work(Nodes(server)), server.loop).result()
+
+    def restart_after(self, meanwhile: Callable[[], T]) -> T:
+        raise FaultError("a broker process has no power to lose: kill it, and start it again on its folder")

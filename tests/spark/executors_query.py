@@ -11,7 +11,7 @@ import random
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.functions import col, udf
 
 from oncelog.spark import executors
-from oncelog.spark.barrier import REPORT
+from oncelog.spark.barrier import Writer
 from oncelog.spark.executors import Written
 from oncelog.spark.session import for_each_batch, session
 from oncelog.spark.sink_protocol import Step
@@ -50,24 +50,21 @@ def dice(value: bytes) -> int:
     return random.randrange(1000)
 
 
-class ReportsLost:
-    """In the stage after the writers': its executor dies once, and the writers' reports that lie there with it."""
+class BeforeItsWrites:
+    """A writer that comes to :data:`BEFORE` first."""
 
-    def __init__(self, folder: Path) -> None:
-        self._fault = FaultOnce(folder, Step.PRODUCED, Fault.KILL_EXECUTOR)
+    def __init__(self, writer: Writer, faults: list[FaultOnce]) -> None:
+        self._writer = writer
+        self._faults = faults
 
     def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        self._fault(Step.PRODUCED, None)
-        yield from rows
+        for fault in self._faults:
+            fault(BEFORE, self._writer.batch_id)
+        yield from self._writer(rows)
 
-    def install(self) -> None:
-        repartition = ClassicDataFrame.repartition
 
-        def and_lost(frame: ClassicDataFrame, *arguments: Any) -> DataFrame:
-            found = repartition(frame, *arguments)
-            return found.mapInArrow(self, REPORT) if frame.columns == ["report"] else found
-
-        ClassicDataFrame.repartition = and_lost  # type: ignore[method-assign,assignment]
+BEFORE = Step.MARKER_READ
+"""The driver's last step before the writers begin: faults there happen to a writer instead."""
 
 
 class HeldAfterItsReport:
@@ -82,12 +79,17 @@ class HeldAfterItsReport:
         self._pause(Step.PRODUCED, 0)
 
 
-def hold_a_writer(spark: SparkSession, pause: PauseAt, writers: int) -> None:
-    """Says when all the others have ended, as the driver sees it."""
+def wrap_writers(wrapped: Callable[[Any], Any]) -> None:
     map_in_arrow = ClassicDataFrame.mapInArrow
 
-    def held(frame: ClassicDataFrame, function: Any, schema: Any, barrier: bool = False) -> DataFrame:
-        return map_in_arrow(frame, HeldAfterItsReport(function, pause) if barrier else function, schema, barrier)
+    def wrapping(frame: ClassicDataFrame, function: Any, schema: Any, barrier: bool = False) -> DataFrame:
+        return map_in_arrow(frame, wrapped(function) if barrier else function, schema, barrier)
+
+    ClassicDataFrame.mapInArrow = wrapping  # type: ignore[method-assign,assignment]
+
+
+def say_when_others_have_ended(spark: SparkSession, writers: int) -> None:
+    """As the driver sees it."""
 
     def watch() -> None:
         tracker = spark.sparkContext.statusTracker()
@@ -98,8 +100,18 @@ def hold_a_writer(spark: SparkSession, pause: PauseAt, writers: int) -> None:
             time.sleep(0.1)
         say("the others have ended")
 
-    ClassicDataFrame.mapInArrow = held  # type: ignore[method-assign,assignment]
     threading.Thread(target=watch, daemon=True).start()
+
+
+class DiesWithRows:
+    """Where rows are looked at that another stage has made: the executor dies once, with what that stage left there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.fault = FaultOnce(folder, Step.STARTED, Fault.KILL_EXECUTOR)
+
+    def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        self.fault(Step.STARTED, None)
+        yield from rows
 
 
 class Overtaken:
@@ -134,10 +146,12 @@ def main() -> None:
     jvm = spark._jvm
     assert jvm is not None
     say([os.getpid(), jvm.java.lang.ProcessHandle.current().pid()])
-    observers: list[Any] = [
-        FaultOnce(Path(task["folder"]), Step(step), Fault(fault), batch) for fault, step, batch in task["faults"]
-    ]
-    observers += [PauseAt(*pause, once=Path(task["folder"])) for pause in task.get("pauses", ())]
+    folder = Path(task["folder"])
+    faults = [(Step(step), FaultOnce(folder, Step(step), Fault(fault), batch)) for fault, step, batch in task["faults"]]
+    observers: list[Any] = [fault for step, fault in faults if step is not BEFORE]
+    observers += [PauseAt(*pause, once=folder) for pause in task.get("pauses", ())]
+    before = [fault for step, fault in faults if step is BEFORE]
+    wrap_writers(lambda writer: BeforeItsWrites(writer, before))
 
     def written(batch: Written) -> None:
         say(asdict(batch))
@@ -146,15 +160,18 @@ def main() -> None:
     sink = for_each_batch(options, on_written=written, observe=Faults(observers))
     throw = udf(dice, "int").asNondeterministic()
 
-    if task.get("lose_reports"):
-        ReportsLost(Path(task["folder"])).install()
     if task.get("hold"):
-        hold_a_writer(spark, PauseAt(*task["hold"], once=Path(task["folder"])), 4)
-    overtaken = Overtaken(Path(task["folder"]))
+        pause = PauseAt(*task["hold"], once=folder)
+        wrap_writers(lambda writer: HeldAfterItsReport(writer, pause))
+        say_when_others_have_ended(spark, 4)
+    overtaken = Overtaken(folder)
+    dies = DiesWithRows(folder)
 
     def write(rows: DataFrame, batch_id: int) -> None:
         rows = rows.mapInArrow(overtaken, rows.schema) if task.get("speculate") else rows
-        sink(rows.repartition(3, throw(col("value"))) if task["shuffle"] else rows, batch_id)
+        if task["shuffle"]:
+            rows = rows.repartition(3, throw(col("value"))).mapInArrow(dies, rows.schema)
+        sink(rows, batch_id)
 
     writer = (
         source_of(spark, task["servers"], task["source"], task["rows"])

@@ -120,13 +120,7 @@ def test_no_rows_are_a_batch_too(spark: SparkSession, broker: RunningBroker, uni
     assert committed(broker.bootstrap_servers, unique_name) == []
 
 
-STEPS = (
-    pytest.param(Step.STARTED, marks=pytest.mark.soak),
-    pytest.param(Step.FENCED, marks=pytest.mark.soak),
-    pytest.param(Step.MARKER_READ, marks=pytest.mark.soak),
-    Step.HALF_PRODUCED,
-    pytest.param(Step.PRODUCED, marks=pytest.mark.soak),
-)
+STEPS = (Step.HALF_PRODUCED, pytest.param(Step.PRODUCED, marks=pytest.mark.soak))
 """Those that a writer takes; the others are the driver's. Each kill repeats a whole stage: one in ``make test``."""
 
 

@@ -1,14 +1,13 @@
 """The executors' side of a write: the tasks of a barrier stage, all in one transaction.
 
-Called in Spark's workers by the plan that :mod:`oncelog.spark.executors` makes. Rank 0 of each stage attempt fences
-(InitProducerId), reads the marker under that fence, decides, and hands producer and decision round; then each rank
-appends the batches of its own partitions and reports. Invariants:
+Called in Spark's workers by the plan that :mod:`oncelog.spark.executors` makes. The driver has fenced and decided, and
+gives the producer to one run of the stage; each rank appends the batches of its own partitions and reports. Invariants:
 
-- One writer for each (producer id, epoch, partition): a barrier stage repeats all of its tasks or none, never runs
-  one twice at the same time, and each attempt takes a new epoch. So sequences neither repeat nor interleave, and of
-  two attempts only the later one's records can ever be committed.
-- A task never ends the transaction with a commit: that is the driver's, once it has every rank's report of one
-  producer. What a broker or the decision refuses for good is such a report too, so that Spark does not try again.
+- One writer for each (producer id, epoch, partition): Spark never runs a task of a barrier stage twice at the same
+  time, and never repeats a barrier stage that is the last of its job. So each run has an epoch of its own, sequences
+  neither repeat nor interleave, and of two runs only the later one's records can ever be committed.
+- A task never ends the transaction: that is the driver's, once it has every rank's report. What a broker refuses for
+  good is such a report too, so that the stage is not run again.
 """
 
 from __future__ import annotations
@@ -17,29 +16,17 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 import pyarrow as pa
-from pyspark import BarrierTaskContext, TaskContext
+from pyspark import TaskContext
 
 from oncelog.errors import Error, InvariantError, KafkaError, OncelogError
-from oncelog.spark.cluster import Cluster
 from oncelog.spark.connections import cluster_for
-from oncelog.spark.marker import Skip, Write
 from oncelog.spark.options import SinkOptions
-from oncelog.spark.planning import now_ms
 from oncelog.spark.prefetch import run_ahead
 from oncelog.spark.rows import Encoding, TaskEncoder
-from oncelog.spark.sink_protocol import (
-    BatchWrite,
-    Observer,
-    Outcome,
-    PartitionBatch,
-    Step,
-    abort,
-    observed,
-    open_batch,
-)
+from oncelog.spark.sink_protocol import Observer, PartitionBatch, Step, observed
 from oncelog.types import ProducerStamp
 
 ENCODED = "writer int, task int, topic string, partition int, records int, data binary"
@@ -52,37 +39,18 @@ Rows = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one rank did, or why it did not.
+    """What one rank did.
 
-    :param outcome: a name of :class:`Outcome`, or empty where ``refusal`` says why nothing may be written.
-    :param again: another attempt of the stage may heal what ``refusal`` says.
-    :param leave_marker: skipped without a marker, so that the driver commits one.
-    :param timeout_ms: of the transaction; ``seconds``: since it began.
+    :param refusal: why nothing may be committed, whoever tries again; else empty.
+    :param seconds: how long it appended.
     """
 
     rank: int
-    producer_id: int = -1
-    producer_epoch: int = -1
-    outcome: str = ""
-    leave_marker: bool = False
-    timeout_ms: int = 0
-    warning: str = ""
     refusal: str = ""
-    again: bool = False
     rows: int = 0
     batches: int = 0
     size_bytes: int = 0
     seconds: float = 0.0
-
-    @property
-    def producer(self) -> ProducerStamp:
-        return ProducerStamp(self.producer_id, self.producer_epoch)
-
-    @property
-    def decision(self) -> Write | Skip:
-        if Outcome[self.outcome] is Outcome.WRITTEN:
-            return Write("", self.warning)
-        return Skip("", self.warning, self.leave_marker)
 
     def encode(self) -> str:
         return json.dumps(asdict(self))
@@ -140,80 +108,35 @@ class Encoder:
 class Writer:
     """Writes :data:`ENCODED` rows in a barrier stage and yields one row of :data:`REPORT`; picklable.
 
-    :param write: the batch but for its records.
+    :param producer: whom the driver initialized, for one run of the stage.
     """
 
-    write: BatchWrite
+    batch_id: int | None
     options: SinkOptions
     transactional_id: str
-    timeouts_ms: tuple[int, ...]
+    timeout_ms: int
+    producer: ProducerStamp
     observe: Observer
 
     def __call__(self, rows: Rows) -> Rows:
-        report = self._written(BarrierTaskContext.get(), rows)
+        report = self._written(_task().partitionId(), rows)
         yield pa.RecordBatch.from_arrays([pa.array([report.encode()], pa.string())], names=["report"])
 
-    def _written(self, stage: BarrierTaskContext, rows: Rows) -> Report:
-        rank = stage.partitionId()
-        # An error while others wait in allGather would end their executors: Spark throws in a thread nobody watches
-        opening = self._open().encode() if rank == 0 else ""
-        begun = replace(Report.decode(stage.allGather(opening)[0]), rank=rank)
-        if begun.again:
-            raise OncelogError(f"the transaction could not be begun: {begun.refusal}")
-        cluster = cluster_for(self.options)
-        if begun.refusal or begun.outcome != Outcome.WRITTEN.name:
-            return begun
+    def _written(self, rank: int, rows: Rows) -> Report:
         began = time.monotonic()
         sent = _Sent()
         refusal = ""
-        with cluster.transaction(self.transactional_id, begun.timeout_ms) as engine:
-            engine.join(begun.producer)
+        with cluster_for(self.options).transaction(self.transactional_id, self.timeout_ms) as engine:
+            engine.join(self.producer)
             try:
                 with closing(run_ahead(batches_of(rows), wait=True)) as ahead:
-                    engine.produce(observed(sent.count(ahead), 1, self.write.batch_id, self.observe))
-                self.observe(Step.PRODUCED, self.write.batch_id)
+                    engine.produce(observed(sent.count(ahead), 1, self.batch_id, self.observe))
+                self.observe(Step.PRODUCED, self.batch_id)
             except OncelogError as error:
                 if not final(error):
-                    abort(engine, error)
                     raise
-                refusal = explained(error, begun.timeout_ms)
-        return replace(
-            begun,
-            refusal=refusal,
-            rows=sent.rows,
-            batches=sent.batches,
-            size_bytes=sent.size_bytes,
-            seconds=time.monotonic() - began,
-        )
-
-    def _open(self) -> Report:
-        """Begin the transaction, with the first timeout that the broker allows; what fails is reported."""
-        try:
-            return self._begun(cluster_for(self.options))
-        except OncelogError as error:
-            return Report(0, refusal=str(error), again=not final(error))
-
-    def _begun(self, cluster: Cluster) -> Report:
-        for timeout_ms in self.timeouts_ms:
-            with cluster.transaction(self.transactional_id, timeout_ms) as engine:
-                try:
-                    decision = open_batch(self.write, engine, self.observe, now_ms)
-                except KafkaError as error:
-                    if error.error is Error.INVALID_TRANSACTION_TIMEOUT and timeout_ms != self.timeouts_ms[-1]:
-                        continue
-                    return Report(0, refusal=explained(error, timeout_ms), again=not final(error))
-                producer = engine.producer()
-                skips = isinstance(decision, Skip)
-                return Report(
-                    0,
-                    producer.producer_id,
-                    producer.producer_epoch,
-                    (Outcome.SKIPPED if skips else Outcome.WRITTEN).name,
-                    isinstance(decision, Skip) and decision.leave_marker,
-                    timeout_ms,
-                    decision.warning,
-                )
-        raise InvariantError("a writer was given no transaction timeout")
+                refusal = explained(error, self.timeout_ms)
+        return Report(rank, refusal, sent.rows, sent.batches, sent.size_bytes, time.monotonic() - began)
 
 
 class _Sent:
@@ -248,7 +171,7 @@ _HEALED_BY_A_FENCE = (
 
 
 def final(error: OncelogError) -> bool:
-    """Whether another attempt of the stage would fail too, or would fence the producer that fenced this one."""
+    """Whether another run of the stage would fail too, or would fence the producer that fenced this one."""
     return not (isinstance(error, KafkaError) and (error.retriable or error.error in _HEALED_BY_A_FENCE))
 
 

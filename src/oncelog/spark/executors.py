@@ -4,8 +4,8 @@ Called by ``for_each_batch`` and ``write`` of :mod:`oncelog.spark.session`. Plai
 batches, a shuffle brings each partition's batches to the one writer that owns it, and then what is best for the size:
 
 - *driver*: few bytes are collected and written by this process, as ``format("oncelog")`` does;
-- *executors*: a barrier stage writes them in one transaction (:mod:`oncelog.spark.barrier`), and this process only adds
-  the marker and ends it. No record passes the driver.
+- *executors*: this process fences and reads the marker, a barrier stage writes them in one transaction
+  (:mod:`oncelog.spark.barrier`), and this process adds the marker and ends it. No record passes the driver.
 
 The shuffle is over before the transaction begins, so only the write itself must fit the transaction's timeout. Bad rows
 fail before it, too.
@@ -27,15 +27,25 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
-from oncelog.errors import ConfigError, InvariantError, OncelogError
-from oncelog.spark.barrier import ENCODED, REPORT, Encoder, Report, Writer, batches_of
+from oncelog.errors import ConfigError, Error, InvariantError, KafkaError
+from oncelog.spark.barrier import ENCODED, REPORT, Encoder, Report, Writer, batches_of, explained
 from oncelog.spark.connections import cluster_for
-from oncelog.spark.marker import Skip
+from oncelog.spark.marker import Skip, Write
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.planning import Planned, now_ms
 from oncelog.spark.rows import COLUMNS
 from oncelog.spark.sink import encoding_for
-from oncelog.spark.sink_protocol import BatchWrite, Observer, Outcome, SinkRefused, abort, close_batch, commit_batch
+from oncelog.spark.sink_protocol import (
+    BatchWrite,
+    Observer,
+    Outcome,
+    SinkRefused,
+    abort,
+    close_batch,
+    commit_batch,
+    open_batch,
+)
+from oncelog.types import ProducerStamp
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -44,17 +54,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DRIVER_BYTES = 64 << 20
-"""Up to so many encoded bytes the driver writes, unless told otherwise: it takes a second for 100 MB, and a barrier
-stage a second before it begins (its tasks look once a second whether all are there)."""
+"""Up to so many encoded bytes the driver writes, unless told otherwise: it takes a second for 100 MB."""
 MOST_TIMEOUT_MS = 900_000
 """Apache Kafka's ``transaction.max.timeout.ms`` unless set."""
 LEAST_TIMEOUT_MS = 60_000
 ATTEMPTS = 4
-"""How often a batch is begun anew when executors are lost; as often as Spark tries a stage."""
+"""How often a batch, or its write, is begun anew when executors or their workers die: as Spark tries a stage."""
 SLOTS_PATIENCE_S = 60.0
 """How long fewer slots than writers are borne: executors come and are replaced."""
-STANDSTILL_PATIENCE_S = 10.0
-"""How long it is borne that some writers have ended, none runs, and their stage is not over."""
 _ARROW_BYTES = 8 << 20
 
 
@@ -81,10 +88,7 @@ class _TooFewSlots(Exception):
 
 
 class _Repeated(Exception):
-    """Spark has made a part of the batch anew, which is right only for rows that are made the same each time.
-
-    Or it waits for ever to make anew the part of one writer.
-    """
+    """Spark has made a part of the batch anew, which is right only for rows that are made the same each time."""
 
 
 def write_rows(rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer) -> Written:
@@ -127,12 +131,12 @@ class _Batch:
         encoding = encoding_for(rows.schema, options)
         context = self._spark.sparkContext
         self.writers = choose_writers(context, options.writers, sum(encoding.partition_counts.values()))
-        executors = _executors_of(context)
+        self._executors = _executors_of(context)
         encoder = Encoder(encoding, max(self.writers, 1), self._write.batch_id, volume.add)
         shuffled = rows.mapInArrow(encoder, ENCODED).repartitionById(max(self.writers, 1), "writer")
         self._encoded = self._shuffle(shuffled, volume)
         self._runs, self._estimated_rows, self._size_bytes = volume.taken()
-        if not executors <= _executors_of(context):
+        if not self._executors <= _executors_of(context):
             raise _Repeated
 
     def _check_made_once(self) -> None:
@@ -184,60 +188,117 @@ class _Batch:
         return Written(write.batch_id, path, 0, rows, self._size_bytes, time.monotonic() - began)
 
     def _by_executors(self) -> Written:
+        """Fence, decide, let the executors write, end; all of it again where executors or their workers died."""
         began = time.monotonic()
-        writer = Writer(self._write, self._options, self._transactional_id, timeouts_ms(self._options), self._observe)
-        plan = self._encoded.mapInArrow(writer, REPORT, barrier=True).repartition(1)
-        with _watched(self._spark.sparkContext, self.writers):
+        result = Written(self._write.batch_id, "executors", self.writers, 0, 0, 0.0)
+        attempt = 0
+        while True:
+            attempt += 1
+            opened = self._open()
+            if opened.decision.warning:
+                logger.warning(opened.decision.warning)
+            if isinstance(opened.decision, Skip):
+                if opened.decision.leave_marker:
+                    self._end(opened, self._estimated_rows)
+                return replace(result, path="none", seconds=time.monotonic() - began)
+            try:
+                reports = self._run(opened)
+            except (PySparkException, Py4JJavaError) as error:
+                if attempt == ATTEMPTS or _STAGE_FAILED not in str(error):
+                    self._abort(opened, error)
+                    raise
+                if not self._executors <= _executors_of(self._spark.sparkContext):
+                    raise _Repeated from None
+                logger.warning("A writer of a batch died, all of its writers begin again: %s", _cause_of(error))
+                continue
+            except (SinkRefused, InvariantError, _TooFewSlots) as error:
+                self._abort(opened, error)
+                raise
+            sent = sum(report.size_bytes for report in reports)
+            rows = sum(report.rows for report in reports)
+            if self._write.batch_id is not None or rows:
+                self._end(opened, rows)
+            _warn_of_timeout(max(report.seconds for report in reports), opened.timeout_ms)
+            return replace(result, rows=rows, size_bytes=sent, seconds=time.monotonic() - began)
+
+    def _open(self) -> _Opened:
+        """The producer of one run, fenced with the first timeout that the broker allows, and what its marker means."""
+        cluster = cluster_for(self._options)
+        for timeout_ms in timeouts_ms(self._options):
+            with cluster.transaction(self._transactional_id, timeout_ms) as engine:
+                try:
+                    decision = open_batch(self._write, engine, self._observe, now_ms)
+                except KafkaError as error:
+                    if error.error is not Error.INVALID_TRANSACTION_TIMEOUT:
+                        raise
+                    if timeout_ms == timeouts_ms(self._options)[-1]:
+                        raise SinkRefused(explained(error, timeout_ms)) from None
+                    continue
+                return _Opened(engine.producer(), decision, timeout_ms)
+        raise InvariantError("a batch was given no transaction timeout")
+
+    def _run(self, opened: _Opened) -> list[Report]:
+        """One run of the writers' stage, the last of its job, so that Spark never repeats it under the same epoch."""
+        context = self._spark.sparkContext
+        writer = Writer(
+            self._write.batch_id,
+            self._options,
+            self._transactional_id,
+            opened.timeout_ms,
+            opened.producer,
+            self._observe,
+        )
+        plan = self._encoded.mapInArrow(writer, REPORT, barrier=True)
+        with _enough_slots(context, self.writers):
             reports = [Report.decode(row.report) for row in plan.collect()]
-        try:
-            first = check_reports(reports, self.writers)
-        except OncelogError as error:
-            self._abort(reports, error)
-            raise
-        if first.warning:
-            logger.warning(first.warning)
-        sent = sum(report.size_bytes for report in reports)
-        rows = sum(report.rows for report in reports)
-        write = replace(self._write, rows=rows)
-        result = Written(write.batch_id, "executors", self.writers, rows, sent, time.monotonic() - began)
-        decision = first.decision
-        if isinstance(decision, Skip):
-            result = replace(result, path="none")
-            write = replace(write, rows=self._estimated_rows)
-        if (isinstance(decision, Skip) and not decision.leave_marker) or (write.batch_id is None and not rows):
-            return result
-        with cluster_for(self._options).transaction(self._transactional_id, first.timeout_ms) as engine:
-            engine.join(first.producer)
+        check_reports(reports, self.writers)
+        return reports
+
+    def _end(self, opened: _Opened, rows: int) -> None:
+        """Commit with the marker; what was made anew by Spark is aborted, and raises _Repeated."""
+        with cluster_for(self._options).transaction(self._transactional_id, opened.timeout_ms) as engine:
+            engine.join(opened.producer)
             try:
                 self._check_made_once()
             except _Repeated:
                 engine.end(commit=False)
                 raise
-            close_batch(write, engine, self._observe, self._remember)
-        _warn_of_timeout(max(report.seconds for report in reports), first.timeout_ms)
-        return result
+            close_batch(replace(self._write, rows=rows), engine, self._observe, self._remember)
 
-    def _abort(self, reports: list[Report], cause: OncelogError) -> None:
-        """Readers need not wait for the timeout of what the other writers have appended."""
-        begun = next((report for report in reports if report.batches), None)
-        if begun is not None:
-            with cluster_for(self._options).transaction(self._transactional_id, begun.timeout_ms) as engine:
-                engine.join(begun.producer)
-                abort(engine, cause)
+    def _abort(self, opened: _Opened, cause: BaseException) -> None:
+        """Readers need not wait for the timeout of what some writers have appended."""
+        with cluster_for(self._options).transaction(self._transactional_id, opened.timeout_ms) as engine:
+            engine.join(opened.producer)
+            abort(engine, cause)
 
 
-def check_reports(reports: list[Report], writers: int) -> Report:
-    """Rank 0's report, once every rank has told the same. Raises SinkRefused for what a rank could not write."""
-    reports.sort(key=lambda report: report.rank)
-    for report in reports:
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A transaction for one run of the writers."""
+
+    producer: ProducerStamp
+    decision: Write | Skip
+    timeout_ms: int
+
+
+_STAGE_FAILED = "Could not recover from a failed barrier ResultStage"
+"""Spark's words where a writer, its Python worker or its executor died; other failures of a job are final."""
+
+
+def _cause_of(error: Exception) -> str:
+    """Spark's own line for what happened first."""
+    text = str(error).partition(_STAGE_FAILED)[2]
+    return text.partition("Most recent failure reason:")[2].strip().partition("\n")[0] or "see Spark's log"
+
+
+def check_reports(reports: list[Report], writers: int) -> None:
+    """Raises SinkRefused for what a rank could not write, and InvariantError where one has not reported."""
+    for report in sorted(reports, key=lambda report: report.rank):
         if report.refusal:
             raise SinkRefused(report.refusal)
-    if [report.rank for report in reports] != list(range(writers)):
-        raise InvariantError(f"of {writers} writers, {[report.rank for report in reports]} have reported")
-    said = {(report.producer, report.outcome, report.leave_marker) for report in reports}
-    if len(said) != 1:
-        raise InvariantError(f"the writers of one transaction report different ones: {sorted(said)}")
-    return reports[0]
+    ranks = sorted(report.rank for report in reports)
+    if ranks != list(range(writers)):
+        raise InvariantError(f"of {writers} writers, {ranks} have reported")
 
 
 def timeouts_ms(options: SinkOptions) -> tuple[int, ...]:
@@ -271,11 +332,8 @@ def choose_writers(context: SparkContext, wanted: int | None, partitions: int) -
             f"Option writers is {wanted}, but spark.dynamicAllocation.enabled is true, and all writers must run at the "
             "same time: switch it off, or set writers to 0 so that the driver writes"
         )
-    deadline = time.monotonic() + SLOTS_PATIENCE_S
-    while (slots := slots_of(context)) < wanted:
-        if time.monotonic() > deadline:
-            raise _too_few(wanted, slots)
-        time.sleep(0.2)
+    if (slots := _await_slots(context, wanted)) < wanted:
+        raise _too_few(wanted, slots)
     return min(wanted, partitions)
 
 
@@ -304,56 +362,48 @@ def _dynamic_allocation(context: SparkContext) -> bool:
 
 
 @contextmanager
-def _watched(context: SparkContext, writers: int) -> Iterator[None]:
-    """Ends the jobs of this block where Spark itself would wait for ever.
+def _enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
+    """Begins when there are enough slots; ends the jobs of this block when there are too few for a while.
 
-    Raises _TooFewSlots when there are too few slots for a while, so that a barrier stage cannot be repeated; and
-    _Repeated when an executor was lost whose writer had ended while others still wrote: Spark puts back that one task,
-    but begins the tasks of a barrier stage only all at once.
+    Raises _TooFewSlots then. Spark itself would wait for ever for a cluster that has become too small.
     """
+    if (slots := _await_slots(context, writers)) < writers:
+        raise _TooFewSlots(slots)
     tag = f"oncelog-{uuid.uuid4().hex}"
     over = threading.Event()
-    found: list[Exception] = []
+    seen: list[int] = []
 
     def watch() -> None:
-        enough = moving = time.monotonic()
+        since = time.monotonic()
         while not over.wait(1.0):
-            now = time.monotonic()
             slots = slots_of(context)
             if slots >= writers:
-                enough = now
-            if not _stands_still(context, tag):
-                moving = now
-            if now - enough > SLOTS_PATIENCE_S:
-                found.append(_TooFewSlots(slots))
-            elif now - moving > STANDSTILL_PATIENCE_S:
-                found.append(_Repeated())
-            if found:
+                since = time.monotonic()
+            elif time.monotonic() - since > SLOTS_PATIENCE_S:
+                seen.append(slots)
                 context.cancelJobsWithTag(tag)
                 return
 
-    watcher = threading.Thread(target=watch, name="oncelog-writers", daemon=True)
+    watcher = threading.Thread(target=watch, name="oncelog-slots", daemon=True)
     context.addJobTag(tag)
     watcher.start()
     try:
         yield
     except (PySparkException, Py4JJavaError):
-        if found:
-            raise found[0] from None
+        if seen:
+            raise _TooFewSlots(seen[0]) from None
         raise
     finally:
         over.set()
         context.removeJobTag(tag)
 
 
-def _stands_still(context: SparkContext, tag: str) -> bool:
-    """Whether of a stage that is not over some tasks have ended and none runs."""
-    scala: Any = context._jsc.sc()
-    tracker = context.statusTracker()
-    active = set(tracker.getActiveStageIds())
-    jobs = [tracker.getJobInfo(job) for job in scala.statusTracker().getJobIdsForTag(tag)]
-    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds if stage in active]
-    return any(stage and stage.numCompletedTasks > 0 and stage.numActiveTasks <= 0 for stage in stages)
+def _await_slots(context: SparkContext, wanted: int) -> int:
+    """How many there are: at least ``wanted`` unless they do not come for a while."""
+    deadline = time.monotonic() + SLOTS_PATIENCE_S
+    while (slots := slots_of(context)) < wanted and time.monotonic() <= deadline:
+        time.sleep(0.2)
+    return slots
 
 
 class _Volume:

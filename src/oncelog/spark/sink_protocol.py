@@ -243,7 +243,7 @@ def observed(
             observe(Step.HALF_PRODUCED, batch_id)
 
 
-def abort(engine: TransactionEngine, cause: OncelogError) -> None:
+def abort(engine: TransactionEngine, cause: BaseException) -> None:
     """End the transaction without effect; a failure is noted on ``cause``."""
     try:
         engine.end(commit=False)

@@ -1,7 +1,7 @@
 """Writing from a standalone Spark cluster: oncelog's executors' path beside Spark's own connector, on both brokers.
 
-    python -m benchmarks --only executors                        all of it: some minutes
-    python -m benchmarks.executors --executors 2 [--rounds 1]    so many executors alone
+    python -m benchmarks --only executors                          all of it: some minutes
+    python -m benchmarks.executors --executors 2 [--broker kafka]  so many executors alone, on one broker alone
     python -m benchmarks.executors --large GIGABYTES [--broker kafka]
 
 The last shows what one large batch costs the driver: memory of the driver's JVM (1 GB of heap), of its Python and of
@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import psutil
@@ -29,6 +30,7 @@ from tests.support.spark_cluster import SparkCluster
 
 Add = Callable[[str, Figures], None]
 PARTITIONS = 8
+BROKERS: dict[str, Callable[[], Server]] = {"oncelog": Oncelog, "kafka": Kafka}
 WARM_UP_ROWS = 300_000
 TUNED = {
     "kafka.compression.type": "lz4",
@@ -44,12 +46,21 @@ CONTENDERS: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
-def speeds(rounds: int, add: Add, *, quick: bool, counts: Sequence[int] = (1, 2, 4)) -> None:
+def speeds(
+    rounds: int,
+    add: Add,
+    *,
+    quick: bool,
+    counts: Sequence[int] = (1, 2, 4),
+    brokers: Sequence[str] = ("oncelog", "kafka"),
+) -> None:
     """For each count of executors; every contender writes the same rows in each round, after a warm-up of each."""
-    rows = 200_000 if quick else 1_000_000
-    with SparkCluster() as cluster, running(Oncelog()) as ours, running(Kafka()) as kafka:
+    rows = 200_000 if quick else 3_000_000
+    with ExitStack() as stack:
+        cluster = stack.enter_context(SparkCluster())
+        servers: list[Server] = [stack.enter_context(running(BROKERS[name]())) for name in brokers]
         for executors in counts:
-            _speeds(cluster, [ours, kafka], executors, rows, rounds, add)
+            _speeds(cluster, servers, executors, rows, rounds, add)
 
 
 def _speeds(cluster: SparkCluster, servers: list[Server], executors: int, rows: int, rounds: int, add: Add) -> None:
@@ -180,7 +191,9 @@ def main() -> None:
     what.add_argument("--executors", type=int, metavar="COUNT", help="compare the speeds with so many executors")
     what.add_argument("--large", type=float, default=5.0, metavar="GIGABYTES", help="size of the batch, default 5")
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--broker", choices=["oncelog", "kafka"], default="oncelog", help="for the large batch")
+    parser.add_argument(
+        "--broker", choices=[*BROKERS], help="only this one; the large batch goes to oncelog by default"
+    )
     options = parser.parse_args()
     if options.executors:
         results: dict[str, dict[str, list[float]]] = {}
@@ -189,13 +202,15 @@ def main() -> None:
             for figure, value in figures.items():
                 results.setdefault(name, {}).setdefault(figure, []).append(value)
 
-        speeds(options.rounds, add, quick=False, counts=[options.executors])
+        brokers = [options.broker] if options.broker else [*BROKERS]
+        speeds(options.rounds, add, quick=False, counts=[options.executors], brokers=brokers)
         report.show(results, Console(width=160))
         return
     began = time.monotonic()
-    figures = large(options.large, Oncelog() if options.broker == "oncelog" else Kafka())
+    broker = options.broker or "oncelog"
+    figures = large(options.large, BROKERS[broker]())
     print(json.dumps(figures, indent=1))
-    print(f"{time.monotonic() - began:.0f} s in all, on {options.broker}", file=sys.stderr)
+    print(f"{time.monotonic() - began:.0f} s in all, on {broker}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -207,7 +207,7 @@ def test_update_mode_writes_by_executors_and_repeats_nothing(
             .trigger(availableNow=True)
             .start()
         )
-        query.awaitTermination(120)
+        query.awaitTermination()
 
     start()
     assert set(paths) == {"executors"}

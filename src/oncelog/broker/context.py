@@ -36,6 +36,10 @@ class Channel(Protocol):
         """Take no request of this connection for a while: it has used more than its quota."""
         ...
 
+    def hold(self) -> None:
+        """Start no request of this connection, produce requests neither, before the one in hand is answered."""
+        ...
+
     def close(self, reason: str) -> None:
         """End this connection, nobody else's; ``reason`` goes to the broker's log."""
         ...

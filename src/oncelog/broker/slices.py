@@ -8,7 +8,7 @@ others of its kind, and the shell calls ``step`` when nothing else is to be done
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from oncelog.broker.context import Channel
@@ -18,7 +18,8 @@ T = TypeVar("T")
 Work = Generator[None, None, T]
 
 AT_ONCE = 20
-"""Pieces that are done in the turn of the request."""
+AT_ONCE_NS = 1_000_000
+"""Pieces that are done in the turn of the request, and the work after which no other one is begun in it."""
 
 
 class _Piece(NamedTuple):
@@ -40,10 +41,14 @@ class _Piece(NamedTuple):
 
 
 class Slices:
-    """Work under way, in line."""
+    """Work under way, in line.
 
-    def __init__(self) -> None:
+    :param work_clock: nanoseconds that this thread has worked.
+    """
+
+    def __init__(self, work_clock: Callable[[], int] = lambda: 0) -> None:
         self._line: deque[_Piece] = deque()
+        self._work_clock = work_clock
         self.all_at_once = False
         """All of a request in its own turn: for a broker of several nodes, which answers as the node that was asked."""
 
@@ -53,8 +58,8 @@ class Slices:
     def begin(self, work: Work[T], channel: Channel | None = None) -> Deferred[T]:
         """:param channel: whose end makes the work pointless; None: it changes something and is done in any case."""
         piece = _Piece(work, Deferred(), channel)
-        done = 0
-        while self.all_at_once or done < AT_ONCE:
+        done, enough = 0, self._work_clock() + AT_ONCE_NS
+        while self.all_at_once or (done < AT_ONCE and self._work_clock() <= enough):
             if piece.advance():
                 return piece.result
             done += 1
@@ -81,3 +86,13 @@ class Slices:
 def in_parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]
+
+
+def finished(work: Work[T]) -> T:
+    """Do all of it in this turn."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: T = end.value
+            return result

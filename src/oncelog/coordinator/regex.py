@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 MAX_REPEAT = 1000
-MAX_PROGRAM = 10_000
+"""For repetitions within each other: the product of their counts, as RE2/J has it."""
+MAX_PROGRAM = 6_000
 MAX_DEPTH = 100
 MAX_EMITTED = 100_000
 """Parts of an expression laid out, repetitions counted: empty ones add nothing to the program but take time."""
-MAX_STEPS = 300_000
-"""States looked at while sets of states are found, for all names together: about a tenth of a second."""
+MAX_STEPS = 50_000
+"""States looked at while sets of states are found, for all names together: about a hundredth of a second."""
 MAX_FOREIGN = 256
 """Different characters beyond ASCII in one expression."""
 
@@ -86,7 +87,7 @@ class _Op(NamedTuple):
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Node:
     """``char``, ``place``, ``cat``, ``alt``, ``repeat`` (of its only child, ``low`` to ``high`` times, -1 for ever)."""
 
@@ -96,9 +97,15 @@ class _Node:
     place: str = ""
     low: int = 0
     high: int = 0
+    repeats: int = 1
+    """The largest product of counts of repetitions within each other."""
 
 
 _EMPTY = _Node("cat")
+
+
+def _together(kind: str, children: list[_Node]) -> _Node:
+    return _Node(kind, tuple(children), repeats=max((child.repeats for child in children), default=1))
 
 
 class _Flags(NamedTuple):
@@ -159,13 +166,13 @@ class _Parser:
         while self._take("|"):
             branches.append(self._concatenation())
         self._depth -= 1
-        return branches[0] if len(branches) == 1 else _Node("alt", tuple(branches))
+        return branches[0] if len(branches) == 1 else _together("alt", branches)
 
     def _concatenation(self) -> _Node:
         parts: list[_Node] = []
         while self._peek() not in ("", "|", ")"):
             parts.append(self._repetition())
-        return parts[0] if len(parts) == 1 else _Node("cat", tuple(parts))
+        return parts[0] if len(parts) == 1 else _together("cat", parts)
 
     def _repetition(self) -> _Node:
         start = self._at
@@ -174,7 +181,11 @@ class _Parser:
             low_high = self._quantifier()
             if low_high is None:
                 return node
-            node = _Node("repeat", (node,), low=low_high[0], high=low_high[1])
+            low, high = low_high
+            repeats = node.repeats * max(1, low if high == -1 else high) if high else 1
+            if repeats > MAX_REPEAT:
+                raise self._error(f"invalid repeat count: `{self._text[start : self._at]:.50}`")
+            node = _Node("repeat", (node,), low=low, high=high, repeats=repeats)
             self._take("?")
             before = self._at
             if self._peek() in ("*", "+", "?") or (self._peek() == "{" and self._quantifier() is not None):
@@ -377,8 +388,11 @@ class _Compiler:
             self.program[hole] = _Op("split", goto=(len(self.program),))
 
     def _repeat(self, child: _Node, low: int, high: int) -> None:
+        before = len(self.program)
         for _ in range(low):
             self.emit(child)
+            if len(self.program) == before:
+                return  # of nothing, however often
         if high == -1:
             split = self._hole()
             self.emit(child)
@@ -389,6 +403,8 @@ class _Compiler:
             for _ in range(high - low):
                 holes.append(self._hole())
                 self.emit(child)
+                if len(self.program) == holes[-1] + 1:
+                    break
             for hole in holes:
                 self.program[hole] = _Op("split", goto=(hole + 1, len(self.program)))
 

@@ -357,6 +357,9 @@ class Connection(Sending, asyncio.BufferedProtocol):
         if self._transport is not None and self._may_read():
             self._transport.resume_reading()
 
+    def hold(self) -> None:
+        self._only_produce = False
+
     def throttle(self, wait_ms: int) -> None:
         """Start no request for a while; what arrives meanwhile stays with the peer after the first."""
         until = self._server.loop.time() + wait_ms / 1000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -13,6 +12,7 @@ from typing import Protocol
 from oncelog.broker.config_changes import reread as reread_settings
 from oncelog.errors import ConfigError
 from oncelog.ports import Disk
+from oncelog.server.heap import LongLived
 from oncelog.server.listeners import Address, Listener
 from oncelog.server.loops import new_event_loop, on_reload_signal, on_stop_signals
 from oncelog.server.opening import open_server
@@ -21,8 +21,7 @@ from oncelog.server.service import ServiceManager
 
 logger = logging.getLogger(__name__)
 
-COLLECT_AFTER = 10_000, 20, 20
-"""Python's own are 700, 10 and 10: collections that seldom find anything, within somebody's turn."""
+HEAP_WATCH_S = 1.0
 
 
 class Faulty(Protocol):
@@ -79,14 +78,13 @@ async def _serve(
     server, bound = await open_server(listeners, data, settings, first_users, nodes, metrics, disk)
     if faults is not None:
         faults.enter(server)
-    # What is there by now stays: collections need not look at it again, and what requests make mostly frees itself.
-    gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)
+    watching = asyncio.create_task(_watch_heap(server))
     announce(bound, server.metrics_address)
     if reread is not None:
         on_reload_signal(loop, partial(_reload, server, reread, manager))
     manager.ready(f"listens on {bound[0].address}", loop)
     await ended.wait()
+    watching.cancel()
     manager.stops()
     await server.stop()
 
@@ -105,3 +103,10 @@ def _reload(server: Server, reread: Callable[[], Mapping[str, str]], manager: Se
     if waiting:
         logger.warning("not changed before a restart: %s", ", ".join(waiting))
     manager.reloaded(f"settings reread, {len(changed)} changed")
+
+
+async def _watch_heap(server: Server) -> None:
+    heap = LongLived()
+    while True:
+        heap.count(len(server.broker.partitions()))
+        await asyncio.sleep(HEAP_WATCH_S)

@@ -57,7 +57,7 @@ def _create_all(broker: Broker, context: RequestContext, request: CreateTopicsRe
     else:
         results = []
         for topic in wanted:
-            results.append(_create(broker, context, topic, validate_only=request.validate_only))
+            results.append((yield from _create(broker, context, topic, validate_only=request.validate_only)))
             yield
     for name, count in counts.items():
         if count > 1:
@@ -80,7 +80,7 @@ def _too_many(topics: list[CreatableTopic]) -> str | None:
 
 def _create(
     broker: Broker, context: RequestContext, topic: CreatableTopic, *, validate_only: bool
-) -> CreatableTopicResult:
+) -> Work[CreatableTopicResult]:
     values = {config.name: config.value for config in topic.configs}
     refusal = refusal_of_topic(broker, topic, values)
     if refusal is not None:
@@ -95,9 +95,10 @@ def _create(
             replicas = [
                 assignment.broker_ids for assignment in sorted(topic.assignments, key=lambda a: a.partition_index)
             ]
-            topic_id = broker.create_topic(
+            made = yield from broker.creating_topic(
                 topic.name, partitions, overrides, context.now_ms, replicas or topic.replication_factor
-            ).topic_id
+            )
+            topic_id = made.topic_id
         except KafkaError as error:
             return _refused(topic.name, error.error, str(error))
         except StorageError as error:

@@ -9,7 +9,7 @@ Records leave as file slices: the shell sends them without copying. Sources: Kaf
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.acls import Operation
@@ -25,6 +25,7 @@ from oncelog.broker.fetch_sessions import (
 from oncelog.broker.partition import Partition
 from oncelog.broker.purgatory import ParkedFetch
 from oncelog.broker.security.access import TOPIC, allows
+from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.fetch_fast import set_slices
@@ -42,7 +43,9 @@ from oncelog.types import IsolationLevel, TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
+FIRST_WITH_CURRENT_LEADER = 12
 FIRST_WITH_TOPIC_IDS = 13
+PARTITIONS_IN_A_PIECE = 100
 ISOLATION_LEVELS = {int(level): level for level in IsolationLevel}
 
 
@@ -63,7 +66,11 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
     session, positions = _positions(broker, context, request)
     if isinstance(session, Error):
         return FetchResponse(error_code=session)
-    answers = _read(broker, context, request, positions, isolation)
+    if len(positions) > PARTITIONS_IN_A_PIECE:
+        wide = _WideFetch(broker, context, request, session, positions, isolation)
+        wide.begin()
+        return wide.response
+    answers = list(_read(broker, context, request, positions, isolation))
     if request.max_wait_ms <= 0 or _is_enough(request, answers):
         return _respond(broker, context, session, answers)
     watched = tuple(
@@ -86,7 +93,7 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
             return True
 
     def look(final: bool) -> bool:
-        answers = _read(broker, context, request, positions, isolation)
+        answers = list(_read(broker, context, request, positions, isolation))
         if not (final or _is_enough(request, answers)):
             waiting.note(answers)
             return False
@@ -144,6 +151,84 @@ class _Waiting:
         self.total += answer.size_bytes - self._sizes.get(key, 0)
         self._sizes[key] = answer.size_bytes
         return answer.at_once or self.total >= self._request.min_bytes
+
+
+class _WideFetch:
+    """A fetch of many partitions, which are looked at in pieces, with others' turns between."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        context: RequestContext,
+        request: FetchRequest,
+        session: FetchSession | None,
+        positions: dict[PartitionKey, FetchPosition],
+        isolation: IsolationLevel,
+    ) -> None:
+        self.response: Deferred[FetchResponse] = Deferred()
+        self._broker = broker
+        self._context = context
+        self._request = request
+        self._session = session
+        self._positions = positions
+        self._isolation = isolation
+
+    def begin(self) -> None:
+        self._work(self._look())
+
+    def _work(self, work: Work[None]) -> None:
+        self._broker.slices.begin(work, self._context.channel).then(lambda _: None, self.response.fail)
+
+    def _look(self) -> Work[None]:
+        """Answer with what there is, or wait for more."""
+        answers = yield from self._read()
+        if self._request.max_wait_ms <= 0 or _is_enough(self._request, answers):
+            self._answer(answers)
+            return
+        watched = tuple(
+            partition.topic_partition
+            for key in self._positions
+            if (partition := _partition(self._broker, key)) is not None
+            and _may_read(self._broker, self._context, key, log=False)
+        )
+        waiting = _Waiting(self._broker, self._context, self._request, self._positions, self._isolation, answers)
+        # What a partition got while the others were looked at woke nobody.
+        late = [
+            partition.topic_partition
+            for key, data, _, _ in answers
+            if (partition := _partition(self._broker, key)) is not None
+            and (data.high_watermark, data.last_stable_offset)
+            != (partition.log.high_watermark, partition.log.last_stable_offset)
+        ]
+        if not watched or any(waiting.has_enough(at) for at in late):
+            yield from self._answer_now()
+            return
+
+        def attempt(_final: bool, woken: TopicPartition | None) -> bool:
+            try:
+                if woken is not None and not waiting.has_enough(woken):
+                    return False
+                self._work(self._answer_now())
+            except Exception as error:  # noqa: BLE001 - it may be the turn of whoever wrote to the partition
+                self.response.fail(error)
+            return True
+
+        fetch = ParkedFetch(self._context.channel, watched, attempt)
+        self._broker.fetches.park(fetch, self._context.now_ms + self._request.max_wait_ms)
+
+    def _read(self) -> Work[list[_Answer]]:
+        answers: list[_Answer] = []
+        for answer in _read(self._broker, self._context, self._request, self._positions, self._isolation):
+            answers.append(answer)
+            if len(answers) % PARTITIONS_IN_A_PIECE == 0:
+                yield
+        return answers
+
+    def _answer_now(self) -> Work[None]:
+        self._answer((yield from self._read()))
+
+    def _answer(self, answers: list[_Answer]) -> None:
+        self.response.resolve(_respond(self._broker, self._context, self._session, answers))
 
 
 def _positions(
@@ -208,18 +293,16 @@ def _read(
     request: FetchRequest,
     positions: dict[PartitionKey, FetchPosition],
     isolation: IsolationLevel,
-) -> list[_Answer]:
+) -> Iterator[_Answer]:
     """Every partition's answer; the byte limits are spent in serving order, but for one batch that always fits."""
     left = min(request.max_bytes, broker.config.fetch_max_bytes)
-    answers = []
     at_least_one_batch = True
     for key, position in positions.items():
         answer = _read_partition(broker, context, key, position, isolation, left, at_least_one_batch)
         if answer.size_bytes:
             at_least_one_batch = False
             left = max(0, left - answer.size_bytes)
-        answers.append(answer)
-    return answers
+        yield answer
 
 
 def _read_partition(
@@ -254,6 +337,8 @@ def _read_partition(
         return _error(key, Error.KAFKA_STORAGE_ERROR)
     error = partition.check_leader_epoch(position.current_leader_epoch)
     if error is not Error.NONE:
+        if context.api_version < FIRST_WITH_CURRENT_LEADER:
+            return _error(key, error)
         return _error(
             key, error, LeaderIdAndEpoch(context.session.node_id or broker.node.node_id, partition.leader_epoch)
         )

@@ -8,13 +8,14 @@ and ``ReplicaManager.handleProduceAppend``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.partition import Partition
 from oncelog.broker.security.access import TOPIC, TRANSACTIONAL_ID, allows
+from oncelog.broker.slices import Work, in_parts
 from oncelog.broker.verification import verify_transaction
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
@@ -37,6 +38,7 @@ from oncelog.types import INTERNAL_TOPICS, ProducerStamp, TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
+PARTITIONS_AT_ONCE = 16
 FIRST_WITH_ZSTD = 7
 FIRST_WITH_ABORTABLE_ERROR = 11
 FIRST_WITH_TRANSACTION_V2 = 12
@@ -78,14 +80,32 @@ def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> 
     whole_error = _refuse_request(broker, context, request)
     pairs = [(topic, data) for topic in request.topic_data for data in topic.partition_data]
     if whole_error is not Error.NONE:
-        answers = [Deferred.of(_refused(data, whole_error)) for _, data in pairs]
-    else:
+        written = gather([Deferred.of(_refused(data, whole_error)) for _, data in pairs])
+    elif len(pairs) <= PARTITIONS_AT_ONCE:
         answers = [_write_partition(broker, context, request, topic, data) for topic, data in pairs]
+        if len(answers) == 1 and request.acks != 0:
+            return answers[0].map(lambda part: respond(version, request, [part]))
+        written = gather(answers)
+    else:
+        context.channel.hold()
+        written = broker.slices.begin(_write_each(broker, context, request, pairs)).flat_map(gather)
     if request.acks == 0:
-        return gather(answers).map(lambda parts: _end_if_refused(context, parts))
-    if len(answers) == 1:
-        return answers[0].map(lambda part: respond(version, request, [part]))
-    return gather(answers).map(lambda parts: respond(version, request, parts))
+        return written.map(lambda parts: _end_if_refused(context, parts))
+    return written.map(lambda parts: respond(version, request, parts))
+
+
+def _write_each(
+    broker: Broker,
+    context: RequestContext,
+    request: ProduceRequest,
+    pairs: Sequence[tuple[TopicProduceData, PartitionProduceData]],
+) -> Work[list[Deferred[PartitionProduceResponse]]]:
+    """Partitions by the dozen, with others' turns between; it goes on where the connection ends, as one turn would."""
+    answers = []
+    for part in in_parts(pairs, PARTITIONS_AT_ONCE):
+        answers += [_write_partition(broker, context, request, topic, data) for topic, data in part]
+        yield
+    return answers
 
 
 def _refuse_request(broker: Broker, context: RequestContext, request: ProduceRequest) -> Error:

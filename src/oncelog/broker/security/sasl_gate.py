@@ -10,6 +10,7 @@ The exchange of SaslHandshake 0 carries bare tokens; from 1 on tokens lie in Sas
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 SHORTEST_SESSION_MS = 1000
 """A login begins again at the earliest this long after it last did; the first time at once (Kafka's
 ``MIN_REAUTH_INTERVAL_ONE_SECOND_NANOS``)."""
+
+_MECHANISM = re.compile(r"[A-Z0-9_-]{1,20}")
 
 
 class State(Enum):
@@ -181,7 +184,9 @@ class SaslGate:
         make = enabled.get(name)
         if make is None:
             answer = SaslHandshakeResponse(error_code=Error.UNSUPPORTED_SASL_MECHANISM, mechanisms=list(enabled))
-            self._end(broker, channel, now_ms, f"the SASL mechanism {name!r} is not enabled", (slot, header, answer))
+            # What is no mechanism's name (RFC 4422) may be anything of a client that lost its place: a password too.
+            told = repr(name) if _MECHANISM.fullmatch(name) else "that it names"
+            self._end(broker, channel, now_ms, f"the SASL mechanism {told} is not enabled", (slot, header, answer))
             return
         if self._again and name != self._name:
             # The handshake is answered, what comes next ends the connection: as Kafka does.

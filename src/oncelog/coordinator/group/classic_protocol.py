@@ -31,6 +31,9 @@ from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """How long a member that was never answered is waited for: it cannot send heartbeats yet."""
+LEAST_JOIN_WAIT_MS = 1000
+"""How long at least a group waits again for members none of whom joined: with no rebalance timeout it would be for ever
+in one turn."""
 LEAST_SYNC_WAIT_MS = 1000
 """How long members are given to sync at least: with no rebalance timeout (kafkajs, without a setting, sends 0) a
 member would be removed before its request can arrive. Apache Kafka has no such bound, but its timers leave some time.
@@ -333,12 +336,13 @@ class ClassicProtocol:
 
         self._env.timers.schedule(("join", group_id, ""), now_ms + delay_ms, over)
 
-    def _schedule_join_timeout(self, group: ClassicGroup, now_ms: int) -> None:
+    def _schedule_join_timeout(self, group: ClassicGroup, now_ms: int, least_ms: int = 0) -> None:
         def over(now_ms: int) -> None:
             if self._env.groups.get(group.group_id) is group:
                 self._complete_join(group, now_ms)
 
-        self._env.timers.schedule(("join", group.group_id, ""), now_ms + group.rebalance_timeout_ms, over)
+        wait_ms = max(group.rebalance_timeout_ms, least_ms)
+        self._env.timers.schedule(("join", group.group_id, ""), now_ms + wait_ms, over)
 
     def _complete_join(self, group: ClassicGroup, now_ms: int) -> None:
         """Open the next generation for those that joined; dynamic members that did not are out, static ones stay."""
@@ -347,7 +351,7 @@ class ClassicProtocol:
         for member in late:
             self._drop(group, member.member_id)
         if group.members and not group.elect_joined_leader():
-            self._schedule_join_timeout(group, now_ms)
+            self._schedule_join_timeout(group, now_ms, LEAST_JOIN_WAIT_MS)
             return
         group.new_member_added = False
         group.next_generation(now_ms)

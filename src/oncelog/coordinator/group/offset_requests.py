@@ -71,6 +71,9 @@ def _supported_operation(version: int) -> TransactionSupportedOperation:
     return TransactionSupportedOperation.DEFAULT_ERROR
 
 
+LAST_TIMESTAMP_MS = 2**63 - 1
+
+
 class _Commits(NamedTuple):
     """One topic of a commit."""
 
@@ -127,7 +130,7 @@ class OffsetRequests:
             [_Commits(topic.name, topic.topic_id, topic.partitions) for topic in request.topics],
             check,
             now_ms,
-            -1 if retention_ms == -1 else now_ms + retention_ms,
+            -1 if retention_ms == -1 else min(now_ms + retention_ms, LAST_TIMESTAMP_MS),
         )
         if isinstance(decided, Error):
             return Deferred.of(answer(_same(decided)))

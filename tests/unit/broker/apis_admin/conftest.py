@@ -52,6 +52,9 @@ class RecordingChannel:
     def reply(self, slot: int, parts: Sequence[Part]) -> None:
         self.answers.append(b"".join(bytes(part) for part in parts))  # type: ignore[arg-type]
 
+    def hold(self) -> None:
+        """Each request is answered before the next one here."""
+
     def close(self, reason: str) -> None:
         self.closed = reason
 
@@ -60,7 +63,13 @@ class Admin:
     """Sends requests to a broker core and gives its decoded answers."""
 
     def __init__(
-        self, path: str = ":memory:", disk: MemoryDisk | None = None, *, started_ms: int = NOW_MS, **settings: str
+        self,
+        path: str = ":memory:",
+        disk: MemoryDisk | None = None,
+        *,
+        started_ms: int = NOW_MS,
+        work_clock: Callable[[], int] = lambda: 0,
+        **settings: str,
     ) -> None:
         config = parse(BrokerConfig, {"oncelog.flush.policy": "none", **settings})
         random = CountingRandom()
@@ -73,6 +82,7 @@ class Admin:
             disk=disk,
             random=random,
             background=AtOnce(),
+            work_clock=work_clock,
         )
         self.broker.recover(NOW_MS)
         self.broker.start(started_ms)

@@ -424,6 +424,22 @@ def test_a_static_member_that_changes_the_chosen_protocol_makes_the_group_rebala
     assert answer.value.protocol_name == "sticky"
 
 
+def test_a_group_whose_members_take_no_time_and_do_not_come_waits_outside_the_turn(g: GroupClient) -> None:
+    """Its timer was due again at once, within the turn in which it fired, for ever."""
+    waiting = g.join(instance_id="i", rebalance_timeout_ms=0)
+    g.host.pass_time(0)
+    static = waiting.value.member_id
+    g.sync(static, 1, {static: b"S"}, instance_id="i")
+    other, answer = g.joined(rebalance_timeout_ms=0)
+    assert not answer.done
+    g.leave((other, None))
+    g.host.pass_time(0)
+    assert group_of(g).state is ClassicState.PREPARING_REBALANCE
+    again = g.join(static, instance_id="i", rebalance_timeout_ms=0)
+    g.host.pass_time(1000)
+    assert again.value.generation_id == 2
+
+
 def test_a_static_member_that_comes_back_is_waited_for_when_storing_it(g: GroupClient) -> None:
     _, old = stable_static(g)
     g.host.sync_at_once = False

@@ -1,0 +1,155 @@
+"""Requests of many partitions are worked on in pieces, and come to the same as in one turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+import pytest
+
+from oncelog.broker.broker import Broker
+from oncelog.broker.context import Part
+from oncelog.errors import Error
+from oncelog.log.results import FileSlice
+from oncelog.protocol.framing import decode_response_header, encode_request
+from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from oncelog.protocol.generated.fetch_response import FetchResponse
+from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from oncelog.protocol.generated.produce_response import ProduceResponse
+from oncelog.protocol.messages import response_type
+from oncelog.protocol.wire import Message
+from oncelog.records.batch import encode_batch
+from oncelog.records.record import Record
+from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
+
+PARTITIONS = 250
+BATCH = bytes(encode_batch([Record(0, NOW_MS, b"k", b"v")]))
+
+
+class Asked(RecordingChannel):
+    """One request, and its answer once there is one."""
+
+    def __init__(self, broker: Broker, request: Message, version: int) -> None:
+        super().__init__()
+        self._kind, self._version = request.API_KEY, version
+        self.held = False
+        sent = encode_request(self._kind, version, 7, "test", request.encode(version))
+        broker.receive(self, 0, memoryview(bytes(sent))[4:], NOW_MS)
+
+    def hold(self) -> None:
+        self.held = True
+
+    def reply(self, slot: int, parts: Sequence[Part]) -> None:
+        read = [part.read_bytes() if isinstance(part, FileSlice) else part for part in parts]
+        super().reply(slot, read)
+
+    @property
+    def response(self) -> Message:
+        (answer,) = self.answers
+        _, header = decode_response_header(answer[4:], self._kind, self._version)
+        return response_type(self._kind).decode(answer, self._version, 4 + header)
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    """A second passes with each look at the clock: no turn does more than one piece."""
+    seconds = count()
+    made = Admin(work_clock=lambda: next(seconds) * 10**9).broker
+    yield made
+    made.stop(NOW_MS)
+
+
+def finish(broker: Broker) -> None:
+    while len(broker.slices):
+        broker.slices.step()
+
+
+@pytest.fixture
+def wide(broker: Broker) -> Broker:
+    broker.create_topic("wide", PARTITIONS, {}, NOW_MS)
+    return broker
+
+
+def produce(broker: Broker, partitions: range, acks: int = -1) -> Asked:
+    data = [PartitionProduceData(index, BATCH) for index in partitions]
+    return Asked(broker, ProduceRequest(None, acks, 30_000, [TopicProduceData(name="wide", partition_data=data)]), 9)
+
+
+def fetch(broker: Broker, *, max_wait_ms: int = 1000, min_bytes: int = 1) -> Asked:
+    topic = FetchTopic(topic="wide", partitions=[FetchPartition(index, fetch_offset=0) for index in range(PARTITIONS)])
+    for partition in topic.partitions:
+        partition.partition_max_bytes = 1 << 20
+    return Asked(broker, FetchRequest(max_wait_ms=max_wait_ms, min_bytes=min_bytes, topics=[topic]), 4)
+
+
+def with_records(asked: Asked) -> list[int]:
+    response = asked.response
+    assert isinstance(response, FetchResponse)
+    return [data.partition_index for topic in response.responses for data in topic.partitions if data.records]
+
+
+def test_a_wide_produce_keeps_the_next_one_waiting_and_is_written_whole(wide: Broker) -> None:
+    asked = produce(wide, range(PARTITIONS))
+    assert asked.held
+    assert not asked.answers
+    finish(wide)
+    response = asked.response
+    assert isinstance(response, ProduceResponse)
+    answers = response.responses[0].partition_responses
+    assert [answer.index for answer in answers] == list(range(PARTITIONS))
+    assert {(answer.error_code, answer.base_offset) for answer in answers} == {(Error.NONE, 0)}
+
+
+def test_a_wide_produce_is_written_though_its_connection_ends(wide: Broker) -> None:
+    asked = produce(wide, range(PARTITIONS), acks=0)
+    wide.disconnected(asked)
+    finish(wide)
+    assert {partition.log.log_end_offset for partition in wide.partitions().values()} == {1}
+
+
+def test_a_wide_fetch_answers_what_there_is(wide: Broker) -> None:
+    produce(wide, range(3, 5))
+    asked = fetch(wide)
+    assert not asked.answers
+    finish(wide)
+    assert with_records(asked) == [3, 4]
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_what_comes_while_a_wide_fetch_looks_is_not_missed(wide: Broker, steps: int) -> None:
+    asked = fetch(wide, max_wait_ms=60_000)
+    for _ in range(steps):
+        if len(wide.slices):
+            wide.slices.step()
+    produce(wide, range(1))
+    finish(wide)
+    assert with_records(asked) == [0]
+
+
+def test_a_wide_fetch_that_waits_is_answered_when_its_time_is_over(wide: Broker) -> None:
+    asked = fetch(wide, max_wait_ms=1000)
+    finish(wide)
+    assert not asked.answers
+    wide.advance(NOW_MS + 1000)
+    finish(wide)
+    assert with_records(asked) == []
+
+
+def test_a_wide_topic_is_there_when_its_creation_is_answered(broker: Broker) -> None:
+    topic = CreatableTopic(name="wide", num_partitions=PARTITIONS, replication_factor=1)
+    asked = Asked(broker, CreateTopicsRequest(topics=[topic], timeout_ms=1000), 7)
+    assert not asked.answers
+    finish(broker)
+    assert asked.response.topics[0].error_code == Error.NONE  # type: ignore[attr-defined]
+    assert len(broker.partitions()) == PARTITIONS
+
+
+def test_a_topic_that_is_deleted_while_it_is_made_leaves_nothing(broker: Broker) -> None:
+    topic = CreatableTopic(name="wide", num_partitions=PARTITIONS, replication_factor=1)
+    asked = Asked(broker, CreateTopicsRequest(topics=[topic], timeout_ms=1000), 7)
+    broker.slices.step()
+    broker.delete_topic("wide", NOW_MS)
+    finish(broker)
+    assert len(asked.answers) == 1
+    assert not broker.partitions()

@@ -17,6 +17,8 @@ from oncelog.types import NO_TIMESTAMP
 ENTRY_SIZE_BYTES = 12
 _COLUMNS = "qi"
 
+LARGEST_RELATIVE_OFFSET = 2**31 - 1
+
 
 class TimeIndex:
     """Entries of one segment; ``base_offset`` is the segment's."""
@@ -42,8 +44,11 @@ class TimeIndex:
         return self.base_offset + (self._offsets[-1] if self._offsets else 0)
 
     def append_if_later(self, timestamp: int, offset: int) -> None:
-        """Add an entry where ``timestamp`` is past the last one's."""
-        if timestamp > self.last_timestamp:
+        """Add an entry where ``timestamp`` is past the last one's.
+
+        An offset too far from the base offset (of a batch that is damaged) gets none: readers look further.
+        """
+        if timestamp > self.last_timestamp and offset - self.base_offset <= LARGEST_RELATIVE_OFFSET:
             self._timestamps.append(timestamp)
             self._offsets.append(offset - self.base_offset)
 

@@ -61,6 +61,9 @@ class _Edited:
     def throttle(self, wait_ms: int) -> None:
         self._channel.throttle(wait_ms)
 
+    def hold(self) -> None:
+        self._channel.hold()
+
     def close(self, reason: str) -> None:
         self._channel.close(reason)
 

@@ -15,13 +15,14 @@ from benchmarks.load import BenchmarkError
 from benchmarks.servers import Server
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.framing import decode_response_header, encode_request
+from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
 from oncelog.protocol.wire import Struct as Fields
 from oncelog.records.batch import HEADER_SIZE_BYTES, Record, encode_batch
 from oncelog.records.compression import Compression
+from tests.support.frames import encode_request
 
 RECORD_BYTES = 128
 CLIENT_ID = "bench"

@@ -1,18 +1,10 @@
-"""Names for the integers and pairs that must not be mixed up.
-
-``Offset`` counts records in a log, ``Position`` counts bytes in a file; mixing them corrupts data silently,
-so they are distinct to the type checker.
-"""
+"""Names for what belongs together everywhere: partitions, producers and their epochs, and Kafka's special values."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 from functools import lru_cache
-from typing import NamedTuple, NewType
-
-Offset = NewType("Offset", int)
-Position = NewType("Position", int)
-ProducerId = NewType("ProducerId", int)
+from typing import NamedTuple
 
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1

@@ -18,7 +18,7 @@ import lz4.frame
 import zstandard
 from crc32c import crc32c
 
-from oncelog.protocol.framing import decode_response_header, encode_request
+from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from oncelog.protocol.generated.list_offsets_request import (
     ListOffsetsPartition,
@@ -28,6 +28,7 @@ from oncelog.protocol.generated.list_offsets_request import (
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
+from tests.support.frames import encode_request
 
 T = TypeVar("T")
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.protocol.framing import encode_request
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -18,6 +17,7 @@ from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeReque
 from oncelog.protocol.wire import Message
 from tests.conformance.wire import Connection, ConnectionClosed
 from tests.security.sides import PASSWORD, Rule, Side, oncelog_side
+from tests.support.frames import encode_request
 
 UNKNOWN_TOPIC = 3
 ALL_RIGHTS = Rule(2, "*", 3, "User:*", "*", 2, 3)

@@ -40,10 +40,6 @@ def parse_file_name(name: str) -> tuple[int, str, str] | None:
     return (int(match[1]), match[2], match[3]) if match else None
 
 
-def partition_folder(topic_partition: TopicPartition) -> str:
-    return f"{topic_partition.topic}-{topic_partition.partition}"
-
-
 def deleted_folder(topic_partition: TopicPartition, token: str) -> str:
     """What a partition's folder is called until it is removed; ``token`` tells it from earlier ones."""
     tail = f"-{topic_partition.partition}.{token}{DELETED_FOLDER_SUFFIX}"

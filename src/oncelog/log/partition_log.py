@@ -364,38 +364,6 @@ class PartitionLog:
             self._segments.active.add_aborted(entry)
         return AppendResult(Error.NONE, offset, offset, -1, self.log_start_offset)
 
-    def append_replicated(self, batches: Buffer) -> AppendResult:
-        """Batches as a leader stored them, offsets and epochs included; never refused for their producers.
-
-        Batches below the end of the log are passed over. :raises CorruptBatch: bytes that are no batch.
-        """
-        if self.failed is not None:
-            return self._storage_error(self.failed)
-        view, position, first = memoryview(batches), 0, -1
-        while position < len(view):
-            header = read_header(view, position)
-            batch = view[position : position + header.size_bytes]
-            if len(batch) < header.size_bytes:
-                break
-            position += header.size_bytes
-            if header.base_offset < self.log_end_offset:
-                continue
-            try:
-                self._write(
-                    [batch],
-                    len(batch),
-                    header.base_offset,
-                    header.last_offset,
-                    header.max_timestamp,
-                    header.partition_leader_epoch,
-                    self._now_ms,
-                )
-            except StorageError as error:
-                return self._append_failed(error)
-            recovery.apply_batch(self._state, header, batch, self._segments.active)
-            first = header.base_offset if first < 0 else first
-        return AppendResult(Error.NONE, first, self.log_end_offset - 1, -1, self.log_start_offset)
-
     def _write(
         self,
         buffers: list[Buffer],

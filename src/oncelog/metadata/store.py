@@ -461,10 +461,6 @@ class MetadataStore:
         with self.batch():
             self._write_configs(kind, resource, values)
 
-    def set_broker_config(self, resource: str, values: Mapping[str, str]) -> None:
-        """Replace the dynamic configuration of one broker (its id) or of every broker ("")."""
-        self.set_dynamic_config(ResourceType.BROKER, resource, values)
-
     def _write_configs(self, kind: ResourceType, resource: str, values: Mapping[str, str]) -> None:
         self._execute("DELETE FROM configs WHERE resource_type = ? AND resource_name = ?", kind, resource)
         for name, value in values.items():

@@ -100,11 +100,6 @@ def encode_request_header(
     return head + name + tags
 
 
-def encode_request(api_key: int, version: int, correlation_id: int, client_id: str | None, body: Buffer) -> bytes:
-    """A whole frame, size included."""
-    return b"".join((encode_request_header(api_key, version, correlation_id, client_id, len(body)), body))
-
-
 def encode_response_header(api_key: int, version: int, correlation_id: int, body_size: int) -> bytes:
     """Size and header of a response whose body has ``body_size`` bytes."""
     if api_key != ApiKey.API_VERSIONS and is_flexible(api_key, version):

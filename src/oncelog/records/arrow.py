@@ -7,7 +7,7 @@ twin, more slowly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,6 @@ from oncelog.records.batch import (
     Record,
     attributes_of,
     header_bytes,
-    iter_headers,
     record_area,
     verify_crc,
 )
@@ -48,12 +47,6 @@ class StoredBatch(NamedTuple):
     data: Buffer
     position: int
     header: BatchHeader
-
-
-def stored_batches(data: Buffer) -> Iterator[StoredBatch]:
-    """Every whole batch in ``data``, for a filter such as ``read_committed`` to choose from."""
-    for position, header in iter_headers(data):
-        yield StoredBatch(data, position, header)
 
 
 def schema(*, headers: bool = False, large: bool = False) -> pa.Schema:

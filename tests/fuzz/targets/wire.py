@@ -13,7 +13,6 @@ from oncelog.broker.security.sasl_gate import Login, SaslGate
 from oncelog.broker.security.sasl_mechanisms import InvalidToken, LoggedIn, Mechanism, OAuthBearer, Plain, Scram
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
-from oncelog.protocol.framing import encode_request
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.messages import request_type, response_type
 from oncelog.records.batch import encode_batch
@@ -21,6 +20,7 @@ from oncelog.records.record import Record
 from oncelog.scram import credential
 from tests.fuzz.target import Target, one_at_a_time
 from tests.property.broker.test_produce_runs import Frames, Sent, Side
+from tests.support.frames import encode_request
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
 from tests.unit.protocol.message_values import RandomSource, any_scalar, make_message
 from tools.codec.schema import Field

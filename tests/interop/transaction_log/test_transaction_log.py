@@ -33,7 +33,7 @@ from oncelog.coordinator.transaction.states import LAST_CLIENT_EPOCH, Txn
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
-from oncelog.protocol.framing import decode_response_header, encode_request
+from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -51,6 +51,7 @@ from oncelog.protocol.wire import Message
 from oncelog.records.batch import decode_records, iter_headers
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, NO_PRODUCER, ProducerStamp, TopicPartition, java_hash_partition
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.frames import encode_request
 from tests.support.transaction_host import MemoryTransactionHost
 
 TOPIC = "transaction-log"

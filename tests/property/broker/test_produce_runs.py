@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from oncelog.broker.broker import Broker
 from oncelog.broker.context import Part
 from oncelog.broker.partition import Partition
-from oncelog.protocol.framing import decode_request_header, encode_request
+from oncelog.protocol.framing import decode_request_header
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -27,6 +27,7 @@ from oncelog.records.batch import Compression, encode_batch, stamp_producer
 from oncelog.records.native import compiled
 from oncelog.records.record import Record
 from oncelog.types import MAX_SEQUENCE, TopicPartition
+from tests.support.frames import encode_request
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
 
 TOPICS: dict[str, dict[str, str]] = {

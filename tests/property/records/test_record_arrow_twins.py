@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oncelog.records import arrow
-from oncelog.records.arrow import HEADERS_TYPE, decode_to_arrow, encode_from_arrow, stored_batches
+from oncelog.records.arrow import HEADERS_TYPE, decode_to_arrow, encode_from_arrow
 from oncelog.records.batch import BatchHeader, Compression, CorruptBatch, Record, encode_batch, header_bytes
+from tests.support.batches import stored_batches
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 BYTES = st.none() | st.binary(max_size=12) | st.binary(min_size=60, max_size=90)

@@ -109,3 +109,10 @@ def read_headers(
     found = [header for _, header in iter_headers(data)]
     assert sum(header.size_bytes for header in found) == len(data), "a read ends inside a batch"
     return found
+
+
+def flip(disk: Disk, path: str, position: int) -> None:
+    """Damage one byte of a file (from the end: below zero)."""
+    data = bytearray(disk.read(path))
+    data[position] ^= 0xFF
+    disk.write_atomic(path, bytes(data))

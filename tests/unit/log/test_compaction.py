@@ -13,7 +13,7 @@ from oncelog.log.partition_log import PartitionLog
 from oncelog.records.batch import BatchBuilder, decode_records
 from oncelog.records.control import parse_control
 from tests.support.faulty_disk import FaultyDisk
-from tests.unit.log.batches import FOLDER, NOW_MS, append, commit_all, headers, marker, open_log
+from tests.unit.log.batches import FOLDER, NOW_MS, append, commit_all, flip, headers, marker, open_log
 
 CONFIG = TopicConfig(cleanup_policy=("compact",), delete_retention_ms=1000, file_delete_delay_ms=0)
 
@@ -298,7 +298,7 @@ def test_segments_that_were_dropped_meanwhile_end_the_job(writer: Writer, disk: 
 def test_a_damaged_segment_is_not_compacted(writer: Writer, disk: FaultyDisk) -> None:
     writer.put(("a", "1"))
     writer.roll()
-    disk.open(f"{FOLDER}/{0:020d}.log").write_at(65, b"\xff")
+    flip(disk, f"{FOLDER}/{0:020d}.log", 65)
     job = compaction.plan(writer.log, 0, NOW_MS, force=True)
     assert job is not None
     with pytest.raises(CorruptLogError, match="t-0"):

@@ -14,7 +14,7 @@ from oncelog.log.transaction_index import AbortedTxn
 from oncelog.records.control import ControlType
 from oncelog.types import TopicPartition
 from tests.support.faulty_disk import FaultyDisk
-from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, marker, open_log
+from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, flip, marker, open_log
 
 
 @pytest.fixture
@@ -58,8 +58,7 @@ def test_a_log_is_shown_from_a_position(folder: FaultyDisk) -> None:
 
 
 def test_a_wrong_crc_is_shown_and_ends_the_file(folder: FaultyDisk) -> None:
-    file = folder.open(path("log"))
-    file.write_at(file.size() - 1, b"\x77")
+    flip(folder, path("log"), -1)
     entries = list(dump_file(folder, path("log")))
     assert [entry.crc_matches for entry in entries if isinstance(entry, BatchEntry)] == [True, True, False]
 

@@ -7,10 +7,10 @@ import pytest
 from oncelog.config import TopicConfig
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog
-from oncelog.records.batch import decode_records, stamp_base_offset_and_epoch, verify_crc
+from oncelog.records.batch import decode_records, verify_crc
 from oncelog.types import MAX_SEQUENCE
 from tests.support.faulty_disk import FaultyDisk
-from tests.unit.log.batches import NOW_MS, append, batch, fill, headers, marker, open_log
+from tests.unit.log.batches import NOW_MS, append, batch, fill, headers, open_log
 
 MAX_MESSAGE_BYTES = 1_048_588
 
@@ -107,31 +107,6 @@ def test_sequences_wrap_inside_one_batch(log: PartitionLog) -> None:
 def test_producers_that_never_wrote_a_sequence_leave_no_state(log: PartitionLog) -> None:
     fill(log, 3)
     assert log.active_producers() == []
-
-
-def test_replicated_batches_keep_offsets_and_epochs_and_are_not_refused(disk: FaultyDisk) -> None:
-    leader = open_log(disk)
-    append(leader, batch(2, pid=1, seq=0, txn=True))
-    marker(leader, 1, commit=False)
-    append(leader, batch(pid=1, seq=0, epoch=5))
-    follower = open_log(FaultyDisk())
-    data = b"".join(bytes(stored) for _, stored in leader.batches(0))
-    assert follower.append_replicated(data).error is Error.NONE
-    assert headers(follower) == headers(leader)
-    assert follower.active_producers() == leader.active_producers()
-    assert follower.aborted_transactions(0, 9) == [(1, 0)]
-    follower.append_replicated(data)
-    assert follower.log_end_offset == leader.log_end_offset
-    assert append(follower, batch(pid=1, seq=0, epoch=5)).duplicate
-
-
-def test_a_follower_takes_what_a_leader_would_refuse(log: PartitionLog) -> None:
-    append(log, batch(pid=1, seq=0, epoch=5))
-    zombie = batch(pid=1, seq=7, epoch=4)
-    stamp_base_offset_and_epoch(zombie, 0, 1, 0)
-    assert log.append_replicated(zombie).error is Error.NONE
-    (entry,) = log.active_producers()
-    assert (entry.producer_epoch, entry.last_sequence) == (4, 7)
 
 
 # --- rolling ----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from oncelog.log.checkpoints import MetaProperties, encode_uuid, write_meta_prop
 from oncelog.metadata.adoption import AdoptedTopic, ClusterMetadata, read_cluster_metadata, topics_in
 from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.opening import open_metadata
+from oncelog.metadata.store import ResourceType
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
 from oncelog.server.memory_disk import MemoryDisk
@@ -204,8 +205,8 @@ def test_what_alter_configs_kept_is_in_force_at_the_next_start(disk: MemoryDisk,
     path, config = f"{tmp_path}/metadata.sqlite", parse(BrokerConfig, {"log.retention.hours": "1"})
     store, effective = open_metadata(path, disk, config, FixedRandom(), 9)
     assert effective.topic_defaults.retention_ms == 3_600_000
-    store.set_broker_config("", {"log.retention.ms": "5", "max.connections": "6"})
-    store.set_broker_config("1", {"max.connections": "7"})
+    store.set_dynamic_config(ResourceType.BROKER, "", {"log.retention.ms": "5", "max.connections": "6"})
+    store.set_dynamic_config(ResourceType.BROKER, "1", {"max.connections": "7"})
     store.create_topic("t", 1, {}, 0)
     store.close()
     store, effective = open_metadata(path, disk, config, FixedRandom(), 9)

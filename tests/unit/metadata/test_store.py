@@ -163,8 +163,8 @@ def test_reserved_producer_ids_are_passed_over(open_store: Open) -> None:
 
 def test_dynamic_configuration_survives_a_restart(open_store: Open) -> None:
     store = open_store()
-    store.set_broker_config("", {"log.retention.ms": "1"})
-    store.set_broker_config("1", {"log.retention.ms": "2", "num.io.threads": "9"})
+    store.set_dynamic_config(ResourceType.BROKER, "", {"log.retention.ms": "1"})
+    store.set_dynamic_config(ResourceType.BROKER, "1", {"log.retention.ms": "2", "num.io.threads": "9"})
     store.set_dynamic_config(ResourceType.GROUP, "g", {"consumer.session.timeout.ms": "50000"})
     store.set_dynamic_config(ResourceType.GROUP, "h", {"consumer.session.timeout.ms": "50000"})
     store.set_dynamic_config(ResourceType.GROUP, "h", {})
@@ -233,7 +233,7 @@ def test_a_batch_that_fails_leaves_nothing_behind(open_store: Open) -> None:
     def change_all() -> None:
         with store.batch():
             store.create_topic("t", 1, {"retention.ms": "5"}, 0)
-            store.set_broker_config("", {"log.retention.ms": "1"})
+            store.set_dynamic_config(ResourceType.BROKER, "", {"log.retention.ms": "1"})
             store.allocate_producer_id_block()
             raise RuntimeError
 

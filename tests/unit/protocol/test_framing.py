@@ -11,7 +11,6 @@ from oncelog.protocol.errors import MalformedMessage
 from oncelog.protocol.framing import (
     decode_request_header,
     decode_response_header,
-    encode_request,
     encode_response_header,
     is_flexible,
     peek_correlation_id,
@@ -19,6 +18,7 @@ from oncelog.protocol.framing import (
 from oncelog.protocol.generated.request_header import RequestHeader as GeneratedRequestHeader
 from oncelog.protocol.generated.response_header import ResponseHeader as GeneratedResponseHeader
 from oncelog.protocol.messages import API_VERSIONS
+from tests.support.frames import encode_request
 
 
 def test_request_before_the_flexible_versions_has_header_v1() -> None:

@@ -18,7 +18,6 @@ from oncelog.records.arrow import (
     encode_from_arrow,
     partitions_of_keys,
     schema,
-    stored_batches,
 )
 from oncelog.records.batch import (
     BatchHeader,
@@ -36,6 +35,7 @@ from oncelog.records.batch import (
 )
 from oncelog.records.control import encode_end_txn_marker
 from oncelog.records.partitioner import partition_for_key
+from tests.support.batches import stored_batches
 
 T = 1_700_000_000_000
 

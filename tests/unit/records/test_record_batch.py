@@ -220,7 +220,6 @@ def test_gaps_and_last_offset_of_compacted_batches_are_kept() -> None:
 def test_delete_horizon_takes_the_place_of_the_base_timestamp() -> None:
     batch = encode_batch([Record(0, T, b"a", None)], delete_horizon_ms=T + 500)
     header = read_header(batch)
-    assert header.has_delete_horizon
     assert header.delete_horizon_ms == header.base_timestamp == T + 500
     assert decode_records(batch)[0].timestamp == T
     assert read_header(encode_batch([Record(0, T, b"a", None)])).delete_horizon_ms is None
@@ -247,7 +246,7 @@ def test_attribute_bits_are_kafkas() -> None:
             header.timestamp_type is TimestampType.LOG_APPEND_TIME,
             header.is_transactional,
             header.is_control,
-            header.has_delete_horizon,
+            header.delete_horizon_ms is not None,
         )
 
     assert [bits(1 << bit) for bit in range(3, 7)] == [

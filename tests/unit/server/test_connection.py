@@ -11,13 +11,14 @@ import pytest
 
 import oncelog
 from oncelog.errors import Error
-from oncelog.protocol.framing import decode_response_header, encode_request
+from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import ProduceResponse
 from oncelog.records.batch import Record, encode_batch
 from oncelog.records.compression import Compression
+from tests.support.frames import encode_request
 
 
 def request(message: ApiVersionsRequest | ProduceRequest | CreateTopicsRequest, version: int, number: int) -> bytes:

@@ -128,11 +128,6 @@ class ClientConfig(SecurityConfig):
         self.check_security(self.token_provider is not None)
         return self
 
-    def as_properties(self) -> dict[str, str]:
-        """Every setting that has a value, as Kafka would write it."""
-        values = {name: getattr(self, f.name) for name, f in known_properties(type(self)).items()}
-        return {name: render(value) for name, value in values.items() if value is not None}
-
 
 def known_properties(cls: type[ClientConfig]) -> Mapping[str, Field[Any]]:
     """The fields of a settings class by property name."""

@@ -270,13 +270,6 @@ class Fetcher:
 
     # --- handing out
 
-    @property
-    def has_data(self) -> bool:
-        """Whether records or an error may be handed out now. May be wrong about records, never about none."""
-        if self._error is not None:
-            return True
-        return any(self._deliverable(item) for item in self._ready)
-
     def _deliverable(self, item: Fetched) -> bool:
         state = self._subscription.assigned.get(item.partition)
         return state is not None and not state.paused and not state.revoking

@@ -13,10 +13,11 @@ from oncelog.broker.node import Node
 from oncelog.broker.security.session import Session
 from oncelog.config import BrokerConfig, parse
 from oncelog.metadata.opening import open_metadata
-from oncelog.protocol.framing import decode_response_header, encode_request
+from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
 from oncelog.server.memory_disk import MemoryDisk
+from tests.support.frames import encode_request
 
 NOW_MS = 1_700_000_000_000
 

@@ -6,10 +6,10 @@ import pytest
 
 from oncelog.broker.security.sasl_gate import Login, SaslGate
 from oncelog.broker.security.sasl_mechanisms import Plain
-from oncelog.protocol.framing import encode_request
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from oncelog.protocol.wire import Message
+from tests.support.frames import encode_request
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
 
 LIFETIME_MS = 10_000

@@ -63,11 +63,6 @@ def test_javas_class_names_are_understood() -> None:
     assert consumer.partition_assignment_strategy == ("cooperative-sticky",)
 
 
-def test_settings_survive_the_way_through_properties() -> None:
-    config = ProducerConfig.from_keywords(transactional_id="x", compression_type="zstd", linger_ms=1.5)
-    assert ProducerConfig.from_properties(config.as_properties()) == config
-
-
 @pytest.mark.parametrize(
     ("properties", "text"),
     [

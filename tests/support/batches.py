@@ -1,0 +1,15 @@
+"""Batches as a reader finds them in bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from oncelog.ports import Buffer
+from oncelog.records.arrow import StoredBatch
+from oncelog.records.batch import iter_headers
+
+
+def stored_batches(data: Buffer) -> Iterator[StoredBatch]:
+    """Every whole batch in ``data``."""
+    for position, header in iter_headers(data):
+        yield StoredBatch(data, position, header)

@@ -162,6 +162,16 @@ class OsFile:
             ) from cause
         _refuse("append to", self.path, cause)
 
+    def write_at(self, position: int, data: Buffer) -> None:
+        held = self._hold()
+        self._unsynced = True
+        try:
+            _write_all(held, data, 0, position)
+        except OSError as error:
+            self._size = -1
+            _refuse("write", self.path, error)
+        self._size = max(self.size(), position + len(data))
+
     def truncate(self, size: int) -> None:
         held = self._hold()
         self._unsynced = True

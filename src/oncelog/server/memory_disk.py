@@ -36,6 +36,12 @@ class MemoryFile:
         for buffer in buffers:
             data += buffer
 
+    def write_at(self, position: int, data: Buffer) -> None:
+        missing = position - len(self._data)
+        if missing > 0:
+            self._data += bytes(missing)
+        self._data[position : position + len(data)] = data
+
     def truncate(self, size: int) -> None:
         if size <= len(self._data):
             del self._data[size:]

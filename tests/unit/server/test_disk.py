@@ -44,13 +44,16 @@ def test_a_read_ends_at_the_end_of_the_file(disk: Disk, position: int, size: int
     assert file.read_at(position, size) == expected
 
 
-def test_truncating_changes_the_size(disk: Disk) -> None:
+def test_writing_and_truncating_change_the_size(disk: Disk) -> None:
     file = disk.open("f", create=True)
     file.append([b"abcd"])
+    file.write_at(1, b"XY")
+    file.write_at(6, b"Z")
+    assert (file.size(), disk.read("f")) == (7, b"aXYd\0\0Z")
     file.truncate(2)
     file.append([b"!"])
     file.truncate(4)
-    assert (file.size(), disk.read("f")) == (4, b"ab!\0")
+    assert (file.size(), disk.read("f")) == (4, b"aX!\0")
 
 
 def test_opening_without_creating_needs_a_file(disk: Disk) -> None:

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -24,11 +25,11 @@ import pytest
 from tests.spark.kafka_records import committed, create_topic, produce
 from tests.spark.stateful_query import QUERIES
 
-pytestmark = [pytest.mark.crash, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.crash, pytest.mark.soak, pytest.mark.timeout(3000)]
 
 ROOT = Path(__file__).parents[2]
 BEGIN_MS = 1_767_600_000_000
-PATIENCE_S = 240
+PATIENCE_S = 900
 
 
 class RunningBroker(Protocol):
@@ -116,9 +117,13 @@ class Run:
         return all(self._line() is not None for _ in range(batches))
 
     def executors(self) -> list[psutil.Process]:
-        """The JVMs that run the tasks."""
+        """The JVMs that run the tasks; none where the run has just ended."""
         found: list[psutil.Process] = []
-        for child in psutil.Process(self.pids[1]).children(recursive=True):
+        try:
+            children = psutil.Process(self.pids[1]).children(recursive=True)
+        except psutil.NoSuchProcess:
+            return found
+        for child in children:
             try:
                 words = child.cmdline()
             except psutil.NoSuchProcess:  # also one that was killed and that its parent has not looked at yet
@@ -127,13 +132,18 @@ class Run:
                 found.append(child)
         return found
 
-    def kill_an_executor(self) -> None:
-        self.executors()[0].kill()
+    def kill_an_executor(self) -> int:
+        """How many there were to kill: one or none."""
+        first = self.executors()[:1]
+        for executor in first:
+            executor.kill()
+        return len(first)
 
     def kill(self) -> None:
         """The driver, its JVM and all executors at once."""
         for pid in [*(child.pid for child in self.executors()), *self.pids]:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self.process.wait(60)
 
     def finish(self) -> None:
@@ -165,8 +175,7 @@ def prove(broker: RunningBroker, name: str, folder: Path, query: str, batches: i
         run = Run(task, folder / "driver.log")
         try:
             if run.await_batches(2):
-                run.kill_an_executor()
-                kills += 1
+                kills += run.kill_an_executor()
             if run.await_batches(2):
                 run.kill()
             else:
@@ -175,7 +184,7 @@ def prove(broker: RunningBroker, name: str, folder: Path, query: str, batches: i
         finally:
             if run.process.poll() is None:
                 run.kill()
-    assert kills >= batches // 6
+    assert kills > 1
     records = committed(address, f"{name}-results")
     pairs = Counter(((record.key or b"").decode(), (record.value or b"").decode()) for record in records)
     assert Counter({pair: count for pair, count in pairs.items() if "end" not in pair[0]}) == expected(
@@ -183,13 +192,8 @@ def prove(broker: RunningBroker, name: str, folder: Path, query: str, batches: i
     )
 
 
-def test_state_survives_a_killed_executor_and_a_killed_driver(
-    oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
-) -> None:
-    prove(oncelog_broker, unique_name, tmp_path, "timed", batches=8, batch_events=50)
-
-
-@pytest.mark.soak
 @pytest.mark.parametrize("query", QUERIES)
-def test_state_survives_many_kills(broker: RunningBroker, unique_name: str, tmp_path: Path, query: str) -> None:
-    prove(broker, unique_name, tmp_path, query, batches=24, batch_events=150)
+def test_state_survives_killed_executors_and_drivers(
+    broker: RunningBroker, unique_name: str, tmp_path: Path, query: str
+) -> None:
+    prove(broker, unique_name, tmp_path, query, batches=8, batch_events=100)

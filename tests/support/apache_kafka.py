@@ -175,7 +175,7 @@ class ApacheKafka:
             raise KafkaFailed("Apache Kafka is not running: call start()")
         return self._process.pid
 
-    def start(self, properties: Mapping[str, str] | None = None, *, timeout_s: float = 60) -> ApacheKafka:
+    def start(self, properties: Mapping[str, str] | None = None, *, timeout_s: float = 240) -> ApacheKafka:
         """Start the node and return when it answers a Metadata request naming itself.
 
         :param properties: laid over those given before, and kept for later starts.

@@ -90,7 +90,7 @@ class SparkCluster:
     def _log(self, name: str) -> Path:
         return self.folder / f"{name}.log"
 
-    def _await(self, name: str, process: subprocess.Popen[bytes], words: str, *, timeout_s: float = 120) -> None:
+    def _await(self, name: str, process: subprocess.Popen[bytes], words: str, *, timeout_s: float = 600) -> None:
         deadline = time.monotonic() + timeout_s
         while words not in (text := self._log(name).read_text(errors="replace")):
             if process.poll() is not None or time.monotonic() > deadline:

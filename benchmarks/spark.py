@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from benchmarks.load import BenchmarkError
 from benchmarks.measures import Figures, new_topic
 from benchmarks.servers import Kafka, Oncelog, Server, running
-from tests.support.apache_kafka import spark_connector_jars
+from oncelog.spark.maven import spark_connector_jars
 
 Add = Callable[[str, Figures], None]
 PARTITIONS = 2

@@ -20,6 +20,7 @@ import pyspark
 import pytest
 
 from oncelog import Broker
+from oncelog.spark import maven
 from oncelog.spark.java import find_java
 from oncelog.spark.session import session
 from tests.support import apache_kafka
@@ -48,7 +49,7 @@ def spark_options() -> str:
 
 def kafka_options() -> str:
     """For ``ONCELOG_KAFKA_JAVA_OPTIONS``. It takes ten seconds when there is no archive yet."""
-    archive = _archive(apache_kafka.cache_folder(), "kafka", apache_kafka.kafka_jars(), _make_for_kafka)
+    archive = _archive(maven.cache_folder(), "kafka", apache_kafka.kafka_jars(), _make_for_kafka)
     return f"-XX:TieredStopAtLevel=1 {USE.format(archive)}"
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,15 +59,54 @@ def assert_crashes_counted(result: dict[str, Any], **expected: int) -> None:
     assert enriched["of_aborted_transactions"] > 0
 
 
+def assert_rival_doubles(result: dict[str, Any]) -> None:
+    """Spark's own sink under the same kills: at least once, as it says."""
+    rival = result["sparks_own_sink"]
+    assert rival["missing"] == ""
+    assert rival["duplicates"] > 0
+    assert (rival["kills"], rival["lost"], rival["expected"]) == (3, 0, FLIGHTS)
+    assert rival["delivered"] == FLIGHTS + rival["duplicates"]
+
+
+def assert_commands_show_the_aborted_record(result: dict[str, Any], report: str) -> None:
+    """The report's commands, run as they stand there."""
+    found = re.search(r"<pre>(.*?)</pre>", report, re.DOTALL)
+    assert found is not None
+    serve, show = (shlex.split(html.unescape(line)) for line in found[1].splitlines())
+    with running([sys.executable, "-m", *serve]) as broker:
+        assert broker.stdout is not None
+        assert "listen" in broker.stdout.readline()
+        shown = subprocess.run(
+            [sys.executable, "-m", *show], capture_output=True, text=True, timeout=300, check=True
+        ).stdout
+    record = result["aborted_record"]
+    line = next(line for line in shown.splitlines() if "aborted" in line)
+    assert re.search(rf"\b{record['offset']}\b", line)
+
+
+@contextmanager
+def running(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A process that is stopped at the end."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
 def test_demo_is_exact_though_everything_is_killed(tmp_path: Path) -> None:
     result = demo(tmp_path / "demo")
     assert_exact(result)
-    assert_crashes_counted(result, driver=3, producer=1, broker=1)
+    assert_crashes_counted(result, driver=3, producer=1, broker=1, writer=1)
+    assert result["written_by_executors"] > 0
+    assert_rival_doubles(result)
     report = Path(result["report"]).read_text()
     assert report.count("<svg") == 2
     assert "Every record exactly once" in report
     assert not re.search(r"""(src|href)\s*=|@import|url\(|<script|https?://""", report)
     assert result["transactions"]["committed"] >= FLIGHTS / 1000
+    assert_commands_show_the_aborted_record(result, report)
 
 
 @pytest.mark.kafka
@@ -73,7 +116,8 @@ def test_demo_runs_on_apache_kafka_unchanged(tmp_path: Path, apache_kafka: Apach
     result = demo(tmp_path / "demo", "--bootstrap-server", address, "--prefix", prefix)
     assert result["bootstrap_servers"] == address
     assert_exact(result, prefix)
-    assert_crashes_counted(result, driver=3, producer=1)
+    assert_crashes_counted(result, driver=3, producer=1, writer=1)
+    assert_rival_doubles(result)
 
 
 def test_demo_runs_on_a_spark_cluster_unchanged(

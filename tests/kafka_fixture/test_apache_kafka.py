@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from tests.support.apache_kafka import ApacheKafka, KafkaFailed, spark_connector_jars
+from oncelog.spark.maven import spark_connector_jars
+from tests.support.apache_kafka import ApacheKafka, KafkaFailed
 
 pytestmark = pytest.mark.kafka
 

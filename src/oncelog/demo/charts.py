@@ -117,9 +117,9 @@ class Panel:
             self.parts.append(line)
             if numbered:
                 self.parts.append(
-                    f'<circle cx="{label:g}" cy="{self.top - 9:g}" r="8.5" class="crash-dot">{tip}</circle>'
+                    f'<circle cx="{label:g}" cy="{self.top + 10:g}" r="8.5" class="crash-dot">{tip}</circle>'
                 )
-                self.parts.append(text(label, self.top - 5, str(mark.number), "crash-number", "middle"))
+                self.parts.append(text(label, self.top + 14, str(mark.number), "crash-number", "middle"))
 
     def shade(self, stretches: Sequence[Bar]) -> None:
         """Times in which something was down."""

@@ -1,11 +1,14 @@
 """The Spark driver of the demo, a process to be killed: ``python -m oncelog.demo.driver``.
 
+``flights-enriched`` is written by the executors (a barrier stage of two writers), ``delays-by-hour`` by the driver.
+
 It is ``oncelog pipeline run`` on the demo's pipelines, with the steps of each commit written down. Prints a JSON line
 for each batch. Started and killed by :mod:`oncelog.demo.run`; a new one goes on from the checkpoint.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -15,7 +18,8 @@ from pathlib import Path
 import click
 
 from oncelog.demo import pipelines as definitions
-from oncelog.demo.observed_source import ObservedDataSource, observing
+from oncelog.demo.observed_source import Journal, ObservedDataSource, observing
+from oncelog.demo.pipelines import delays_by_hour, flights_enriched
 from oncelog.spark.pipeline import Pipeline
 from oncelog.spark.pipeline_file import load_pipelines
 from oncelog.spark.pipeline_run import RunSettings, check, start, watch
@@ -28,6 +32,9 @@ SPARK = {
     "spark.sql.session.timeZone": "UTC",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m",
 }
+WRITERS = 2
+LOCAL = f"local[{max(4, os.cpu_count() or 1)},4]"
+"""Slots for the writers beside the other pipeline's tasks, and a task may fail: a writer is killed too."""
 
 
 def with_prefix(pipeline: Pipeline, prefix: str) -> Pipeline:
@@ -58,10 +65,14 @@ def main(bootstrap_server: str, folder: Path, master: str | None, prefix: str) -
         bootstrap_server,
         str(folder / "checkpoints"),
         sink_format=ObservedDataSource.name(),
-        sink_options={pipeline.name: observing(folder / "commits", pipeline.name) for pipeline in chosen},
+        sink_options={
+            flights_enriched.name: {"writers": str(WRITERS)},
+            delays_by_hour.name: observing(folder / "commits", delays_by_hour.name),
+        },
+        observers={flights_enriched.name: Journal(folder / "commits", flights_enriched.name)},
     )
     check(chosen, settings)
-    spark = session("oncelog demo", master=master, settings=SPARK)
+    spark = session("oncelog demo", master=master or LOCAL, settings=SPARK)
     spark.dataSource.register(ObservedDataSource)
     queries = {pipeline.name: start(spark, pipeline, settings) for pipeline in chosen}
 
@@ -69,7 +80,7 @@ def main(bootstrap_server: str, folder: Path, master: str | None, prefix: str) -
         sys.stdout.write(progress.as_json() + "\n")
         sys.stdout.flush()
 
-    watch(queries, show, ended=stop.is_set)
+    watch(queries, show, ended=stop.is_set, paths=settings.paths)
     spark.stop()
 
 

@@ -1,13 +1,13 @@
-"""The product's data source with a witness: it writes down each step of each commit, and waits to be killed at one.
+"""The product's sink with a witness: it writes down each step of each commit, and waits to be killed at one.
 
-Registered by :mod:`oncelog.demo.driver`, used by the worker that runs ``commit()``, read by :mod:`oncelog.demo.run`.
+As a data source (the driver writes) registered by :mod:`oncelog.demo.driver` and used by the worker that runs
+``commit()``; as an observer (the executors write) used by driver and writers. Read by :mod:`oncelog.demo.run`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ from oncelog.spark.sink_protocol import Step
 from oncelog.spark.source import OncelogDataSource
 
 LONGEST_PAUSE_S = 120.0
-"""A commit that nobody kills goes on after this."""
+"""A commit that nobody kills goes on after this, and as soon as the order is cancelled."""
 
 
 class CommitStep(NamedTuple):
@@ -46,14 +46,19 @@ class Journal:
     def cancel_stop(self) -> None:
         self._order.unlink(missing_ok=True)
 
+    def __call__(self, step: Step, batch_id: int | None) -> None:
+        """As an observer."""
+        self.reached(step, -1 if batch_id is None else batch_id)
+
     def reached(self, step: Step, batch: int) -> None:
         """Write the step down, and wait there where that was ordered."""
         ordered = self._order.exists() and self._order.read_text() == step.value
         entry = CommitStep(time.time(), self._pipeline, step.value, batch, os.getpid(), ordered)
         with self.path.open("a") as file:
             file.write(json.dumps(entry) + "\n")
-        if ordered:
-            threading.Event().wait(LONGEST_PAUSE_S)
+        deadline = time.monotonic() + LONGEST_PAUSE_S
+        while ordered and self._order.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
 
     def read(self) -> list[CommitStep]:
         """All steps so far; a line that is being written is left for the next call."""
@@ -77,7 +82,7 @@ class ObservedDataSource(OncelogDataSource):
         return "oncelog_observed"
 
     def observe(self, step: Step, batch_id: int | None) -> None:
-        self._journal.reached(step, -1 if batch_id is None else batch_id)
+        self._journal(step, batch_id)
 
 
 def observing(folder: Path, pipeline: str) -> dict[str, str]:

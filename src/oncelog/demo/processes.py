@@ -122,6 +122,11 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
+def kill_process(pid: int) -> None:
+    """SIGKILL to one process that a child of the demo started."""
+    _signal(pid, signal.SIGKILL)
+
+
 def _signal(pid: int, number: signal.Signals) -> None:
     try:
         os.kill(pid, number)

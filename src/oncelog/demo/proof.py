@@ -122,6 +122,14 @@ class TopicProof:
             self.differences.append(text)
 
 
+class AbortedRecord(NamedTuple):
+    """A record that is in the log and that no reader of committed records sees."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
 Progress = Callable[[int], None]
 """Told how many more records were read."""
 
@@ -138,6 +146,7 @@ class Prover:
         self._truth = truth
         self._on_progress = on_progress
         self.windows: list[dict[str, Any]] = []
+        self.aborted: AbortedRecord | None = None
         self.written_ms: list[int] = []
         self.windows_written_ms: list[int] = []
 
@@ -156,8 +165,22 @@ class Prover:
                 proof.wrong += 1
                 proof.differs(f"flight {flight.id} has timestamp {record.timestamp_ms}, not {flight.departure_ms}")
 
-        self._check_flights(proof, expected, check, punctuation=True)
+        shown: set[tuple[int, int]] = set()
+
+        def note(record: Record, fields: dict[str, Any]) -> None:
+            shown.add((record.partition, record.offset))
+            check(record, fields)
+
+        self._check_flights(proof, expected, note, punctuation=True)
+        self.aborted = self._first_aborted(proof.topic, shown)
         return proof
+
+    def _first_aborted(self, topic: str, shown: set[tuple[int, int]]) -> AbortedRecord | None:
+        """A record of an aborted transaction, for the report to show."""
+        for record in read_topic(self._servers, topic, "read_uncommitted"):
+            if (record.partition, record.offset) not in shown and b'"closes"' not in (record.value or b""):
+                return AbortedRecord(topic, record.partition, record.offset)
+        return None
 
     def enriched(self) -> TopicProof:
         """One record for each flight, every field right, each plane's flights in order."""

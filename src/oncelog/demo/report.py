@@ -18,6 +18,8 @@ from oncelog import __version__
 from oncelog.demo.charts import Bar, Cell, Mark, Panel, Series, heat_map, svg
 from oncelog.demo.flights import AIRLINES, read_table
 from oncelog.demo.history import COMMITTED, Span
+from oncelog.demo.proof import TopicProof
+from oncelog.demo.rival import RivalProof
 from oncelog.demo.run import DELAYS, ENRICHED, FLIGHTS, Outcome
 from oncelog.demo.summary import TOPIC_COLUMNS, topic_rows, verdict
 
@@ -56,6 +58,8 @@ def render(outcome: Outcome) -> str:
         heat_map=_heat_map(outcome),
         story=_story(outcome),
         crashes=_crashes(outcome),
+        rival=_rival(outcome),
+        aborted=_aborted(outcome),
         footer=escape(f"oncelog {__version__}, Python {platform.python_version()}, {day}; {_times(outcome)}"),
     )
 
@@ -117,6 +121,59 @@ def _crashes(outcome: Outcome) -> str:
         for number, crash in enumerate(outcome.crashes, start=1)
     ]
     return _table(("", "after", "process", "where it was"), rows, "list")
+
+
+def _rival(outcome: Outcome) -> str:
+    """Spark's own sink beside ours: what the same kills left behind."""
+    rival = outcome.rival
+    if rival is None:
+        return ""
+    title = "<h2>The same crashes with Spark's own sink</h2>"
+    if rival.missing:
+        return f"<section>{title}<p>Not run: {escape(rival.missing)}.</p></section>"
+    ours = outcome.proofs[1]
+    kills = sum(crash.what == "driver" for crash in outcome.crashes)
+
+    def row(name: str, killed: int, proof: TopicProof | RivalProof) -> list[str]:
+        bad = [f'<span class="{"some" if n else "zero"}">{n:,}</span>' for n in (proof.duplicates, proof.lost)]
+        return [name, *bad, f"{proof.delivered:,}", str(killed)]
+
+    table = _table(
+        ("sink", "duplicates", "lost", "delivered", "kills of the driver"),
+        [row("oncelog", kills, ours), row("Spark's own", rival.kills, rival)],
+    )
+    return (
+        f"<section>{title}<p><code>format(&quot;kafka&quot;)</code> copied the same flights on the same broker; its "
+        "driver was killed as often, each time in the write of a micro-batch. It is at least once by design: Spark "
+        f"repeats the batch, and what was written of it before is there twice.</p>{table}</section>"
+    )
+
+
+def inspection(outcome: Outcome) -> list[str]:
+    """The commands that show one aborted record with its fate and the transaction that it was in."""
+    record = outcome.aborted
+    if record is None:
+        return []
+    where = outcome.servers
+    place = f"-t {record.topic} -p {record.partition} -o {record.offset} -c 1"
+    show = f"oncelog consume {place} --show-transactions -b {where}"
+    if outcome.settings.bootstrap_server is not None:
+        return [show]
+    return [f"oncelog serve --listen {where} --data {outcome.settings.folder / 'broker'}", show]
+
+
+def _aborted(outcome: Outcome) -> str:
+    record = outcome.aborted
+    if record is None:
+        return ""
+    lines = escape("\n".join(inspection(outcome)))
+    ours = outcome.settings.bootstrap_server is None
+    first = "The first command starts the broker again on its data, and the second" if ours else "This command"
+    return (
+        f"<section><h2>One record that was never delivered</h2><p>Offset {record.offset} of "
+        f"{escape(record.topic)}-{record.partition} is in the log, in a transaction that was aborted, and no reader of "
+        f"committed records sees it. {first} shows it with its fate.</p><pre>{lines}</pre></section>"
+    )
 
 
 # --- plots ------------------------------------------------------------------------------------------------------------
@@ -201,7 +258,7 @@ def _story(outcome: Outcome) -> str:
 
 def downtimes(outcome: Outcome, end: float) -> list[Bar]:
     """From each kill to the end of the first transaction that whoever was killed has committed since."""
-    affected = {"producer": [FLIGHTS], "driver": [ENRICHED, DELAYS]}
+    affected = {"producer": [FLIGHTS], "driver": [ENRICHED, DELAYS], "writer": [ENRICHED]}
     found: list[Bar] = []
     for crash in outcome.crashes:
         lanes = affected.get(crash.what, list(_LANES))

@@ -21,9 +21,10 @@ from oncelog.demo.flights import read_flights
 from oncelog.demo.history import Span, transaction_history
 from oncelog.demo.observed_source import CommitStep, Journal
 from oncelog.demo.pipelines import WATERMARK_DAYS, delays_by_hour, flights_enriched
-from oncelog.demo.processes import BrokerProcess, Child
-from oncelog.demo.proof import Prover, TopicProof, end_offsets
+from oncelog.demo.processes import BrokerProcess, Child, kill_process
+from oncelog.demo.proof import AbortedRecord, Prover, TopicProof, end_offsets
 from oncelog.demo.replay import FLIGHTS_A_TRANSACTION, Event
+from oncelog.demo.rival import Rival, RivalProof
 from oncelog.demo.truth import Truth
 from oncelog.errors import ConfigError, KafkaError, OncelogError
 from oncelog.spark.checkpoint import marker_group
@@ -31,6 +32,7 @@ from oncelog.spark.progress import Progress
 from oncelog.spark.sink_protocol import Step
 
 FLIGHTS, ENRICHED, DELAYS = "flights", "flights-enriched", "delays-by-hour"
+BY_SPARKS_SINK = "flights-by-sparks-own-sink"
 PARTITIONS = {FLIGHTS: 6, ENRICHED: 6, DELAYS: 3}
 LEAST_FLIGHTS = 10_000
 ABORT_EVERY = 50
@@ -89,6 +91,9 @@ class Outcome:
     windows_written_ms: list[int] = field(default_factory=list)
     windows: list[dict[str, object]] = field(default_factory=list)
     local_hours: dict[str, int] = field(default_factory=dict)
+    by_executors: int = 0
+    aborted: AbortedRecord | None = None
+    rival: RivalProof | None = None
 
     @property
     def exact(self) -> bool:
@@ -142,6 +147,9 @@ class Demo:
                 self._close_windows(truth)
             with self._phase("prove"):
                 self._prove(truth)
+            if not self._settings.calm:
+                with self._phase("Spark's own sink"):
+                    self._compare()
         finally:
             for child in (self._driver, self._replay):
                 if child is not None:
@@ -162,6 +170,8 @@ class Demo:
             self._allow(0.2)
             self._crash_driver(ENRICHED, Step.PRODUCED, 0.3, "its records stored, its transaction open")
             self._crash_producer(0.4)
+            if self._settings.master is None:
+                self._crash_writer(0.48)
             self._crash_driver(ENRICHED, Step.COMMITTED, 0.55, "the transaction committed, Spark not told yet")
             if self._settings.bootstrap_server is None:
                 self._crash_broker(0.65, 0.7)
@@ -259,6 +269,21 @@ class Demo:
         journal.cancel_stop()
         self._start_driver()
 
+    def _crash_writer(self, allow: float) -> None:
+        """Kill one of the executors' writers half-way in its records: Spark repeats them all, under a new epoch."""
+        journal = self._journals[ENRICHED]
+        before = len(journal.read())
+        journal.order_stop(Step.HALF_PRODUCED)
+        self._allow(allow)
+
+        def paused() -> list[CommitStep]:
+            return [entry for entry in journal.read()[before:] if entry.paused]
+
+        self._wait(f"a writer of {ENRICHED} that is half-way", lambda: bool(paused()))
+        self._crashed("writer", f"a Python worker of an executor, in {ENRICHED}, half-way in its records")
+        kill_process(paused()[0].pid)
+        journal.cancel_stop()
+
     def _crash_producer(self, after: float) -> None:
         """Kill the producer half-way in a transaction, then start another with the same transactional id."""
         self._allow(after)
@@ -338,11 +363,14 @@ class Demo:
         outcome.written_ms = prover.written_ms
         outcome.windows_written_ms = prover.windows_written_ms
         outcome.windows = prover.windows
+        outcome.aborted = prover.aborted
         outcome.local_hours = {flight.time_hour: flight.hour for flight in truth.flights.values()}
         for name, journal in self._journals.items():
             steps = journal.read()
             outcome.batches[name] = len({step.batch for step in steps})
             outcome.skips += skipped(steps)
+        paths = {one.batch: one.path for one in self._progress if one.pipeline == ENRICHED}
+        outcome.by_executors = sum(path == "executors" for path in paths.values())
         sinks = {one.name: self._topic(one.topics[0]) for one in (flights_enriched, delays_by_hour)}
         ids = {
             marker_group(f"{one.pipeline}-", one.query_id, sinks[one.pipeline]): one.pipeline for one in self._progress
@@ -350,6 +378,22 @@ class Demo:
         ids[self._replay_id] = FLIGHTS
         for span in transaction_history(outcome.servers, ids):
             outcome.spans.setdefault(ids[span.transactional_id], []).append(span)
+
+    def _compare(self) -> None:
+        """Spark's own sink under as many kills of its driver, on the same flights."""
+        driver = self._driver
+        if driver is not None:
+            driver.kill()
+        kills = sum(crash.what == "driver" for crash in self._outcome.crashes)
+        rival = Rival(
+            self._outcome.servers,
+            self._settings.folder,
+            self._topic(FLIGHTS),
+            self._topic(BY_SPARKS_SINK),
+            self._settings.flights,
+            PARTITIONS[ENRICHED],
+        )
+        self._outcome.rival = rival.run(kills, self._display.say)
 
     # --- waiting ----------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from oncelog.demo.run import DELAYS, ENRICHED, Outcome
@@ -63,10 +64,22 @@ def facts(outcome: Outcome) -> list[tuple[str, str]]:
         ("batches skipped on replay", str(len(outcome.skips))),
         ("drivers that gave up", "; ".join(outcome.restarts) or "none"),
         ("micro-batches", f"{ENRICHED} {outcome.batches[ENRICHED]}, {DELAYS} {outcome.batches[DELAYS]}"),
+        ("written by the executors", f"{outcome.by_executors} batches of {ENRICHED}, by several writers each"),
         ("transactions", f"{committed} committed, {aborted} aborted"),
         ("time", ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.phases.items())),
+        *_rival_facts(outcome),
         ("verdict", verdict(outcome)),
     ]
+
+
+def _rival_facts(outcome: Outcome) -> list[tuple[str, str]]:
+    rival = outcome.rival
+    if rival is None:
+        return []
+    if rival.missing:
+        return [("Spark's own sink", f"not run: {rival.missing}")]
+    text = f"{rival.duplicates:,} duplicates and {rival.lost:,} lost of {rival.expected:,} after {rival.kills} kills"
+    return [("Spark's own sink", text)]
 
 
 def verdict(outcome: Outcome) -> str:
@@ -87,5 +100,8 @@ def as_json_object(outcome: Outcome) -> dict[str, Any]:
         "batches_skipped_on_replay": len(outcome.skips),
         "batches": outcome.batches,
         "transactions": {"committed": committed, "aborted": aborted},
+        "sparks_own_sink": None if outcome.rival is None else asdict(outcome.rival),
+        "written_by_executors": outcome.by_executors,
+        "aborted_record": None if outcome.aborted is None else outcome.aborted._asdict(),
         "seconds": outcome.phases,
     }

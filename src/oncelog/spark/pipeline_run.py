@@ -29,6 +29,7 @@ from oncelog.spark.pipeline import Pipeline, PipelineError
 from oncelog.spark.pipeline_rows import rows_of
 from oncelog.spark.progress import Progress, ProgressReader
 from oncelog.spark.session import for_each_batch
+from oncelog.spark.sink_protocol import Observer, ignore
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,6 +54,7 @@ class RunSettings:
     :param once: stop when everything that is there at the start has been processed.
     :param sink_format: data source that writes; a program that watches commits registers its own under another name.
     :param sink_options: more options for that data source, by pipeline.
+    :param observers: told of each step of a commit, by pipeline; such a pipeline writes through ``for_each_batch``.
     :param paths: filled while it runs: who wrote, by pipeline and batch; not by another ``sink_format``.
     """
 
@@ -62,6 +64,7 @@ class RunSettings:
     trigger: str = ""
     sink_format: str = "oncelog"
     sink_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    observers: Mapping[str, Observer] = field(default_factory=dict)
     paths: dict[str, dict[int, str]] = field(default_factory=dict)
 
 
@@ -125,13 +128,14 @@ def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataSt
     options = one.writer_options(settings.bootstrap_servers)
     options |= settings.sink_options.get(one.name, {})
     writer = records.writeStream.outputMode(one.mode).queryName(one.name)
-    if settings.sink_format == "oncelog" or one.mode == "update":
+    observe = settings.observers.get(one.name)
+    if settings.sink_format == "oncelog" or one.mode == "update" or observe is not None:
         paths = settings.paths.setdefault(one.name, {})
 
         def note(written: Written) -> None:
             paths[written.batch_id or 0] = written.path
 
-        writer = writer.foreachBatch(for_each_batch(options, on_written=note))
+        writer = writer.foreachBatch(for_each_batch(options, on_written=note, observe=observe or ignore))
     else:
         writer = writer.format(settings.sink_format).options(**options)
     trigger = settings.trigger or one.trigger

@@ -1,69 +1,92 @@
-"""``oncelog doctor``: what this installation runs on, and what is missing for more."""
+"""``oncelog doctor``: what this installation runs on, what is missing for more, and what endangers a cluster's data."""
 
 from __future__ import annotations
 
-import platform
-import sysconfig
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from pathlib import Path
 
 import click
 
+from oncelog.cli.findings import Finding, Status, bad
+from oncelog.cli.options import Cluster
 from oncelog.cli.output import show_json, show_table
-from oncelog.records import native
-from oncelog.server.disk import lacking, sync_call
-
-
-def codec() -> str:
-    """Which of the two record codecs runs, and why if it is the slower one."""
-    return "compiled" if native.compiled is not None else f"pure Python, slower ({native.why_pure})"
+from oncelog.cli.properties import given_properties
+from oncelog.errors import OncelogError
 
 
 @click.command("doctor")
-@click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
-def command(as_json: bool) -> None:
-    """Say what this installation runs on, and what it lacks. Nothing is connected to and nothing is changed.
+@click.option("--data", type=click.Path(path_type=Path), help="A broker's data folder: its space and its sync time.")
+@click.option("--listen", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="Is it free?")
+@click.option("--bootstrap-server", "-b", metavar="HOST:PORT", help="Look at this cluster, too.")
+@click.option(
+    "--config", "-F", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The client's properties file."
+)
+@click.option("--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="A property of the client.")
+@click.option("--checkpoint", help="A query's checkpoint, compared with its marker in that cluster.")
+@click.option(
+    "--pause-minutes",
+    type=click.IntRange(min=1),
+    default=3 * 24 * 60,
+    show_default=True,
+    help="For how long a query may be stopped.",
+)
+@click.option("--json", "-J", "as_json", is_flag=True, help="Answer in JSON.")
+def command(
+    data: Path | None,
+    listen: str,
+    bootstrap_server: str | None,
+    config: Path | None,
+    assignments: tuple[str, ...],
+    checkpoint: str | None,
+    pause_minutes: int,
+    as_json: bool,
+) -> None:
+    """Say what this installation runs on and what it lacks, with what to do; it changes nothing.
+
+    With --bootstrap-server also what endangers exactly-once in a cluster, this broker's or Apache Kafka's. The status
+    is 1 where something is bad.
 
     \b
-    Example:
+    Examples:
       oncelog doctor
+      oncelog doctor --data ./data --bootstrap-server 127.0.0.1:9092
+      oncelog doctor --bootstrap-server kafka:9092 --checkpoint checkpoints/late
     """
-    found = {
-        "oncelog": version("oncelog"),
-        "python": _python(),
-        "record codec": codec(),
-        "event loop": "uvloop" if find_spec("uvloop") is not None else "asyncio (faster with oncelog[speed])",
-        "data on disk": _disk(),
-        "spark": _spark(),
-        "java": _java(),
-    }
+    from oncelog.cli.doctor_here import findings
+    from oncelog.server.listeners import Address
+
+    found = list(findings(data, Address.parse(listen)))
+    if checkpoint is not None and bootstrap_server is None:
+        raise click.UsageError("--checkpoint needs --bootstrap-server: the marker is in the cluster")
+    if bootstrap_server is not None:
+        properties = {**given_properties(config, assignments), "bootstrap.servers": bootstrap_server}
+        found += _cluster(Cluster(properties, as_json), pause_minutes, checkpoint)
     if as_json:
-        show_json({name.replace(" ", "_"): text for name, text in found.items()})
+        show_json([one.as_json() for one in found])
     else:
-        show_table(["PART", "FOUND"], list(found.items()))
+        show_table(["PART", "STATUS", "FOUND"], [(one.check, one.status.value, one.found) for one in found])
+        for one in found:
+            if one.todo:
+                click.echo(f"{one.status.value}: {one.check}: {one.todo}")
+    if any(one.status is Status.BAD for one in found):
+        raise click.exceptions.Exit(1)
 
 
-def _python() -> str:
-    threads = ", free-threaded" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
-    return f"{platform.python_implementation()} {platform.python_version()}{threads}, {platform.platform(terse=True)}"
+def _cluster(cluster: Cluster, pause_minutes: int, checkpoint: str | None) -> list[Finding]:
+    from oncelog.cli.doctor_cluster import findings
 
-
-def _disk() -> str:
-    missing = lacking()
-    return f"not possible here: no {', '.join(missing)}" if missing else f"possible, synced with {sync_call()}"
-
-
-def _spark() -> str:
+    found: list[Finding] = []
     try:
-        return f"pyspark {version('pyspark')}"
-    except PackageNotFoundError:
-        return "not installed: pip install 'oncelog[spark]'"
+        with cluster.admin() as admin:
+            found += findings(admin, pause_minutes)
+    except OncelogError as error:
+        return [bad("cluster", str(error), "start it, or check the address and the client's security settings")]
+    if checkpoint is not None:
+        from oncelog.cli.pipeline_doctor import diagnoses
 
-
-def _java() -> str:
-    from oncelog.spark.java import JavaMissing, find_java
-
-    try:
-        return find_java()
-    except JavaMissing as error:
-        return f"none that Spark can use: {error}"
+        for one in diagnoses(cluster, checkpoint):
+            told = f"{one.checkpoint}, group {one.group}: the next start would {one.verdict} batch {one.next_batch}"
+            if one.verdict == "refuse":
+                found.append(bad("checkpoint", told, one.reason))
+            else:
+                found.append(Finding("checkpoint", f"{told}, {one.reason}"))
+    return found

@@ -36,7 +36,7 @@ COMMANDS = {
     "proxy": "Faults by name in front of any broker, for tests.",
     "promote": "Make of a data folder an Apache Kafka node.",
     "completion": "What a shell needs to complete commands, topics and groups.",
-    "doctor": "What this installation runs on, and what it lacks.",
+    "doctor": "What this installation lacks, and what endangers a cluster.",
     "demo": "The main job on real data, with crashes, proven record by record.",
 }
 
@@ -89,7 +89,7 @@ def _show_version(context: click.Context, option: click.Parameter, asked: bool) 
     if asked and not context.resilient_parsing:
         from importlib.metadata import version
 
-        from oncelog.cli.doctor import codec
+        from oncelog.cli.doctor_here import codec
 
         click.echo(f"oncelog {version('oncelog')}, record codec: {codec()}")
         context.exit()

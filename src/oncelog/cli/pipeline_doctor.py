@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +13,7 @@ from oncelog.errors import Error, KafkaError, OncelogError
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin
-    from oncelog.spark.doctor import LogState
+    from oncelog.spark.doctor import Diagnosis, LogState
 
 END = -1
 
@@ -38,6 +39,23 @@ def doctor(checkpoint: str, group: str, on_missing_marker: str, cluster: Cluster
       oncelog pipeline doctor oncelog-checkpoints/late --bootstrap-server 127.0.0.1:9092
       oncelog pipeline doctor s3a://bucket/checkpoints/late --bootstrap-server kafka:9092 --json
     """
+    told = diagnoses(cluster, checkpoint, group, on_missing_marker)
+    if cluster.as_json:
+        show_json([one.as_json() for one in told])
+    else:
+        for number, one in enumerate(told):
+            if number:
+                click.echo()
+            for what, text in one.lines():
+                click.echo(f"{what:<12}{text}")
+    if any(one.verdict == "refuse" for one in told):
+        raise click.exceptions.Exit(1)
+
+
+def diagnoses(
+    cluster: Cluster, checkpoint: str, group: str = "", on_missing_marker: str = "fail"
+) -> Sequence[Diagnosis]:
+    """What the next start of a query will do, for each of its destinations."""
     from importlib.util import find_spec
 
     if find_spec("pyarrow") is None:
@@ -51,20 +69,10 @@ def doctor(checkpoint: str, group: str, on_missing_marker: str, cluster: Cluster
     query_id = found.query_id()
     with cluster.admin() as admin:
         option = OnMissingMarker(on_missing_marker)
-        told = [
+        return [
             diagnose(found, name, _log_state(cluster, admin, name, older_group(name, query_id)), now_ms(), option)
             for name in groups_of(found, group)
         ]
-    if cluster.as_json:
-        show_json([one.as_json() for one in told])
-    else:
-        for number, one in enumerate(told):
-            if number:
-                click.echo()
-            for what, text in one.lines():
-                click.echo(f"{what:<12}{text}")
-    if any(one.verdict == "refuse" for one in told):
-        raise click.exceptions.Exit(1)
 
 
 def _log_state(cluster: Cluster, admin: Admin, group: str, older: str) -> LogState:

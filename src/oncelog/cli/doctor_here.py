@@ -1,0 +1,160 @@
+"""What ``oncelog doctor`` finds on this machine; nothing is connected to, and nothing stays changed."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import socket
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+
+from oncelog.cli.findings import Finding, bad, warn
+from oncelog.errors import OncelogError
+from oncelog.records import native
+from oncelog.server.disk import lacking, sync_call
+from oncelog.server.listeners import Address
+from oncelog.server.opening import ListenError, bind
+
+FEW_DESCRIPTORS = 4096
+SLOW_SYNC_MS = 20.0
+SYNCS = 20
+LITTLE_SPACE = 0.1
+LITTLE_SPACE_BYTES = 1 << 30
+EARLIEST_S = 1_735_689_600
+"""2025: a clock before this was never set."""
+
+
+def codec() -> str:
+    """Which of the two record codecs runs, and why if it is the slower one."""
+    return "compiled" if native.compiled is not None else f"pure Python, slower ({native.why_pure})"
+
+
+def findings(data: Path | None, listen: Address) -> Iterator[Finding]:
+    """:param data: the data folder of a broker, looked at where it is there.
+
+    :param listen: where a broker is to listen.
+    """
+    yield Finding("oncelog", version("oncelog"))
+    yield Finding("python", _python())
+    yield _codec()
+    loop = "uvloop" if find_spec("uvloop") is not None else "asyncio (faster with oncelog[speed])"
+    yield Finding("event loop", loop)
+    yield _port(listen)
+    yield from _descriptors()
+    yield from _disk(data)
+    yield _clock()
+    yield from _spark()
+
+
+def _python() -> str:
+    threads = ", free-threaded" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+    return f"{platform.python_implementation()} {platform.python_version()}{threads}, {platform.platform(terse=True)}"
+
+
+def _codec() -> Finding:
+    if native.compiled is not None:
+        return Finding("record codec", codec())
+    return warn("record codec", codec(), "install a wheel, or a C compiler before pip install oncelog")
+
+
+def _port(listen: Address) -> Finding:
+    try:
+        bind(listen).close()
+    except (ListenError, socket.gaierror) as error:
+        return warn("port", str(error), f"stop what listens on {listen}, or give oncelog serve another --listen")
+    return Finding("port", f"{listen} is free")
+
+
+def _descriptors() -> Iterator[Finding]:
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    told = f"{soft} now, {hard} at most: a partition takes two, a connection one"
+    if hard < FEW_DESCRIPTORS:
+        yield warn("descriptors", told, "raise the hard limit: ulimit -Hn, LimitNOFILE= of the service")
+    else:
+        yield Finding("descriptors", told)
+
+
+def _disk(data: Path | None) -> Iterator[Finding]:
+    missing = lacking()
+    if missing:
+        yield warn("data on disk", f"not possible here: no {', '.join(missing)}", "use Linux or macOS to keep data")
+        return
+    yield Finding("data on disk", f"possible, synced with {sync_call()}")
+    folder = data or Path.cwd()
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        yield bad("disk", f"{folder} is no folder that this user may write to", "name the data folder with --data")
+        return
+    usage = shutil.disk_usage(folder)
+    told = f"{usage.free / 1e9:.1f} of {usage.total / 1e9:.1f} GB free at {folder}"
+    if usage.free < min(LITTLE_SPACE * usage.total, LITTLE_SPACE_BYTES):
+        yield bad("disk", told, "free space: a full disk stops partitions until a restart")
+    else:
+        yield Finding("disk", told)
+    yield _sync_time(folder)
+
+
+def _sync_time(folder: Path) -> Finding:
+    took = []
+    with tempfile.TemporaryFile(dir=folder) as file:
+        for _ in range(SYNCS):
+            file.write(bytes(4096))
+            file.flush()
+            begin = time.perf_counter()
+            os.fsync(file.fileno())
+            took.append((time.perf_counter() - begin) * 1000)
+    told = f"{median(took):.1f} ms (median of {SYNCS}, longest {max(took):.1f} ms)"
+    if median(took) > SLOW_SYNC_MS:
+        return warn("sync time", told, "oncelog.flush.policy=commit waits for it: use a faster disk, or interval")
+    return Finding("sync time", told)
+
+
+def _clock() -> Finding:
+    now = time.time()
+    told = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+    if now < EARLIEST_S:
+        return bad("clock", told, "set the clock: retention and timestamps go by it")
+    return Finding("clock", told)
+
+
+def _spark() -> Iterator[Finding]:
+    try:
+        installed = version("pyspark")
+    except PackageNotFoundError:
+        yield Finding("spark", "not installed: pip install 'oncelog[spark]'")
+        return
+    if tuple(int(part) for part in installed.split(".")[:2]) < (4, 3):
+        yield bad("spark", f"pyspark {installed}", "pip install 'pyspark>=4.3,<5'")
+    else:
+        yield Finding("spark", f"pyspark {installed}")
+    yield _java()
+    from oncelog.spark.python import worker_python, worker_python_problem
+
+    problem = worker_python_problem()
+    if problem is not None:
+        found, _, todo = problem.partition(": ")
+        yield bad("spark's python", found, todo or "see oncelog doctor --json")
+    else:
+        yield Finding("spark's python", worker_python(os.environ))
+
+
+def _java() -> Finding:
+    from oncelog.spark.java import JavaMissing, find_java
+
+    try:
+        return Finding("java", find_java())
+    except JavaMissing as error:
+        return bad("java", "none that Spark can use", str(error))
+    except OncelogError as error:
+        return bad("java", str(error), "install Java 17 or newer")

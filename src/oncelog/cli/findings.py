@@ -1,0 +1,35 @@
+"""One thing that ``oncelog doctor`` looked at: what is so, whether that is well, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Status(Enum):
+    """``WARN``: it works, and may fail one day. ``BAD``: something does not work, or can lose data."""
+
+    OK = "ok"
+    WARN = "warn"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``todo`` is empty where there is nothing to do."""
+
+    check: str
+    found: str
+    status: Status = Status.OK
+    todo: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        return {"check": self.check, "status": self.status.value, "found": self.found, "todo": self.todo}
+
+
+def warn(check: str, found: str, todo: str) -> Finding:
+    return Finding(check, found, Status.WARN, todo)
+
+
+def bad(check: str, found: str, todo: str) -> Finding:
+    return Finding(check, found, Status.BAD, todo)

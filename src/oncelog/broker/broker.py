@@ -24,6 +24,7 @@ from oncelog.broker.partition import METERS, Partition
 from oncelog.broker.produce_runs import ProduceRuns
 from oncelog.broker.purgatory import FetchPurgatory
 from oncelog.broker.recovery import RecoveryProgress
+from oncelog.broker.repeated_fetches import RepeatedFetches
 from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.request_rules import refused_request
 from oncelog.broker.security.security_log import SecurityLog
@@ -95,6 +96,7 @@ class Broker:
         self._partitions: dict[TopicPartition, Partition] = {}
         self.slices.all_at_once = bool(nodes)
         self._produce_runs = ProduceRuns(self)
+        self._repeated_fetches = RepeatedFetches(self)
         self.retired_meters = [0] * METERS
         """What deleted partitions add to the counts of all."""
         self._coordinators = Coordinators(self)
@@ -294,6 +296,8 @@ class Broker:
             result.then(lambda response: self._reply(context, response), lambda error: self._defect(context, error))
         if context.took_plain_batch:
             self._produce_runs.learn(context, request, frame, body)  # type: ignore[arg-type]
+        elif context.took_records:
+            self._repeated_fetches.learn(context, request, frame, body)  # type: ignore[arg-type]
 
     def receive_run(
         self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int, *, gather: bool = False
@@ -313,11 +317,15 @@ class Broker:
             or (gate is not None and not gate.lets_pass(now_ms))
         ):
             return start
+        api_key = buffer[start + 5] if end - start > 5 else -1
         try:
+            if api_key == ApiKey.FETCH:
+                return self._repeated_fetches.receive(channel, slot, buffer, start, end)
             return self._produce_runs.receive(channel, slot, buffer, start, end, now_ms, gather=gather)
         except Exception as error:
-            logger.error("PRODUCE of %s failed", channel.client_host, exc_info=error)
-            channel.close(f"PRODUCE could not be answered: {error!r:.200}")
+            name = ApiKey(api_key).name
+            logger.error("%s of %s failed", name, channel.client_host, exc_info=error)
+            channel.close(f"{name} could not be answered: {error!r:.200}")
             return end
 
     def settle(self, now_ms: int) -> None:
@@ -328,6 +336,7 @@ class Broker:
     def forget_routes(self, channel: Channel | None = None) -> None:
         """What a connection (None: any) may do or write to has changed: its next requests are looked at anew."""
         self._produce_runs.forget(channel)
+        self._repeated_fetches.forget(channel)
 
     def _defect(self, context: RequestContext, error: Exception) -> None:
         """A request met what no rule foresees: its client learns it, and nobody else."""
@@ -341,6 +350,7 @@ class Broker:
         """The connection ended: drop what only it waits for. Group membership lives on until its session ends."""
         self.fetches.drop(channel)
         self._produce_runs.forget(channel)
+        self._repeated_fetches.forget(channel)
         self.slices.drop(channel)
 
     def _reply(self, context: RequestContext, response: Message | None) -> None:

@@ -58,6 +58,8 @@ class RequestContext:
     now_ms: int
     took_plain_batch: bool = False
     """Set by Produce: a batch that is not packed was appended, and the next ones may be like it."""
+    took_records: bool = False
+    """Set by Fetch: it was answered at once, with records."""
     request_bytes: int = 0
     work_ns: int = 0
     begun_ns: int = 0

@@ -43,8 +43,9 @@ from oncelog.types import IsolationLevel, TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-FIRST_WITH_CURRENT_LEADER = 12
 FIRST_WITH_TOPIC_IDS = 13
+FIRST_WITH_LEADERS = 16
+"""Who leads is told with NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951)."""
 PARTITIONS_IN_A_PIECE = 100
 ISOLATION_LEVELS = {int(level): level for level in IsolationLevel}
 
@@ -72,6 +73,7 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
         return wide.response
     answers = list(_read(broker, context, request, positions, isolation))
     if request.max_wait_ms <= 0 or _is_enough(request, answers):
+        context.took_records = len(answers) == 1 and answers[0].size_bytes > 0
         return _respond(broker, context, session, answers)
     watched = tuple(
         partition.topic_partition
@@ -322,9 +324,8 @@ def _read_partition(
         and partition.replicas is not None
         and partition.replicas.leader != context.session.node_id
     ):
-        return _error(
-            key, Error.NOT_LEADER_OR_FOLLOWER, LeaderIdAndEpoch(partition.replicas.leader, partition.leader_epoch)
-        )
+        leader = LeaderIdAndEpoch(partition.replicas.leader, partition.leader_epoch)
+        return _error(key, Error.NOT_LEADER_OR_FOLLOWER, leader if context.api_version >= FIRST_WITH_LEADERS else None)
     if partition is None:
         unknown_id = key[1] and not key[0]
         error = Error.UNKNOWN_TOPIC_ID if unknown_id else Error.UNKNOWN_TOPIC_OR_PARTITION
@@ -337,11 +338,9 @@ def _read_partition(
         return _error(key, Error.KAFKA_STORAGE_ERROR)
     error = partition.check_leader_epoch(position.current_leader_epoch)
     if error is not Error.NONE:
-        if context.api_version < FIRST_WITH_CURRENT_LEADER:
-            return _error(key, error)
-        return _error(
-            key, error, LeaderIdAndEpoch(context.session.node_id or broker.node.node_id, partition.leader_epoch)
-        )
+        leader = LeaderIdAndEpoch(context.session.node_id or broker.node.node_id, partition.leader_epoch)
+        is_told = error is Error.FENCED_LEADER_EPOCH and context.api_version >= FIRST_WITH_LEADERS
+        return _error(key, error, leader if is_told else None)
     data = PartitionData(
         partition_index=key[2],
         error_code=Error.NONE,

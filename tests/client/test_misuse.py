@@ -167,6 +167,8 @@ async def test_a_consumer_that_reads_nothing_says_so_instead_of_waiting(servers:
             with pytest.raises(IllegalStateError, match=r"call subscribe\(\) or assign\(\) first"):
                 await read()
         consumer.assign([TopicPartition(await make_topic(servers, unique_name), 0)])
+        with pytest.raises(IllegalStateError, match=f"partition {unique_name}-1 is not assigned"):
+            await consumer.position(TopicPartition(unique_name, 1))
         waiting = asyncio.ensure_future(consumer.getone())
         await asyncio.sleep(0)
         consumer.unsubscribe()

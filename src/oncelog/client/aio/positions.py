@@ -66,6 +66,7 @@ class Positions:
         loop = asyncio.get_running_loop()
         end = loop.time() + self._config.default_api_timeout_ms / 1000
         while (position := self._held.position(name)) is None:
+            self._subscription.state(name)  # raises once it is not assigned any more
             self._subscription.raise_if_stuck([name])
             self._waits.raise_failure()
             self._poll_soon()
@@ -123,8 +124,8 @@ class Positions:
             if start is not Reset.NONE:
                 lookups[name] = _TIMESTAMPS[start]
             elif unchanged(name):
-                states[name].stuck = self._without(name)
-                self._waits.fail(self._without(name))
+                self._subscription.stop(name, states[name], self._without(name))
+                self._waits.wake()
         if lookups:
             for name, found in (await self.offsets_at(lookups)).items():
                 if unchanged(name):

@@ -122,6 +122,7 @@ class Decoder:
     def _corrupt(self, item: Fetched, state: PartitionState, header: Any, corrupt: CorruptBatch) -> KafkaError:
         item.batches.clear()
         state.seek(state.position)  # whoever asks again is told again: nothing is passed over
+        state.told = True
         state.stuck = KafkaError(
             Error.CORRUPT_MESSAGE,
             f"{item.partition} cannot be read from offset {header.base_offset} on: {corrupt}; "

@@ -64,7 +64,7 @@ class Fetcher:
             metadata,
             subscription,
             on_truncated=lambda name: self.drop({name}),
-            on_error=self._fail,
+            on_error=self._stop,
             on_done=self._looked,
         )
         self._sessions: dict[int, FetchSession] = {}
@@ -242,14 +242,14 @@ class Fetcher:
                     f"offset {state.fetch_position} of {name} does not exist (any more) and auto.offset.reset is none; "
                     "seek to an offset that does"
                 )
-                self._stop(state, OffsetOutOfRangeError(error, text))
+                self._stop(name, state, OffsetOutOfRangeError(error, text))
             else:
                 self.drop({name})
                 state.need_reset(reset)
                 self._on_reset()
             return
         if error in (Error.TOPIC_AUTHORIZATION_FAILED, Error.UNSUPPORTED_COMPRESSION_TYPE):
-            self._stop(state, error_for(error, f"topic {name.topic!r} cannot be read"))
+            self._stop(name, state, error_for(error, f"topic {name.topic!r} cannot be read"))
             return
         told = data.current_leader
         if not self._metadata.leader_changed(name, told.leader_id, told.leader_epoch):
@@ -259,10 +259,10 @@ class Fetcher:
             session.forget(name)
         self._back_off(node, now_ms)
 
-    def _stop(self, state: PartitionState, error: KafkaError) -> None:
+    def _stop(self, name: TopicPartition, state: PartitionState, error: KafkaError) -> None:
         """A partition cannot be read on."""
-        state.stuck = error
-        self._fail(error)
+        self._subscription.stop(name, state, error)
+        self._on_data()
 
     def _fail(self, error: KafkaError) -> None:
         self._error = error
@@ -300,6 +300,7 @@ class Fetcher:
         if self._error is not None:
             error, self._error = self._error, None
             raise error
+        self._subscription.raise_untold(only)
         result: dict[TopicPartition, list[ConsumerRecord]] = {}
         skipped: list[Fetched] = []
         while self._ready and most > 0:
@@ -358,6 +359,7 @@ class Fetcher:
         if self._error is not None:
             error, self._error = self._error, None
             raise error
+        self._subscription.raise_untold(only)
         result: dict[TopicPartition, list[Chunk]] = {}
         kept: deque[Fetched] = deque()
         for item in self._ready:

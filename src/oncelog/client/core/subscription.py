@@ -58,6 +58,7 @@ class PartitionState:
         "reset",
         "revoking",
         "stuck",
+        "told",
         "version",
     )
 
@@ -72,6 +73,8 @@ class PartitionState:
         self.revoking = False
         self.stuck: KafkaError | None = None
         """Why the partition cannot be read on; the program has to seek, or to ask again."""
+        self.told = False
+        """Whether the program knows what the partition is stuck at."""
         self.version = 0
         """Changes with every seek, so that answers for the old position are dropped."""
         self.fetched_at_ms: int | None = None
@@ -109,6 +112,8 @@ class Subscription:
         self.listener: ConsumerRebalanceListener | None = None
         self.by_hand = False
         self.assigned: dict[TopicPartition, PartitionState] = {}
+        self._untold: set[TopicPartition] = set()
+        """Partitions that may be stuck without the program's knowing."""
 
     @property
     def by_group(self) -> bool:
@@ -179,6 +184,23 @@ class Subscription:
         """Raise if nothing is read, so that no record can ever come."""
         if not self.by_group and not self.assigned:
             raise IllegalStateError("the consumer reads nothing; call subscribe() or assign() first")
+
+    def stop(self, name: TopicPartition, state: PartitionState, error: KafkaError) -> None:
+        """A partition cannot be read on; whoever reads it is told."""
+        state.stuck, state.told = error, False
+        self._untold.add(name)
+
+    def raise_untold(self, partitions: Collection[TopicPartition]) -> None:
+        """Raise what one of these partitions, or of all if none is named, is stuck at and the program does not know."""
+        if not self._untold:
+            return
+        for name in sorted(self._untold):
+            state = self.assigned.get(name)
+            if state is None or state.stuck is None or state.told:
+                self._untold.discard(name)
+            elif not partitions or name in partitions:
+                state.told = True
+                raise state.stuck
 
     def raise_if_stuck(self, partitions: Collection[TopicPartition]) -> None:
         """Raise if none of these partitions, or of all if none is named, can be read on; then they are tried again."""

@@ -35,7 +35,7 @@ class TruncationCheck:
     """Holds partitions back until their position is known to be in the leader's log.
 
     :param on_truncated: the log was cut below a partition's position; what was fetched of it ahead must go.
-    :param on_error: reading cannot get over this by itself.
+    :param on_error: a partition cannot be read on.
     :param on_done: partitions may be fetched again.
     """
 
@@ -47,7 +47,7 @@ class TruncationCheck:
         subscription: Subscription,
         *,
         on_truncated: Callable[[TopicPartition], None],
-        on_error: Callable[[KafkaError], None],
+        on_error: Callable[[TopicPartition, PartitionState, KafkaError], None],
         on_done: Callable[[int], None],
     ) -> None:
         self._config = config
@@ -117,8 +117,7 @@ class TruncationCheck:
     ) -> None:
         error = error_of(found.error_code)
         if error is Error.TOPIC_AUTHORIZATION_FAILED:
-            state.stuck = error_for(error, f"topic {name.topic!r} cannot be read")
-            self._on_error(state.stuck)
+            self._on_error(name, state, error_for(error, f"topic {name.topic!r} cannot be read"))
         elif error is not Error.NONE:
             self._back_off(now_ms)
         elif found.end_offset < 0 or found.leader_epoch < 0:
@@ -133,8 +132,7 @@ class TruncationCheck:
         """On from where the logs part, as ``auto.offset.reset`` allows; else the reader has to say."""
         position, reset = state.position, self._subscription.default_reset
         if reset is Reset.NONE:
-            state.stuck = LogTruncationError(name, state.fetch_position, end_offset)
-            self._on_error(state.stuck)
+            self._on_error(name, state, LogTruncationError(name, state.fetch_position, end_offset))
             return
         self._on_truncated(name)
         if end_offset is None:

@@ -75,7 +75,7 @@ class Repeated:
         self.partition = partition
         self.min_bytes = request.min_bytes
         self.limit = min(request.max_bytes, asked.partition_max_bytes)
-        self.leader_epoch = asked.current_leader_epoch
+        self.leader_epoch = max(asked.current_leader_epoch, -1)
         self.bound = IsolationLevel(request.isolation_level)
         high_watermark, last_stable_offset, log_start_offset = _MARKS
         data = PartitionData(

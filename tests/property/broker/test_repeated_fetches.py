@@ -12,11 +12,11 @@ from oncelog.broker.context import Part
 from oncelog.broker.partition import Partition
 from oncelog.errors import Error
 from oncelog.log.results import FileSlice
-from oncelog.protocol.framing import encode_request
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.fetch_response import FetchResponse
 from oncelog.records.batch import Record, encode_batch
 from oncelog.types import ProducerStamp, TopicPartition
+from tests.support.frames import encode_request
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
 
 PRODUCER_ID = 7
@@ -52,7 +52,7 @@ ODD = st.builds(
     min_bytes=st.sampled_from([0, 1, 150, 10_000]),
     max_bytes=st.sampled_from([0, 100, 400]),
     partition=st.sampled_from([0, 0, 1, 2]),
-    leader_epoch=st.sampled_from([-1, 0, 1]),
+    leader_epoch=st.sampled_from([-2, -1, 0, 1]),
     session_epoch=st.sampled_from([-1, -1, 0]),
 )
 STEPS = st.lists(st.one_of(APPENDS, USUAL, USUAL, USUAL, ODD, st.just("new topic")), max_size=30)

@@ -11,7 +11,7 @@ from oncelog.broker.broker import Broker
 from oncelog.broker.context import Part
 from oncelog.errors import Error
 from oncelog.log.results import FileSlice
-from oncelog.protocol.framing import decode_response_header, encode_request
+from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.fetch_response import FetchResponse
@@ -21,6 +21,7 @@ from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
+from tests.support.frames import encode_request
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
 
 PARTITIONS = 250

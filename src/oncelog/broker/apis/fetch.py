@@ -336,7 +336,7 @@ def _read_partition(
     if partition.failed:
         partition.failed_reads += 1
         return _error(key, Error.KAFKA_STORAGE_ERROR)
-    error = partition.check_leader_epoch(position.current_leader_epoch)
+    error = partition.check_leader_epoch(max(position.current_leader_epoch, -1))  # what is negative asks for no check
     if error is not Error.NONE:
         leader = LeaderIdAndEpoch(context.session.node_id or broker.node.node_id, partition.leader_epoch)
         is_told = error is Error.FENCED_LEADER_EPOCH and context.api_version >= FIRST_WITH_LEADERS

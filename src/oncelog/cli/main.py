@@ -36,6 +36,7 @@ COMMANDS = {
     "proxy": "Faults by name in front of any broker, for tests.",
     "promote": "Make of a data folder an Apache Kafka node.",
     "completion": "What a shell needs to complete commands, topics and groups.",
+    "top": "What a cluster does now, live.",
     "doctor": "What this installation lacks, and what endangers a cluster.",
     "demo": "The main job on real data, with crashes, proven record by record.",
 }

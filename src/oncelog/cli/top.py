@@ -1,0 +1,201 @@
+"""``oncelog top``: what a cluster does now, in the terminal. Works on Apache Kafka too: all of it comes from offsets.
+
+Each look asks the cluster for the ends of all partitions, for open transactions and for groups' positions; rates are
+the difference of two looks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oncelog.cli.options import Cluster, cluster_options
+from oncelog.cli.output import show_json
+from oncelog.errors import OncelogError
+from oncelog.types import TopicPartition
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from oncelog.client.blocking import Admin
+
+LATEST = -1
+UNFINISHED = ("Ongoing", "PrepareCommit", "PrepareAbort")
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What there was at one moment (``at_s`` is monotonic): ends, last stable offsets, groups' positions."""
+
+    at_s: float
+    ends: Mapping[TopicPartition, int]
+    stable: Mapping[TopicPartition, int]
+    transactions: tuple[Row, ...]
+    groups: Mapping[str, Mapping[TopicPartition, int]]
+
+
+@click.command("top")
+@click.option(
+    "--interval", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Seconds between looks."
+)
+@click.option("--lines", type=click.IntRange(min=1), default=15, show_default=True, help="Of each table.")
+@click.option("--once", is_flag=True, help="Two looks and one picture, then end.")
+@click.option("--internal", is_flag=True, help="Internal topics, too.")
+@cluster_options
+def command(cluster: Cluster, interval: float, lines: int, once: bool, internal: bool) -> None:
+    """Rates, what open transactions hold back, transactions, and groups' lag, live; end with Ctrl-C.
+
+    With --json a line for each picture.
+
+    \b
+    Examples:
+      oncelog top --bootstrap-server 127.0.0.1:9092
+      oncelog top --once --json
+    """
+    if not cluster.as_json and find_spec("rich") is None:
+        raise OncelogError("oncelog top draws with rich: install it with pip install 'oncelog[cli]', or use --json")
+    with cluster.admin() as admin:
+        if cluster.as_json:
+            _print(admin, interval, lines, once, internal)
+        else:
+            _draw(admin, interval, lines, once, internal)
+
+
+def _print(admin: Admin, interval: float, lines: int, once: bool, internal: bool) -> None:
+    before = look(admin, internal)
+    while True:
+        time.sleep(interval)
+        after = look(admin, internal)
+        show_json(picture(before, after, lines))
+        if once:
+            return
+        before = after
+
+
+def _draw(admin: Admin, interval: float, lines: int, once: bool, internal: bool) -> None:
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console()
+    before = look(admin, internal)
+    if once:
+        time.sleep(interval)
+        console.print(_tables(picture(before, look(admin, internal), lines)))
+        return
+    trouble = ""
+    with Live(console=console, screen=console.is_terminal, auto_refresh=False) as live:
+        while True:
+            time.sleep(interval)
+            try:
+                after = look(admin, internal)
+            except OncelogError as error:
+                if str(error) != trouble:
+                    trouble = str(error)
+                    live.update(f"no answer, tried again: {trouble}", refresh=True)
+                continue
+            trouble = ""
+            live.update(_tables(picture(before, after, lines)), refresh=True)
+            before = after
+
+
+def look(admin: Admin, internal: bool) -> Look:
+    """Ask the cluster. What vanishes meanwhile is left out."""
+    topics = admin.describe_topics(admin.list_topics(internal=internal))
+    led = [TopicPartition(topic.name, one.partition) for topic in topics for one in topic.partitions if one.leader >= 0]
+    asked = dict.fromkeys(led, LATEST)
+    at_s = time.monotonic()
+    ends = {name: found.offset for name, found in admin.list_offsets(asked).items()} if asked else {}
+    stable = (
+        {name: found.offset for name, found in admin.list_offsets(asked, read_committed=True).items()} if asked else {}
+    )
+    names = [one.transactional_id for one in admin.list_transactions() if one.state in UNFINISHED]
+    now_ms = time.time_ns() // 1_000_000
+    transactions: list[Row] = [
+        {
+            "transactional_id": one.transactional_id,
+            "state": one.state,
+            "age_s": round(max(now_ms - one.start_time_ms, 0) / 1000, 1) if one.start_time_ms >= 0 else None,
+            "producer_id": one.producer_id,
+            "epoch": one.producer_epoch,
+            "partitions": len(one.partitions),
+        }
+        for one in (admin.describe_transactions(names) if names else [])
+    ]
+    groups = {
+        listing.group_id: {
+            name: found.offset for name, found in admin.list_consumer_group_offsets(listing.group_id).items()
+        }
+        for listing in admin.list_consumer_groups()
+    }
+    return Look(at_s, ends, stable, tuple(transactions), groups)
+
+
+def picture(before: Look, after: Look, lines: int) -> Row:
+    """What two looks say: rates in records a second, the busiest and the longest first."""
+    passed_s = max(after.at_s - before.at_s, 1e-9)
+    topics: dict[str, Row] = {}
+    for name, end in after.ends.items():
+        row = topics.setdefault(
+            name.topic, {"topic": name.topic, "partitions": 0, "records_per_s": 0.0, "end": 0, "held_back": 0}
+        )
+        row["partitions"] += 1
+        row["end"] += end
+        row["records_per_s"] += max(end - before.ends.get(name, end), 0) / passed_s
+        row["held_back"] += max(end - after.stable.get(name, end), 0)
+    groups = []
+    for group_id, positions in after.groups.items():
+        known = {name: offset for name, offset in positions.items() if name in after.ends}
+        earlier = before.groups.get(group_id, {})
+        groups.append(
+            {
+                "group": group_id,
+                "partitions": len(known),
+                "records_per_s": round(
+                    sum(max(offset - earlier.get(name, offset), 0) for name, offset in known.items()) / passed_s, 1
+                ),
+                "lag": sum(max(after.ends[name] - offset, 0) for name, offset in known.items()),
+                "stable_lag": sum(max(after.stable.get(name, offset) - offset, 0) for name, offset in known.items()),
+            }
+        )
+    for row in topics.values():
+        row["records_per_s"] = round(row["records_per_s"], 1)
+    return {
+        "records_per_s": round(sum(row["records_per_s"] for row in topics.values()), 1),
+        "partitions": len(after.ends),
+        "topics": sorted(topics.values(), key=lambda row: (-row["records_per_s"], row["topic"]))[:lines],
+        "transactions": sorted(after.transactions, key=lambda row: -(row["age_s"] or 0))[:lines],
+        "groups": sorted(groups, key=lambda row: (-int(str(row["lag"])), str(row["group"])))[:lines],
+    }
+
+
+def _tables(found: Row) -> Group:
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    parts: list[Table | Text] = [Text(f"{found['records_per_s']:,.1f} records/s in {found['partitions']} partitions")]
+    for title, headings in (
+        ("topics", ("topic", "partitions", "records_per_s", "end", "held_back")),
+        ("transactions", ("transactional_id", "state", "age_s", "producer_id", "epoch", "partitions")),
+        ("groups", ("group", "partitions", "records_per_s", "lag", "stable_lag")),
+    ):
+        table = Table(title=title, title_justify="left", expand=True)
+        for number, heading in enumerate(headings):
+            table.add_column(heading.replace("_", " "), justify="right" if number else "left")
+        for row in found[title]:
+            table.add_row(*(Text(_shown(row[heading])) for heading in headings))
+        parts.append(table)
+    return Group(*parts)
+
+
+def _shown(value: object) -> str:
+    """A name of a client's own may hold anything: what is no text to be shown is escaped."""
+    if isinstance(value, str):
+        return value if value.isprintable() else repr(value)
+    return "-" if value is None else f"{value:,}" if isinstance(value, int | float) else str(value)

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from oncelog.console.app import serve
 from oncelog.console.settings import ConsoleSettings
@@ -22,6 +22,7 @@ OPTIONS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-backg
            "--disable-component-update", "--disable-sync"]  # fmt: skip
 TOKEN = "a-token-for-tests"
 SECONDS = 30
+expect.set_options(timeout=SECONDS * 1000)
 
 
 class RunningConsole:
@@ -85,7 +86,7 @@ def browser() -> Iterator[Browser]:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A visitor of their own, in a zone that is not UTC."""
     with browser.new_context(timezone_id="Asia/Kathmandu", viewport={"width": 1280, "height": 900}) as visitor:
-        visitor.set_default_timeout(8000)
+        visitor.set_default_timeout(SECONDS * 1000)
         yield visitor
 
 

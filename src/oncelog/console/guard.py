@@ -28,6 +28,10 @@ _HEADERS = {
 }
 
 
+_KEPT = "public, max-age=604800, immutable"
+"""The console's own files: their addresses name their version."""
+
+
 class TooLarge(Exception):
     """A request's body is larger than it may be."""
 
@@ -57,7 +61,7 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers[name] = value
-                headers.setdefault("Cache-Control", "no-store")
+                headers["Cache-Control"] = _KEPT if scope["path"].startswith("/static/") else "no-store"
             await send(message)
 
         taken = 0

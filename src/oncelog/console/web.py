@@ -11,6 +11,8 @@ import hmac
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -66,7 +68,16 @@ def templates() -> Environment:
     )
     environment.filters.update(FILTERS)
     environment.globals["link"] = link
+    environment.globals["static_version"] = _static_version()
     return environment
+
+
+def _static_version() -> str:
+    """A name for the console's own files as they are, so that browsers may keep them."""
+    found = sha256()
+    for file in sorted((files("oncelog.console") / "static").iterdir(), key=lambda one: one.name):
+        found.update(file.read_bytes())
+    return found.hexdigest()[:12]
 
 
 def link(path: str, /, **query: object) -> str:

@@ -14,7 +14,7 @@ from oncelog.console.web import Refused, Visit
 from oncelog.errors import ConfigError, KafkaError
 from oncelog.types import TopicPartition
 
-PAGE = 100
+PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Sums:
 
 
 async def listing(visit: Visit) -> Response:
-    """All topics, a hundred on a page."""
+    """All topics, fifty on a page."""
     admin = await visit.admin()
     described = await _described(admin, internal=visit.query("internal") == "1")
     wanted = visit.query("q").strip().lower()

@@ -1,0 +1,107 @@
+"""A thousand topics, and a topic of ten million records: pages stay small and complete."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from playwright.sync_api import Page, Response, expect
+
+from oncelog import Broker
+from oncelog.client import aio
+from oncelog.client.aio.cluster import check
+from oncelog.client.blocking import Admin
+from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.wire import PRODUCE
+from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from oncelog.records.batch import Compression, Record, encode_batch
+from tests.console.conftest import RunningConsole
+
+MOST_BYTES = 200_000
+IN_BATCH = 100_000
+BATCHES = 100
+
+
+async def fill(servers: str, topic: str) -> None:
+    """Ten million records: a hundred times the same packed batch. The last batch has a record of its own at its end."""
+    same = [Record(n, 1_767_225_600_000 + n, b"k", b'{"n":1}') for n in range(IN_BATCH)]
+    batch = encode_batch(same, compression=Compression.ZSTD)
+    last = encode_batch([*same[:-1], Record(IN_BATCH - 1, same[-1].timestamp, b"needle", b'{"n":2}')],
+                        compression=Compression.ZSTD)  # fmt: skip
+    async with aio.Admin(bootstrap_servers=servers) as admin:
+        node = next(iter(await admin.cluster.leaders(await admin.partitions(topic))))
+        for number in range(BATCHES):
+            data = PartitionProduceData(index=0, records=last if number == BATCHES - 1 else batch)
+            request = ProduceRequest(
+                acks=-1, timeout_ms=30_000, topic_data=[TopicProduceData(name=topic, partition_data=[data])]
+            )
+            answer = await admin.cluster.ask(node, PRODUCE, request)
+            check(answer.responses[0].partition_responses[0].error_code, "the batch was refused")
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker() as large:
+        with Admin(bootstrap_servers=large.bootstrap_servers) as admin:
+            admin.create_topics([NewTopic(f"topic-{number:04}", 1) for number in range(1000)])
+            admin.create_topics([NewTopic("many", 1)])
+        with ThreadPoolExecutor(1) as elsewhere:  # Playwright keeps an event loop in this thread
+            elsewhere.submit(lambda: asyncio.run(fill(large.bootstrap_servers, "many"))).result()
+        yield large
+
+
+@pytest.fixture(scope="module")
+def console(broker: Broker) -> Iterator[RunningConsole]:
+    with RunningConsole({"bootstrap.servers": broker.bootstrap_servers}) as running:
+        yield running
+
+
+def test_a_thousand_topics_come_in_pages_that_are_light(page: Page, console: RunningConsole) -> None:
+    transferred: list[Response] = []
+    page.on("response", lambda answer: transferred.append(answer))
+    page.goto(f"{console.url}/topics")
+    expect(page.locator("#live tbody tr")).to_have_count(50)
+    expect(page.locator("#live")).to_contain_text("1\u202f001 of 1\u202f001 topics, page 1 of 21")
+    assert sum(len(one.body()) for one in transferred) < MOST_BYTES
+    page.get_by_role("navigation", name="Pages of topics").get_by_role("link", name="21").click()
+    expect(page.locator("#live tbody tr")).to_have_count(1)
+    page.get_by_label("Name has").fill("topic-09")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("#live tbody tr")).to_have_count(50)
+
+
+def test_every_page_is_light(page: Page, console: RunningConsole) -> None:
+    for path in ("/topic?name=many", "/records?topic=many", "/record?topic=many&partition=0&offset=5000000", "/glance",
+                 "/glance?topic=many&partition=0&window=100000", "/transactions", "/groups", "/pipelines", "/brokers",
+                 "/broker?id=1", "/acls", "/records", "/topic/create"):  # fmt: skip
+        transferred: list[Response] = []
+        opened = page.context.new_page()
+        opened.on("response", lambda answer, kept=transferred: kept.append(answer))
+        opened.goto(f"{console.url}{path}")
+        expect(opened.locator("h1").first).to_be_visible()
+        assert sum(len(one.body()) for one in transferred) < MOST_BYTES, path
+        opened.close()
+
+
+def test_ten_million_records_are_browsed_from_any_place(page: Page, console: RunningConsole) -> None:
+    rows = page.locator("table.records tbody tr")
+    page.goto(f"{console.url}/topic?name=many")
+    expect(page.locator("#live")).to_contain_text("10\u202f000\u202f000")
+    page.goto(f"{console.url}/records?topic=many")
+    expect(rows.first).to_contain_text("0:9999999")
+    page.get_by_role("link", name="Older").click()
+    expect(rows.first).to_contain_text("0:9999949")
+    page.goto(f"{console.url}/records?topic=many&from=offset&offset=5000000")
+    expect(rows.first).to_contain_text("0:5000000")
+    page.goto(f"{console.url}/glance?topic=many&partition=0&window=100000")
+    expect(page.locator("#live svg rect.plain")).to_have_count(1)
+
+
+def test_a_search_goes_on_by_itself_and_is_stopped(page: Page, console: RunningConsole) -> None:
+    page.goto(f"{console.url}/records?topic=many&from=offset&offset=9500000&key=needle")
+    expect(page.locator("table.records tbody tr[data-offset]").last).to_contain_text("0:9999999", timeout=60_000)
+    page.goto(f"{console.url}/records?topic=many&from=oldest&key=nothing-has-this")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator("#more")).to_have_count(0)

@@ -1,0 +1,79 @@
+"""Spark queries on the page of pipelines: what sessions report, beside the markers in the cluster."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from oncelog.client.blocking import Admin
+from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.spark.marker import Marker
+from oncelog.spark.progress import Progress
+from oncelog.spark.reporting import ConsoleReporter
+from oncelog.types import TopicPartition
+from tests.conftest import RunningBroker
+from tests.console.conftest import TOKEN, RunningConsole
+
+PROGRESS = Progress(
+    pipeline="", query_id="", batch=7, rows=1000, rows_per_second=512.5, lag=3000, duration_ms=1951,
+    watermark="2026-01-01T00:00:00.000Z", state_rows=42, late_rows=1, reached={}, path="executors",
+)  # fmt: skip
+
+
+def report(console: RunningConsole, *told: Progress, state: tuple[str, str] | None = None) -> None:
+    reporter = ConsoleReporter(console.url, TOKEN)
+    for progress in told:
+        reporter.progress(progress)
+    if state is not None:
+        reporter.state(told[-1].pipeline, *state)
+    reporter.close()
+
+
+def test_a_query_has_its_batches_its_bar_and_its_marker(
+    page: Page, oncelog_console: RunningConsole, oncelog_broker: RunningBroker, unique_name: str
+) -> None:
+    query = f"query-{unique_name}"
+    with Admin(bootstrap_servers=oncelog_broker.bootstrap_servers) as admin:
+        admin.create_topics([NewTopic(unique_name, 1)])
+        marker = Marker(query, 8, 500, "abc", 1_767_225_600_000, "[]").encode()
+        where = TopicPartition(unique_name, 0)
+        admin.alter_consumer_group_offsets(f"marker-{unique_name}", {where: OffsetAndMetadata(0, marker)})
+    told = replace(PROGRESS, pipeline=unique_name, query_id=query)
+    report(oncelog_console, replace(told, batch=6, path="none", rows=0), told)
+    page.goto(f"{oncelog_console.url}/pipelines")
+    card = page.locator("section.card", has_text=unique_name)
+    expect(card).to_contain_text("512.5 rows/s")
+    expect(card).to_contain_text("3\u202f000 to read")
+    expect(card).to_contain_text("written by the executors")
+    expect(card).to_contain_text("1 batches that were written before")
+    expect(card).to_contain_text("42 rows, 1 late rows dropped")
+    expect(card).to_contain_text("batch 8, ahead of batch 7")
+    expect(card.locator("progress")).to_have_attribute("value", "0.25")
+    expect(card.locator("canvas")).to_be_visible()
+    report(oncelog_console, replace(told, batch=8, lag=0))
+    expect(card).to_contain_text("batch 8, in step with the checkpoint")
+    expect(card.locator("canvas")).to_be_visible()  # the part around it was updated, the chart stayed
+    report(oncelog_console, replace(told, batch=9), state=("failed", "<b>it broke</b>"))
+    expect(card).to_contain_text("<b>it broke</b>")
+
+
+def test_a_console_that_is_not_there_stops_no_query(caplog: pytest.LogCaptureFixture) -> None:
+    reporter = ConsoleReporter("http://127.0.0.1:9", TOKEN)
+    for number in range(500):
+        reporter.progress(replace(PROGRESS, pipeline="p", batch=number))
+    reporter.close()
+    assert len([one for one in caplog.records if "takes no reports" in one.message]) == 1
+
+
+def test_reports_hold_no_more_than_they_must(oncelog_console: RunningConsole, page: Page) -> None:
+    report(oncelog_console, replace(PROGRESS, pipeline="x" * 5000, rows=-5, rows_per_second=float("inf")))
+    page.goto(f"{oncelog_console.url}/pipelines")
+    card = page.locator("section.card", has_text="x" * 200)
+    expect(card).to_be_visible()
+    assert "x" * 201 not in page.content()
+    expect(card).to_contain_text("7: 0 rows")
+    assert json.loads(card.locator("[data-chart]").get_attribute("data-chart") or "")["series"][0]["values"] == [0.0]

@@ -208,6 +208,7 @@ class _Batch:
                     self._abort(opened, error)
                     raise
                 if not self._executors <= _executors_of(self._spark.sparkContext):
+                    self._abort(opened, error)
                     raise _Repeated from None
                 logger.warning("A writer of a batch died, all of its writers begin again: %s", _cause_of(error))
                 continue

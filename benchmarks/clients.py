@@ -489,7 +489,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="100,1000")
     parser.add_argument("--records", type=int, default=300_000)
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--only", default="", help="kinds and clients: patterns with * and ?, between ;")
+    parser.add_argument("--only", default="", help="cells by their full name, or patterns with * and ?, between ;")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     known: dict[str, Callable[[], Server]] = {"ours": _ours, "kafka": Kafka}
@@ -520,6 +520,12 @@ def main() -> None:
         print(f"{where}  {what} {row['per_s']:12,}/s {row['cpu_us']:8.2f} us CPU {row['memory_mib']:5} MiB")
 
 
+def chosen(name: str, pattern: str) -> bool:
+    """Whether a cell is meant: the one that is named in full, or all that contain the pattern."""
+    whole = any(pattern == f"{case.kind} {case.client}" for case in CASES)
+    return name == pattern if whole else fnmatch(name, f"*{pattern}*")
+
+
 def run(
     server: Server,
     size: int,
@@ -534,7 +540,7 @@ def run(
     fill = next(case for case in CASES if case.work is produce_many)
     measure(fill, Task(server.bootstrap_servers, filled, records, size))
     for case in CASES:
-        if not any(fnmatch(f"{case.kind} {case.client}", f"*{pattern}*") for pattern in only.split(";")):
+        if not any(chosen(f"{case.kind} {case.client}", pattern) for pattern in only.split(";")):
             continue
         count = records // case.share
         topic = filled

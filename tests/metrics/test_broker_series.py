@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import oncelog
 from oncelog.client.blocking import Admin
+from oncelog.client.core.admin_types import NewTopic
 from oncelog.metrics.catalog import FAMILIES
 from oncelog.metrics.exposition import Kind
 from tests.conformance.wire import eventually
@@ -116,3 +118,23 @@ def test_counts_of_all_topics_never_fall_when_one_is_deleted(busy: Busy) -> None
         admin.delete_topics(["gone"])
     after = eventually(lambda: page if not (page := scrape(busy.metrics)).values(name, topic="gone") else None)
     assert of_all(after) == before
+
+
+def test_several_nodes_tell_what_their_replicas_lack() -> None:
+    with oncelog.Broker(nodes=3, metrics="127.0.0.1:0") as broker:
+        with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+            admin.create_topics([NewTopic("t", num_partitions=1, replication_factor=3)])
+        whole = scrape(broker.metrics_address)
+        assert whole.value("kafka_cluster_partition_insyncreplicascount", topic="t") == 3
+        assert whole.value("kafka_brokers") == 3
+        broker.node(broker.leader("t", 0)).stop()
+        short = scrape(broker.metrics_address)
+        assert short.value("kafka_cluster_partition_replicascount", topic="t") == 3
+        assert short.value("kafka_topic_partition_in_sync_replica", topic="t") == 2
+        assert short.value("kafka_cluster_partition_underreplicated", topic="t") == 1
+        assert short.value("kafka_topic_partition_leader", topic="t") == broker.leader("t", 0)
+        assert short.value("kafka_topic_partition_leader_is_preferred", topic="t") == 0
+        assert (short.value("kafka_brokers"), short.value("kafka_controller_kafkacontroller_fencedbrokercount")) == (
+            2,
+            1,
+        )

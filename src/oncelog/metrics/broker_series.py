@@ -96,7 +96,7 @@ class _Sums:
 
     def __init__(self) -> None:
         self.fenced = 0
-        self.failed = 0
+        self.failed = self.behind = self.short = self.at_least = self.offline = self.elsewhere = 0
         self.held_back = 0
         self.producers = 0
         self.state_bytes = 0
@@ -133,27 +133,36 @@ def _add_partitions(
     for partition in partitions:
         (topic, index), log = partition.topic_partition, partition.log
         failed = 1 if log.failed is not None else 0
+        count, in_sync_count, leader, is_preferred = _replicas(partition, node_id)
+        least = log.config.min_insync_replicas
+        is_short = int(in_sync_count < max(min(least, count), 1))
+        is_behind = int(in_sync_count < count)
         stable_lag = log.high_watermark - log.last_stable_offset
         size_bytes = log.size_bytes
         at = f'{{topic="{topic}",partition="{index}"}}'
-        at_min.append(f"kafka_cluster_partition_atminisr{at} {1 - failed}\n")
-        in_sync.append(f"kafka_cluster_partition_insyncreplicascount{at} {1 - failed}\n")
+        at_min.append(f"kafka_cluster_partition_atminisr{at} {int(in_sync_count == min(least, count))}\n")
+        in_sync.append(f"kafka_cluster_partition_insyncreplicascount{at} {in_sync_count}\n")
         held.append(f"kafka_cluster_partition_laststableoffsetlag{at} {stable_lag}\n")
-        replicas.append(f"kafka_cluster_partition_replicascount{at} 1\n")
-        under_min.append(f"kafka_cluster_partition_underminisr{at} {failed}\n")
-        under.append(f"kafka_cluster_partition_underreplicated{at} {failed}\n")
+        replicas.append(f"kafka_cluster_partition_replicascount{at} {count}\n")
+        under_min.append(f"kafka_cluster_partition_underminisr{at} {is_short}\n")
+        under.append(f"kafka_cluster_partition_underreplicated{at} {is_behind}\n")
         ends.append(f"kafka_log_log_logendoffset{at} {log.log_end_offset}\n")
         starts.append(f"kafka_log_log_logstartoffset{at} {log.log_start_offset}\n")
         segments.append(f"kafka_log_log_numlogsegments{at} {log.segment_count}\n")
         sizes.append(f"kafka_log_log_size{at} {size_bytes}\n")
         current.append(f"kafka_topic_partition_current_offset{at} {log.high_watermark}\n")
         oldest.append(f"kafka_topic_partition_oldest_offset{at} {log.log_start_offset}\n")
-        synced.append(f"kafka_topic_partition_in_sync_replica{at} {1 - failed}\n")
-        leaders.append(f"kafka_topic_partition_leader{at} {node_id}\n")
-        preferred.append(f"kafka_topic_partition_leader_is_preferred{at} 1\n")
-        copies.append(f"kafka_topic_partition_replicas{at} 1\n")
-        behind.append(f"kafka_topic_partition_under_replicated_partition{at} {failed}\n")
+        synced.append(f"kafka_topic_partition_in_sync_replica{at} {in_sync_count}\n")
+        leaders.append(f"kafka_topic_partition_leader{at} {leader}\n")
+        preferred.append(f"kafka_topic_partition_leader_is_preferred{at} {is_preferred}\n")
+        copies.append(f"kafka_topic_partition_replicas{at} {count}\n")
+        behind.append(f"kafka_topic_partition_under_replicated_partition{at} {is_behind}\n")
         lag.failed += failed
+        lag.behind += is_behind
+        lag.short += is_short
+        lag.at_least += in_sync_count == min(least, count)
+        lag.offline += failed or leader < 0
+        lag.elsewhere += not is_preferred
         lag.held_back += stable_lag > 0
         lag.producers += log.producer_count
         if topic == TRANSACTION_STATE_TOPIC:
@@ -169,6 +178,15 @@ def _add_partitions(
         for error, count in activity.refusals.items():
             known.refusals[error] = known.refusals.get(error, 0) + count
             lag.fenced += count if error in FENCED else 0
+
+
+def _replicas(partition: Partition, node_id: int) -> tuple[int, int, int, int]:
+    """How many there are, how many of them in sync, who leads, and whether that is the preferred one."""
+    replicas, lost = partition.replicas, partition.log.failed is not None
+    if replicas is None:
+        return 1, 0 if lost else 1, node_id, 1
+    in_sync = 0 if lost else len(replicas.in_sync)
+    return len(replicas.assigned), in_sync, replicas.leader, int(replicas.leader == replicas.assigned[0])
 
 
 def _add_topics(page: Exposition, broker: Broker, topics: Mapping[str, _Topic]) -> Iterator[None]:
@@ -200,28 +218,32 @@ def _add_topics(page: Exposition, broker: Broker, topics: Mapping[str, _Topic]) 
 def _add_cluster(page: Exposition, broker: Broker, partitions: Sequence[Partition], lag: _Sums) -> None:
     """The one node as the cluster that it is."""
     count, failed, node = len(partitions), lag.failed, broker.node
+    cluster = broker.cluster
+    members = [cluster.member(known) for known in cluster.node_ids] if cluster is not None else []
+    nodes = sum(member.alive for member in members) if members else 1
+    fenced = sum(not member.alive for member in members)
     for name, value in {
         "kafka_log_logmanager_offlinelogdirectorycount": 1 if failed else 0,
         "kafka_server_replicamanager_partitioncount": count,
         "kafka_server_replicamanager_leadercount": count,
         "kafka_server_replicamanager_offlinereplicacount": failed,
-        "kafka_server_replicamanager_underreplicatedpartitions": failed,
-        "kafka_server_replicamanager_underminisrpartitioncount": failed,
-        "kafka_server_replicamanager_atminisrpartitioncount": count - failed,
+        "kafka_server_replicamanager_underreplicatedpartitions": lag.behind,
+        "kafka_server_replicamanager_underminisrpartitioncount": lag.short,
+        "kafka_server_replicamanager_atminisrpartitioncount": lag.at_least,
         "kafka_server_replicamanager_isrexpands_total": 0,
         "kafka_server_replicamanager_isrexpandspersec": 0,
         "kafka_server_replicamanager_isrshrinks_total": 0,
         "kafka_server_replicamanager_isrshrinkspersec": 0,
         "kafka_controller_kafkacontroller_activecontrollercount": 1,
-        "kafka_controller_kafkacontroller_activebrokercount": 1,
-        "kafka_controller_kafkacontroller_fencedbrokercount": 0,
+        "kafka_controller_kafkacontroller_activebrokercount": nodes,
+        "kafka_controller_kafkacontroller_fencedbrokercount": fenced,
         "kafka_controller_kafkacontroller_globalpartitioncount": count,
         "kafka_controller_kafkacontroller_globaltopiccount": len(broker.metadata.topics()),
-        "kafka_controller_kafkacontroller_offlinepartitionscount": failed,
-        "kafka_controller_kafkacontroller_preferredreplicaimbalancecount": 0,
+        "kafka_controller_kafkacontroller_offlinepartitionscount": lag.offline,
+        "kafka_controller_kafkacontroller_preferredreplicaimbalancecount": lag.elsewhere,
         "kafka_controller_controllerstats_uncleanleaderelections_total": 0,
         "kafka_controller_controllerstats_uncleanleaderelectionspersec": 0,
-        "kafka_brokers": 1,
+        "kafka_brokers": nodes,
         "kafka_server_raftmetrics_commit_latency_avg": 0,
         "kafka_server_raftmetrics_current_epoch": broker.metadata.starts + 1,
         "kafka_server_raftmetrics_current_leader": node.node_id,

@@ -457,11 +457,7 @@ class Broker:
         info = self.metadata.create_topic(name, partitions, overrides, now_ms)
         info = self.nodes.place(info, replicas)
         try:
-            for indexes in in_parts(range(partitions), PARTITIONS_IN_A_PIECE):
-                if self.metadata.topic_by_id(info.topic_id) is None:
-                    break  # it was deleted meanwhile
-                self._open_partitions(info, indexes, now_ms)
-                yield
+            yield from self._opening(info, range(partitions), now_ms)
         except StorageError:
             self.delete_topic(name, now_ms)
             raise
@@ -472,12 +468,25 @@ class Broker:
         self, name: str, partitions: int, now_ms: int, replicas: Sequence[Sequence[int]] | int = -1
     ) -> TopicInfo:
         """Raise a topic's partition count to ``partitions``; ``replicas`` as for :meth:`create_topic`."""
+        return finished(self.adding_partitions(name, partitions, now_ms, replicas))
+
+    def adding_partitions(
+        self, name: str, partitions: int, now_ms: int, replicas: Sequence[Sequence[int]] | int = -1
+    ) -> Work[TopicInfo]:
+        """:meth:`add_partitions` in pieces."""
         old = self.metadata.topic(name)
         info = self.metadata.add_partitions(name, partitions)
         info = self.nodes.place(info, replicas)
-        self._open_partitions(info, range(old.partitions if old else 0, partitions), now_ms)
+        yield from self._opening(info, range(old.partitions if old else 0, partitions), now_ms)
         self._coordinators.metadata_changed()
         return info
+
+    def _opening(self, info: TopicInfo, indexes: range, now_ms: int) -> Work[None]:
+        for part in in_parts(indexes, PARTITIONS_IN_A_PIECE):
+            if self.metadata.topic_by_id(info.topic_id) is None:
+                return  # it was deleted meanwhile
+            self._open_partitions(info, part, now_ms)
+            yield
 
     def delete_topic(self, name: str, now_ms: int) -> None:
         """Forget a topic at once; its files go after ``file.delete.delay.ms``."""

@@ -5,6 +5,7 @@ Refusals are Kafka's messages. Source: Kafka's ``ClientQuotaControlManager``.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -60,6 +61,8 @@ def change_refusal(entity: QuotaEntity, change: QuotaChange) -> str | None:
         return f"Invalid configuration key {change.key}"
     if change.remove:
         return None
+    if not math.isfinite(change.value):
+        return f"Quota {change.key} must be a finite number"
     if change.value <= 0:
         return f"Quota {change.key} must be greater than 0"
     if whole and abs(change.value - round(change.value)) > 1e-6:

@@ -12,6 +12,12 @@ from oncelog.broker.context import Part
 from oncelog.errors import Error
 from oncelog.log.results import FileSlice
 from oncelog.protocol.framing import decode_response_header
+from oncelog.protocol.generated.alter_client_quotas_request import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.fetch_response import FetchResponse
@@ -154,3 +160,26 @@ def test_a_topic_that_is_deleted_while_it_is_made_leaves_nothing(broker: Broker)
     finish(broker)
     assert len(asked.answers) == 1
     assert not broker.partitions()
+
+
+def test_quotas_of_many_clients_are_set_in_pieces_and_hold(broker: Broker) -> None:
+    """Each entry rebuilt all quotas: 5,000 took minutes, in one turn."""
+    entries = [
+        EntryData(entity=[EntityData("client-id", f"c{number}")], ops=[OpData("producer_byte_rate", 1000.0, False)])
+        for number in range(95)
+    ]
+    asked = Asked(broker, AlterClientQuotasRequest(entries=entries, validate_only=False), 1)
+    assert not asked.answers
+    finish(broker)
+    assert {entry.error_code for entry in asked.response.entries} == {Error.NONE}  # type: ignore[attr-defined]
+    assert len(broker.metadata.client_quotas()) == 95
+    assert broker.throttle is not None
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_quota_that_is_no_number_is_refused(broker: Broker, value: float) -> None:
+    entry = EntryData(entity=[EntityData("client-id", "c")], ops=[OpData("producer_byte_rate", value, False)])
+    asked = Asked(broker, AlterClientQuotasRequest(entries=[entry], validate_only=False), 1)
+    finish(broker)
+    assert asked.response.entries[0].error_code == Error.INVALID_REQUEST  # type: ignore[attr-defined]
+    assert not broker.metadata.client_quotas()

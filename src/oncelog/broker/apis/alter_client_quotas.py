@@ -5,10 +5,13 @@ Each entry is changed as a whole or not at all; of entries that name one entity 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
 from oncelog.broker.quotas import QuotaChange, change_refusal, entity_of, entity_refusal
+from oncelog.broker.slices import Work, in_parts
+from oncelog.deferred import Deferred
 from oncelog.errors import Error, StorageError
 from oncelog.metadata.store import QuotaEntity
 from oncelog.protocol.generated.alter_client_quotas_request import AlterClientQuotasRequest
@@ -18,7 +21,17 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 
-def handle(broker: Broker, context: RequestContext, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
+ENTITIES_IN_A_PIECE = 10
+"""They become durable together."""
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: AlterClientQuotasRequest
+) -> Deferred[AlterClientQuotasResponse]:
+    return broker.slices.begin(_alter(broker, request))
+
+
+def _alter(broker: Broker, request: AlterClientQuotasRequest) -> Work[AlterClientQuotasResponse]:
     results: dict[QuotaEntity, tuple[Error, str | None]] = {}
     changes: dict[QuotaEntity, list[QuotaChange]] = {}
     for entry in request.entries:
@@ -29,11 +42,13 @@ def handle(broker: Broker, context: RequestContext, request: AlterClientQuotasRe
             results[entity] = Error.INVALID_REQUEST, message
             continue
         changes[entity] = [QuotaChange(op.key, op.value, op.remove) for op in entry.ops]
-    for entity, wanted in changes.items():
-        refused = results.get(entity)
-        # The first of several entries of one entity takes effect though the entity is told of the others.
-        done = _change(broker, entity, wanted, validate_only=request.validate_only)
-        results[entity] = refused if refused is not None and done[0] is Error.NONE else done
+    for part in in_parts(list(changes.items()), ENTITIES_IN_A_PIECE):
+        for entity, done in _change(broker, part, validate_only=request.validate_only):
+            # The first of several entries of one entity takes effect though the entity is told of the others.
+            refused = results.get(entity)
+            results[entity] = refused if refused is not None and done[0] is Error.NONE else done
+        yield
+    broker.quotas_changed()
     return AlterClientQuotasResponse(
         entries=[
             EntryData(
@@ -47,19 +62,19 @@ def handle(broker: Broker, context: RequestContext, request: AlterClientQuotasRe
 
 
 def _change(
-    broker: Broker, entity: QuotaEntity, wanted: list[QuotaChange], *, validate_only: bool
-) -> tuple[Error, str | None]:
-    message = entity_refusal(entity)
-    if message is None:
-        message = next(filter(None, (change_refusal(entity, change) for change in wanted)), None)
-    if message is not None:
-        return Error.INVALID_REQUEST, message
-    if not validate_only:
-        try:
-            with broker.metadata.batch():
-                for change in wanted:
-                    broker.metadata.set_client_quota(entity, change.key, None if change.remove else change.value)
-        except StorageError as error:
-            return Error.KAFKA_STORAGE_ERROR, str(error)
-        broker.quotas_changed()
-    return Error.NONE, None
+    broker: Broker, changes: Sequence[tuple[QuotaEntity, list[QuotaChange]]], *, validate_only: bool
+) -> list[tuple[QuotaEntity, tuple[Error, str | None]]]:
+    outcomes: list[tuple[QuotaEntity, tuple[Error, str | None]]] = []
+    try:
+        with broker.metadata.batch():
+            for entity, wanted in changes:
+                message = entity_refusal(entity)
+                if message is None:
+                    message = next(filter(None, (change_refusal(entity, change) for change in wanted)), None)
+                outcomes.append((entity, (Error.NONE if message is None else Error.INVALID_REQUEST, message)))
+                if message is None and not validate_only:
+                    for change in wanted:
+                        broker.metadata.set_client_quota(entity, change.key, None if change.remove else change.value)
+    except StorageError as error:
+        return [(entity, (Error.KAFKA_STORAGE_ERROR, str(error))) for entity, _ in changes]
+    return outcomes

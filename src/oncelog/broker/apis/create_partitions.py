@@ -12,6 +12,8 @@ from oncelog.acls import Operation
 from oncelog.broker.apis.create_topics import MAX_PARTITIONS_OF_A_REQUEST, TOO_MANY_PARTITIONS, refusal_of_replicas
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
+from oncelog.broker.slices import Work
+from oncelog.deferred import Deferred
 from oncelog.errors import Error, StorageError
 from oncelog.protocol.generated.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from oncelog.protocol.generated.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
@@ -20,7 +22,15 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 
-def handle(broker: Broker, context: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+def handle(
+    broker: Broker, context: RequestContext, request: CreatePartitionsRequest
+) -> Deferred[CreatePartitionsResponse]:
+    return broker.slices.begin(_create_all(broker, context, request))
+
+
+def _create_all(
+    broker: Broker, context: RequestContext, request: CreatePartitionsRequest
+) -> Work[CreatePartitionsResponse]:
     counts = Counter(topic.name for topic in request.topics)
     results = [
         CreatePartitionsTopicResult(name=name, error_code=Error.INVALID_REQUEST, error_message="Duplicate topic name.")
@@ -34,7 +44,7 @@ def handle(broker: Broker, context: RequestContext, request: CreatePartitionsReq
         if error is Error.NONE and not request.validate_only:
             try:
                 replicas = [assignment.broker_ids for assignment in topic.assignments or ()]
-                broker.add_partitions(topic.name, topic.count, context.now_ms, replicas or -1)
+                yield from broker.adding_partitions(topic.name, topic.count, context.now_ms, replicas or -1)
             except StorageError as failure:
                 error, message = Error.KAFKA_STORAGE_ERROR, str(failure)
         results.append(CreatePartitionsTopicResult(name=topic.name, error_code=error, error_message=message))

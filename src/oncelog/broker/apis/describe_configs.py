@@ -14,6 +14,8 @@ from oncelog.broker import loggers
 from oncelog.broker.apis.describe_log_dirs import log_dir
 from oncelog.broker.config_changes import refusal_of_caller
 from oncelog.broker.context import RequestContext
+from oncelog.broker.slices import Work
+from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.metadata.descriptions import (
     BrokerLayers,
@@ -46,10 +48,20 @@ UNKNOWN_RESOURCE_TYPE = (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-    return DescribeConfigsResponse(
-        results=[_describe(broker, context, request, resource) for resource in request.resources]
-    )
+def handle(
+    broker: Broker, context: RequestContext, request: DescribeConfigsRequest
+) -> Deferred[DescribeConfigsResponse]:
+    return broker.slices.begin(_describe_each(broker, context, request), context.channel)
+
+
+def _describe_each(
+    broker: Broker, context: RequestContext, request: DescribeConfigsRequest
+) -> Work[DescribeConfigsResponse]:
+    results = []
+    for resource in request.resources:
+        results.append(_describe(broker, context, request, resource))
+        yield
+    return DescribeConfigsResponse(results=results)
 
 
 def layers_of(broker: Broker) -> BrokerLayers:

@@ -6,10 +6,12 @@ Null topics are all; what is not here is left out. Sizes of the volume (version 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.slices import Work, in_parts
+from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.describe_log_dirs_request import DescribeLogDirsRequest
 from oncelog.protocol.generated.describe_log_dirs_response import (
@@ -24,8 +26,17 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
-    asked: dict[str, Iterable[int]] = {}
+PARTITIONS_IN_A_PIECE = 50
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: DescribeLogDirsRequest
+) -> Deferred[DescribeLogDirsResponse]:
+    return broker.slices.begin(_describe(broker, request), context.channel)
+
+
+def _describe(broker: Broker, request: DescribeLogDirsRequest) -> Work[DescribeLogDirsResponse]:
+    asked: dict[str, Sequence[int]] = {}
     if request.topics is None:
         asked = {info.name: range(info.partitions) for info in broker.metadata.topics()}
     else:
@@ -33,7 +44,10 @@ def handle(broker: Broker, context: RequestContext, request: DescribeLogDirsRequ
             asked[topic.topic] = topic.partitions
     topics = []
     for name, indexes in asked.items():
-        partitions = _sizes(broker, name, indexes)
+        partitions: list[DescribeLogDirsPartition] = []
+        for part in in_parts(indexes, PARTITIONS_IN_A_PIECE):
+            partitions += _sizes(broker, name, part)
+            yield
         if partitions:
             topics.append(DescribeLogDirsTopic(name=name, partitions=partitions))
     folder = DescribeLogDirsResult(error_code=Error.NONE, log_dir=log_dir(broker), topics=topics)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
+from oncelog.broker.slices import Work, in_parts
+from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest
 from oncelog.protocol.generated.describe_producers_response import (
@@ -21,22 +23,32 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+PARTITIONS_IN_A_PIECE = 20
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: DescribeProducersRequest
+) -> Deferred[DescribeProducersResponse]:
+    return broker.slices.begin(_describe_each(broker, context, request), context.channel)
+
+
+def _describe_each(
+    broker: Broker, context: RequestContext, request: DescribeProducersRequest
+) -> Work[DescribeProducersResponse]:
     hidden = {topic.name for topic in request.topics if not allows(broker, context, Operation.READ, TOPIC, topic.name)}
-    return DescribeProducersResponse(
-        topics=[
-            TopicResponse(
-                name=topic.name,
-                partitions=[
-                    PartitionResponse(partition_index=index, error_code=Error.TOPIC_AUTHORIZATION_FAILED)
-                    if topic.name in hidden
-                    else _describe(broker, context, TopicPartition(topic.name, index))
-                    for index in topic.partition_indexes
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
+    topics = []
+    for topic in request.topics:
+        described = TopicResponse(name=topic.name)
+        topics.append(described)
+        for part in in_parts(topic.partition_indexes, PARTITIONS_IN_A_PIECE):
+            described.partitions += [
+                PartitionResponse(partition_index=index, error_code=Error.TOPIC_AUTHORIZATION_FAILED)
+                if topic.name in hidden
+                else _describe(broker, context, TopicPartition(topic.name, index))
+                for index in part
+            ]
+            yield
+    return DescribeProducersResponse(topics=topics)
 
 
 def _describe(broker: Broker, context: RequestContext, topic_partition: TopicPartition) -> PartitionResponse:

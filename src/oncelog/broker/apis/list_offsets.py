@@ -14,6 +14,8 @@ from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.partition import Partition
 from oncelog.broker.security.access import TOPIC, allows
+from oncelog.broker.slices import Work, finished, in_parts
+from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
 from oncelog.protocol.generated.list_offsets_response import (
@@ -36,11 +38,21 @@ EARLIEST_PENDING_UPLOAD = -6
 FIRST_VERSION_OF = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 FIRST_WITH_LEADER_EPOCH = 4
 ISOLATION_LEVELS = frozenset(IsolationLevel)
+PARTITIONS_IN_A_PIECE = 50
 CONSUMER_REPLICA = -1
 DEBUGGING_REPLICA = -2
 
 
-def handle(broker: Broker, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+def handle(
+    broker: Broker, context: RequestContext, request: ListOffsetsRequest
+) -> ListOffsetsResponse | Deferred[ListOffsetsResponse]:
+    looking = _look_up_each(broker, context, request)
+    if sum(len(topic.partitions) for topic in request.topics) <= PARTITIONS_IN_A_PIECE:
+        return finished(looking)
+    return broker.slices.begin(looking, context.channel)
+
+
+def _look_up_each(broker: Broker, context: RequestContext, request: ListOffsetsRequest) -> Work[ListOffsetsResponse]:
     isolated = request.isolation_level in ISOLATION_LEVELS
     seen: dict[TopicPartition, int] = {}
     for topic in request.topics:
@@ -50,22 +62,21 @@ def handle(broker: Broker, context: RequestContext, request: ListOffsetsRequest)
     hidden = {
         topic.name for topic in request.topics if not allows(broker, context, Operation.DESCRIBE, TOPIC, topic.name)
     }
-    return ListOffsetsResponse(
-        topics=[
-            ListOffsetsTopicResponse(
-                name=topic.name,
-                partitions=[
-                    _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
-                    if topic.name in hidden
-                    else _refused(asked, Error.INVALID_REQUEST)
-                    if not isolated or seen[TopicPartition(topic.name, asked.partition_index)] > 1
-                    else _answer(broker, context, request, topic.name, asked)
-                    for asked in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
+    topics = []
+    for topic in request.topics:
+        found = ListOffsetsTopicResponse(name=topic.name)
+        topics.append(found)
+        for part in in_parts(topic.partitions, PARTITIONS_IN_A_PIECE):
+            found.partitions += [
+                _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
+                if topic.name in hidden
+                else _refused(asked, Error.INVALID_REQUEST)
+                if not isolated or seen[TopicPartition(topic.name, asked.partition_index)] > 1
+                else _answer(broker, context, request, topic.name, asked)
+                for asked in part
+            ]
+            yield
+    return ListOffsetsResponse(topics=topics)
 
 
 def _answer(

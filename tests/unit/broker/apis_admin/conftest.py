@@ -94,6 +94,7 @@ class Admin:
         channel = RecordingChannel()
         sent = encode_request(kind.API_KEY, version, 7, "test", request.encode(version))
         self.broker.receive(channel, 0, memoryview(sent)[4:], NOW_MS)
+        self.broker.slices.finish()
         assert channel.closed is None, channel.closed
         (answer,) = channel.answers
         _, header = decode_response_header(answer[4:], kind.API_KEY, version)

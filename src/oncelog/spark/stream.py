@@ -148,7 +148,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target = self._current_latest()
 
     def reportLatestOffset(self) -> Json | None:
-        """The end of the log, for the progress report: with its endOffset, the lag (:func:`lag`)."""
+        """The end of the log, for the progress report: with its endOffset, the lag (``spark.lag``)."""
         return Place(self._latest.offsets).as_json() if self._latest.offsets else None
 
     def _current_partitions(self) -> list[TopicPartition]:

@@ -3,7 +3,8 @@
 Made by ``coordinator.GroupCoordinator`` through :class:`CoordinatorRuntime`, which calls ``replay``, ``replay_marker``,
 ``loaded`` and ``unloaded``. The classic protocol is the exception to "state changes by records alone": its members live
 in memory and are ahead of the log, so it writes a group's metadata without replaying it, as Kafka does
-(:func:`members_are_ahead`); offsets, consumer groups and tombstones are applied the same way live and at load.
+(``classic_protocol.members_are_ahead``); offsets, consumer groups and tombstones are applied the same way live and at
+load.
 """
 
 from __future__ import annotations

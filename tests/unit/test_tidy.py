@@ -1,0 +1,227 @@
+"""The house is tidy: nothing unused, nothing overlong without a reason, and what is referred to exists."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from vulture import Vulture
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
+PACKAGE = SOURCE / "oncelog"
+MOST_LINES_OF_A_FUNCTION = 70
+MOST_LINES_OF_A_FILE = 500
+
+CALLED_BY_OTHERS = {
+    "*.command": "click calls it",
+    "*.group": "click calls it",
+    "*.hookimpl": "pytest calls it",
+    "*.fixture": "pytest hands it out",
+    "@route*": "the console's server calls it",
+    "@overload": "read by type checkers",
+}
+"""Decorators whose functions somebody else calls."""
+
+NAMES_OF_OTHERS = {
+    "__getattr__ __dir__ __call__": "Python calls them",
+    "connection_made connection_lost buffer_updated get_buffer eof_received data_received": "asyncio's protocols",
+    "do_GET do_POST do_DELETE log_message": "http.server's handlers",
+    "pytest_*": "pytest's hooks",
+    "list_commands get_command format_commands": "click's groups",
+    "onQuery*": "Spark's listeners",
+    "streamReader streamWriter initialOffset getDefaultReadLimit latestOffset prepareForTriggerAvailableNow "
+    "reportLatestOffset": "Spark's data sources",
+}
+"""Names that a framework gives."""
+
+PUBLIC = {
+    "aiokafka/*": "the names of aiokafka; tests/aiokafka walks them",
+    "client/aio/*": "called by users; docs/reference/python.md",
+    "client/blocking/*": "called by users; docs/reference/python.md",
+    "faults/rules.py": "the methods of Faults; docs/how-to/testing.md",
+    "faults/embedded.py": "faults that users set inside; docs/how-to/testing.md",
+    "faults/inside.py": "faults that users set inside; docs/how-to/testing.md",
+    "server/embedded.py": "the embedded broker's methods; docs/how-to/testing.md",
+    "testing/*": "called by users; docs/how-to/testing.md",
+    "spark/lag.py": "a listener that users add; docs/how-to/spark.md",
+    "spark/reporting.py": "what users add; docs/how-to/spark.md",
+    "console/pages/*": "templates read its properties",
+    "console/*": "templates read its properties",
+    "errors.py": "invalid_metadata is an attribute of aiokafka's errors",
+}
+"""Files whose public definitions are used from outside of the package."""
+
+GENERATED_CALLS = {"protocol/wire.py": "the generated codecs call its functions"}
+
+NOT_CALLED_YET = {
+    "log/partition_log.py:roll": "a new segment on demand, for tests of what happens to closed ones",
+}
+
+LONG_FUNCTIONS = {
+    "broker/apis/fetch.py:_read_partition": "one partition's refusals in Kafka's order, then the read",
+    "aiokafka/consumer.py:__init__": "aiokafka's keywords, one a line",
+    "cli/serve.py:command": "one parameter an option, then one call",
+}
+
+LONG_FILES = {
+    "broker/broker.py": "the one object that both shells drive: each method is short, and most hand on",
+    "config.py": "two tables: each setting of a topic and of a broker, with its default, range and documentation",
+    "coordinator/group/classic_protocol.py": "the effects of one protocol; its rules are in classic_rules.py",
+    "coordinator/transaction/rules.py": "the tables of one state machine, which are read side by side",
+    "kafka_properties.py": "a table: each of Kafka's properties, what it takes and whether it has an effect",
+    "metadata/store.py": "one SQLite file: every table with its few statements, and one transaction over them",
+    "records/batch.py": "one format, read and written: both sides share its layout",
+    "spark/options.py": "a table: every option of the format, with its default and line of documentation",
+    "log/partition_log.py": "appending, cutting and flushing change the same few offsets together",
+}
+
+
+def sources() -> Iterator[Path]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if "generated" not in path.parts:
+            yield path
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def functions() -> Iterator[tuple[str, int]]:
+    for path in sources():
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield f"{name_of(path)}:{node.name}", (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def test_every_definition_is_used() -> None:
+    names = [name for line in NAMES_OF_OTHERS for name in line.split()]
+    finder = Vulture(ignore_names=names, ignore_decorators=list(CALLED_BY_OTHERS))
+    finder.scavenge([str(SOURCE)], exclude=["*/generated/*"])
+    exempt = {*PUBLIC, *GENERATED_CALLS}
+    unused = []
+    for item in finder.get_unused_code(min_confidence=60):
+        if item.typ not in ("function", "method", "class", "property"):
+            continue
+        path = Path(item.filename)
+        place = name_of(path) if path.is_relative_to(PACKAGE) else path.name
+        if any(Path(place).match(pattern) for pattern in exempt) or f"{place}:{item.name}" in NOT_CALLED_YET:
+            continue
+        unused.append(f"{place}:{item.first_lineno} {item.typ} {item.name}")
+    assert not unused, "\n".join(unused)
+
+
+def test_functions_are_short() -> None:
+    long = {name for name, lines in functions() if lines > MOST_LINES_OF_A_FUNCTION}
+    assert sorted(long) == sorted(LONG_FUNCTIONS)
+
+
+def test_files_are_short() -> None:
+    long = {name_of(path) for path in sources() if path.read_text().count("\n") > MOST_LINES_OF_A_FILE}
+    assert sorted(long) == sorted(LONG_FILES)
+
+
+def test_every_newtype_is_used() -> None:
+    text = "\n".join(path.read_text() for path in sources())
+    made = re.findall(r"^(\w+) = NewType\(", text, re.MULTILINE)
+    assert [name for name in made if len(re.findall(rf"\b{name}\b", text)) <= 2] == []
+
+
+# --- references ---------------------------------------------------------------------------------------------------
+
+
+def docstrings() -> Iterator[tuple[Path, str]]:
+    for path in sources():
+        for node in ast.walk(tree_of(path)):
+            match node:
+                case ast.Expr(value=ast.Constant(value=str(text))):
+                    yield path, text
+
+
+@cache
+def names_in(path: Path) -> frozenset[str]:
+    """Every name that a module defines, imports or assigns, attributes of its classes included."""
+    names = set()
+    for node in ast.walk(tree_of(path)):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.Import(names=imported) | ast.ImportFrom(names=imported):
+                names.update((alias.asname or alias.name).partition(".")[0] for alias in imported)
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                names.add(name)
+    return frozenset(names)
+
+
+def module_path(dotted: str) -> Path | None:
+    base = PACKAGE.joinpath(*dotted.removeprefix("oncelog.").split("."))
+    for path in (base.with_suffix(".py"), base / "__init__.py"):
+        if path.is_file():
+            return path
+    return None
+
+
+@cache
+def all_names() -> frozenset[str]:
+    return frozenset().union(*(names_in(path) for path in sources()))
+
+
+def resolves(path: Path, reference: str) -> bool:
+    """``name`` of the same module, ``Class.name`` of any, or ``oncelog.module.name``."""
+    first, _, rest = reference.partition(".")
+    if first != "oncelog":
+        names = all_names() if first[0].isupper() else names_in(path)
+        return first in names and (not rest or rest.rpartition(".")[2] in all_names())
+    module, _, name = reference.rpartition(".")
+    found = module_path(module)
+    return module_path(reference) is not None or (found is not None and name in names_in(found))
+
+
+def test_references_in_docstrings_resolve() -> None:
+    role = re.compile(r":(?:class|meth|func|data|attr|mod|exc):`~?([\w.]+)`")
+    broken = [
+        f"{name_of(path)}: {reference}"
+        for path, text in docstrings()
+        for reference in role.findall(text)
+        if not resolves(path, reference)
+    ]
+    assert not broken, "\n".join(broken)
+
+
+def test_modules_that_docstrings_name_exist() -> None:
+    packages = {path.name for path in PACKAGE.iterdir() if path.is_dir()} - {"spark", "demo", "log", "server"}
+    dotted = re.compile(r"``((?:oncelog\.)?([a-z_]+)(?:\.[a-z_]+)+)``")
+    broken = []
+    for path, text in docstrings():
+        for reference, first in dotted.findall(text):
+            if first in packages or reference.startswith("oncelog."):
+                name = reference.rpartition(".")[2]
+                logger = f'getLogger("{reference}")' in path.read_text()
+                if module_path(reference) is None and name not in all_names() and not logger:
+                    broken.append(f"{name_of(path)}: {reference}")
+    assert not broken, "\n".join(broken)
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "docs/contributing/adding.md", "docs/contributing/checks.md"])
+def test_files_that_pages_name_exist(page: str) -> None:
+    named = re.findall(r"`([\w./-]+\.(?:py|pyx|toml|md))`", (ROOT / page).read_text())
+    places = (ROOT, SOURCE, PACKAGE, ROOT / "docs", PACKAGE / "coordinator", PACKAGE / "broker", PACKAGE / "spark")
+    beside = {path.name for path in ROOT.glob("src/**/*.py*")}
+    placeholder = re.compile(r"NAME")
+    missing = [
+        name
+        for name in named
+        if not placeholder.search(name)
+        and not any((place / name).exists() for place in places)
+        and not ("/" not in name and name in beside)
+    ]
+    assert not missing

@@ -249,6 +249,7 @@ parent = Producer(bootstrap_servers=servers)
 parent.send_and_wait(topic, b"parent", partition=0)
 child = os.fork()
 if not child:
+    del parent  # the parent's affair: neither a warning nor a closed connection comes of it
     with Producer(bootstrap_servers=servers) as producer:
         producer.send_and_wait(topic, b"child", partition=0)
     os._exit(0)
@@ -257,6 +258,9 @@ parent.send_and_wait(topic, b"parent again", partition=0)
 parent.stop()
 """
     subprocess.run(
-        [sys.executable, "-c", script, broker.bootstrap_servers, topic], check=True, timeout=60, env=os.environ.copy()
+        [sys.executable, "-W", "error", "-c", script, broker.bootstrap_servers, topic],
+        check=True,
+        timeout=60,
+        env=os.environ.copy(),
     )
     assert values(broker.bootstrap_servers, topic, 2) == [b"parent", b"child", b"parent again"]

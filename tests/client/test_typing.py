@@ -37,9 +37,13 @@ async def copy() -> None:
 
 def blocking() -> None:
     with BlockingProducer(bootstrap_servers="a:9092", acks=1, partitioner=lambda key, every, there: 0) as producer:
-        producer.send("out", b"value").result()
+        print(producer.send("out", b"value").result().offset + 1)
+        print(producer.send_many("out", [b"a", None], [b"k", None], partition=0).result()[0].records + 1)
     with BlockingConsumer("in", bootstrap_servers="a:9092", value_deserializer=bytes.decode) as consumer:
         print(consumer.getone().value)
+        for columns in consumer.getmany_columns(timeout_ms=100).values():
+            values: list[bytes | None] = columns.values
+            print(values, consumer.config.group_id)
         late = consumer.getone(timeout_ms=100)
         print(late.value if late is not None else None)
 
@@ -60,6 +64,8 @@ WRONG = {
     'BlockingProducer(compression="zstd")': "compression",
     "BlockingConsumer(getone=1)": "getone",
     'AIOKafkaProducer(bootstrap_servers="a", ack=1)': "ack",
+    'BlockingProducer().send_many("t", ["text"])': 'expected "bytes | None"',
+    "BlockingConsumer(group_protocols=1)": "group_protocols",
     "BlockingConsumer().getone(timeout_ms=5).value": 'has no attribute "value"',
 }
 

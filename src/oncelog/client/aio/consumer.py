@@ -173,7 +173,7 @@ class Consumer:
         await self.stop()
 
     def __del__(self) -> None:
-        if not getattr(self, "_closed", True) and self._loop is not None:
+        if not getattr(self, "_closed", True) and self._loop is not None and self._polling.here:
             closings, cluster = self._closings, self._cluster
 
             async def close() -> None:

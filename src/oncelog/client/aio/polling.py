@@ -7,6 +7,7 @@ that the program drops is collected, said so, and its connections are closed.
 from __future__ import annotations
 
 import asyncio
+import os
 import warnings
 import weakref
 from collections.abc import Callable, Coroutine
@@ -23,10 +24,17 @@ class Polling:
         self._turn = turn
         self._loop: asyncio.AbstractEventLoop | None = None
         self._scheduled = False
+        self._pid = 0
 
     def start(self) -> None:
         """Belong to the running event loop."""
         self._loop = asyncio.get_running_loop()
+        self._pid = os.getpid()
+
+    @property
+    def here(self) -> bool:
+        """Whether it was started, in this process: what a fork has copied is the parent's."""
+        return self._pid == os.getpid()
 
     def close(self) -> None:
         """No turn any more."""

@@ -180,7 +180,7 @@ class Producer:
         await self.stop()
 
     def __del__(self) -> None:
-        if not getattr(self, "_closed", True) and self._loop is not None:
+        if not getattr(self, "_closed", True) and self._loop is not None and self._polling.here:
             intake, polling, sender, cluster = self._intake, self._polling, self._sender, self._cluster
 
             async def close() -> None:

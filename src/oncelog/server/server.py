@@ -357,6 +357,8 @@ class Server:
         while self._writable:
             connection, _ = self._writable.popitem()
             connection.write()
+            if not self._writable:  # requests that waited for their connection's answers may be gathered by now
+                self.broker.settle(self.now_ms())
         if self.broker.wants_flush and not self._flushing and not self._flush_scheduled:
             # After this iteration of the loop, so that what other connections sent meanwhile shares the sync.
             self._flush_scheduled = True

@@ -14,14 +14,18 @@ from oncelog.errors import Error
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import ProduceResponse
+from oncelog.protocol.wire import Message
 from oncelog.records.batch import Record, encode_batch
 from oncelog.records.compression import Compression
+from oncelog.server import server
+from oncelog.server.server import MANY_CONNECTIONS
 from tests.support.frames import encode_request
 
 
-def request(message: ApiVersionsRequest | ProduceRequest | CreateTopicsRequest, version: int, number: int) -> bytes:
+def request(message: Message, version: int, number: int) -> bytes:
     return encode_request(message.API_KEY, version, number, "test", message.encode(version))
 
 
@@ -46,13 +50,16 @@ def answers(connection: socket.socket, count: int) -> list[int]:
 
 
 @pytest.mark.parametrize("policy", ["interval", "commit"])
-@pytest.mark.parametrize("seed", range(3))
-def test_requests_are_answered_in_order_however_they_are_cut(seed: int, policy: str) -> None:
+@pytest.mark.parametrize(("seed", "others"), [(0, 0), (1, 0), (2, 0), (3, MANY_CONNECTIONS), (4, MANY_CONNECTIONS)])
+def test_requests_are_answered_in_order_however_they_are_cut(seed: int, others: int, policy: str) -> None:
     rng = Random(seed)
     with (
         oncelog.Broker(settings={"oncelog.flush.policy": policy}) as broker,
         socket.create_connection((broker.address.host, broker.address.port)) as connection,
+        ExitStack() as stack,
     ):
+        for _ in range(others):
+            stack.enter_context(socket.create_connection((broker.address.host, broker.address.port)))
         create = CreateTopicsRequest([CreatableTopic(name="t", num_partitions=2, replication_factor=1)], 30_000)
         connection.sendall(request(create, 5, 0))
         assert answers(connection, 1) == [0]
@@ -76,6 +83,23 @@ def test_requests_are_answered_in_order_however_they_are_cut(seed: int, policy: 
         sender.start()
         assert answers(connection, len(frames)) == list(range(1, 600))
         sender.join()
+
+
+def test_a_produce_that_waited_for_the_answer_before_it_is_taken_in_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With many connections it is gathered; nothing else happens that would end another turn."""
+    monkeypatch.setattr(server, "WATCH_S", 3600)
+    with oncelog.Broker(settings={"log.flush.interval.ms": "3600000"}) as broker, ExitStack() as stack:
+        address = broker.address.host, broker.address.port
+        connections = [stack.enter_context(socket.create_connection(address)) for _ in range(MANY_CONNECTIONS)]
+        create = CreateTopicsRequest([CreatableTopic(name="t", num_partitions=2, replication_factor=1)], 30_000)
+        asked = FetchTopic(topic="t", partitions=[FetchPartition(0, fetch_offset=3, partition_max_bytes=100)])
+        waits = FetchRequest(max_wait_ms=50, min_bytes=1, session_epoch=-1, topics=[asked])
+        connection = connections[0]
+        connection.settimeout(8)  # before the coordinators look after their timeouts, which ends a turn, too
+        connection.sendall(b"".join([request(create, 5, 0), *(produce(number, 10) for number in (2, 4, 6))]))
+        assert answers(connection, 4) == [0, 2, 4, 6]
+        connection.sendall(request(waits, 12, 7) + produce(8, 10))
+        assert answers(connection, 2) == [7, 8]
 
 
 def test_requests_without_an_answer_leave_no_gap() -> None:

@@ -13,6 +13,7 @@ from oncelog.errors import Error, KafkaError, OncelogError
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin
+    from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
     from oncelog.spark.doctor import Diagnosis, LogState
 
 END = -1
@@ -88,8 +89,17 @@ def _log_state(cluster: Cluster, admin: Admin, group: str, older: str) -> LogSta
         offsets=offsets,
         transaction=_transaction(admin, group),
         ends={where: one.offset for where, one in ends.items()},
-        older=admin.list_consumer_group_offsets(older) if older != group else {},
+        older=_offsets_of_older_version(admin, older) if older != group else {},
     )
+
+
+def _offsets_of_older_version(admin: Admin, group: str) -> dict[TopicPartition, OffsetAndMetadata]:
+    try:
+        return admin.list_consumer_group_offsets(group)
+    except KafkaError as error:
+        if error.error is Error.GROUP_AUTHORIZATION_FAILED:
+            return {}  # those versions needed the right to it
+        raise
 
 
 def _transaction(admin: Admin, transactional_id: str) -> str:

@@ -1,6 +1,7 @@
 """The Spark driver of the demo, a process to be killed: ``python -m oncelog.demo.driver``.
 
-``flights-enriched`` is written by the executors (a barrier stage of two writers), ``delays-by-hour`` by the driver.
+``flights-enriched`` is written by the executors (a barrier stage of two writers; on a cluster, which may have
+one slot or allocate dynamically, as each batch's size suggests), ``delays-by-hour`` by the driver.
 
 It is ``oncelog pipeline run`` on the demo's pipelines, with the steps of each commit written down. Prints a JSON line
 for each batch. Started and killed by :mod:`oncelog.demo.run`; a new one goes on from the checkpoint.
@@ -32,7 +33,7 @@ SPARK = {
     "spark.sql.session.timeZone": "UTC",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss4m",
 }
-WRITERS = 2
+WRITERS = "2"
 LOCAL = f"local[{max(4, os.cpu_count() or 1)},4]"
 """Slots for the writers beside the other pipeline's tasks, and a task may fail: a writer is killed too."""
 
@@ -66,7 +67,7 @@ def main(bootstrap_server: str, folder: Path, master: str | None, prefix: str) -
         str(folder / "checkpoints"),
         sink_format=ObservedDataSource.name(),
         sink_options={
-            flights_enriched.name: {"writers": str(WRITERS)},
+            flights_enriched.name: {"writers": WRITERS if master is None else "auto"},
             delays_by_hour.name: observing(folder / "commits", delays_by_hour.name),
         },
         observers={flights_enriched.name: Journal(folder / "commits", flights_enriched.name)},

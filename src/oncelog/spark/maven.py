@@ -45,10 +45,10 @@ def cache_folder() -> Path:
 
 def spark_connector_jars() -> list[Path]:
     """The jars of Spark's own Kafka connector, for ``spark.jars``; downloaded where they are not there."""
-    return sorted(jars("spark-connector", _SPARK_CONNECTOR, transitive=False).glob("*.jar"))
+    return sorted(jars("spark-connector", _SPARK_CONNECTOR, transitive=False, timeout_s=180).glob("*.jar"))
 
 
-def jars(name: str, modules: Sequence[Module], *, transitive: bool) -> Path:
+def jars(name: str, modules: Sequence[Module], *, transitive: bool, timeout_s: int = 900) -> Path:
     """A folder of jars, complete or absent: processes that ask at once wait for one download."""
     cache = cache_folder()
     target = cache / name
@@ -61,12 +61,12 @@ def jars(name: str, modules: Sequence[Module], *, transitive: bool) -> Path:
             sys.stderr.write(f"downloading {modules[0][1]} {modules[0][2]} into {target}\n")
             partial = cache / f"{name}.partial"
             shutil.rmtree(partial, ignore_errors=True)
-            _resolve(cache, modules, partial, transitive=transitive)
+            _resolve(cache, modules, partial, transitive=transitive, timeout_s=timeout_s)
             partial.rename(target)
     return target
 
 
-def _resolve(cache: Path, modules: Sequence[Module], folder: Path, *, transitive: bool) -> None:
+def _resolve(cache: Path, modules: Sequence[Module], folder: Path, *, transitive: bool, timeout_s: int) -> None:
     conf = "default->default" if transitive else "default->master"
     dependencies = "".join(
         f'<dependency org="{org}" name="{name}" rev="{revision}" conf="{conf}" transitive="{str(transitive).lower()}"/>'
@@ -86,7 +86,10 @@ def _resolve(cache: Path, modules: Sequence[Module], folder: Path, *, transitive
         )
         command = [find_java(), "-jar", str(_ivy_jar()), "-settings", "settings.xml", "-ivy", "ivy.xml"]
         command += ["-types", "jar", "bundle", "-retrieve", f"{folder}/[artifact]-[revision].[ext]"]
-        run = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=900, check=False)
+        try:
+            run = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=timeout_s, check=False)
+        except subprocess.TimeoutExpired as error:
+            raise DownloadFailed(f"{modules[0][1]} did not come from Maven Central within {timeout_s} s") from error
     if run.returncode != 0 or not list(folder.glob("*.jar")):
         raise DownloadFailed(
             f"cannot download {modules[0][1]} from Maven Central: is there a network?\n{run.stdout[-2000:]}"

@@ -3,6 +3,7 @@ SHELL := /bin/sh
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
 WORKERS ?= 2
+TEST_WORKERS ?= 4
 SECONDS ?= 60
 
 .DEFAULT_GOAL := help
@@ -27,8 +28,8 @@ check: $(STAMP) ## lint, types, layers, unit tests, generated files: under a min
 	$(PYTHON) tools/generate.py --check
 	$(PYTHON) -m pytest tests/unit -q -n $(WORKERS)
 
-test: setup ## every test, real Apache Kafka and Spark included: about half an hour on 2 cores
-	$(PYTHON) -m pytest tests -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 15
+test: setup ## every test, real Apache Kafka and Spark included; TEST_WORKERS=4, for most of them wait
+	$(PYTHON) -m pytest tests -q -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations 15
 
 demo: setup ## the main job on real data, with crashes, and the proof: about five minutes
 	.venv/bin/oncelog demo

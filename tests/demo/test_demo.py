@@ -110,7 +110,10 @@ def test_demo_is_exact_though_everything_is_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.kafka
-def test_demo_runs_on_apache_kafka_unchanged(tmp_path: Path, apache_kafka: ApacheKafka, unique_name: str) -> None:
+@pytest.mark.soak
+def test_demo_is_exact_on_apache_kafka_though_everything_is_killed(
+    tmp_path: Path, apache_kafka: ApacheKafka, unique_name: str
+) -> None:
     prefix = f"{unique_name}-"
     address = apache_kafka.bootstrap_servers
     result = demo(tmp_path / "demo", "--bootstrap-server", address, "--prefix", prefix)
@@ -120,12 +123,21 @@ def test_demo_runs_on_apache_kafka_unchanged(tmp_path: Path, apache_kafka: Apach
     assert_rival_doubles(result)
 
 
-def test_demo_runs_on_a_spark_cluster_unchanged(
-    tmp_path: Path, spark_cluster: SparkCluster, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.kafka
+def test_demo_runs_on_a_spark_cluster_and_apache_kafka_unchanged(
+    tmp_path: Path,
+    spark_cluster: SparkCluster,
+    apache_kafka: ApacheKafka,
+    unique_name: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    result = demo(tmp_path / "demo", "--master", spark_cluster.master, "--calm")
-    assert_exact(result)
+    prefix, address = f"{unique_name}-", apache_kafka.bootstrap_servers
+    result = demo(
+        tmp_path / "demo", "--master", spark_cluster.master, "--calm", "--bootstrap-server", address, "--prefix", prefix
+    )
+    assert result["bootstrap_servers"] == address
+    assert_exact(result, prefix)
     assert result["crashes"] == []
     executors = [folder for folder in (spark_cluster.folder / "work").glob("app-*/*") if folder.is_dir()]
     assert len(executors) >= 2

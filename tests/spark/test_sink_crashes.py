@@ -13,7 +13,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -148,16 +148,24 @@ def wait_paused(point: PausePoint, driver: Driver) -> Paused:
     return point.wait(driver.alive)
 
 
-STEPS = list(Step)
+DECISIVE = (Step.HALF_PRODUCED, Step.MARKER_ADDED, Step.COMMITTED)
+"""A part of the data is in, all of it is with its marker, and it is committed: what the next run finds differs there."""
 
 
-def test_driver_killed_at_every_step_of_the_commit(
-    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
+@pytest.mark.parametrize(
+    "steps",
+    [pytest.param(DECISIVE, id="decisive"), pytest.param(tuple(Step), id="every", marks=pytest.mark.soak)],
+)
+def test_driver_killed_at_steps_of_the_commit(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, steps: Sequence[Step]
 ) -> None:
-    """Run n pauses at step n of batch n and is killed there; the next run settles batch n and goes on to its own."""
-    job = Job(spark, broker, unique_name, tmp_path, len(STEPS) + 1)
+    """Run n pauses at step n of batch n and is killed there; the next run settles batch n and goes on to its own.
+
+    ``test_commit.py`` stops at every step, without a driver that dies.
+    """
+    job = Job(spark, broker, unique_name, tmp_path, len(steps) + 1)
     with PausePoint() as point:
-        for batch, step in enumerate(STEPS):
+        for batch, step in enumerate(steps):
             with job.run(point.options(step, batch)) as driver:
                 paused = wait_paused(point, driver)
                 driver.kill(paused.pid)

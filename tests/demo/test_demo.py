@@ -111,9 +111,7 @@ def test_demo_is_exact_though_everything_is_killed(tmp_path: Path) -> None:
 
 @pytest.mark.kafka
 @pytest.mark.soak
-def test_demo_is_exact_on_apache_kafka_though_everything_is_killed(
-    tmp_path: Path, apache_kafka: ApacheKafka, unique_name: str
-) -> None:
+def test_demo_is_exact_on_apache_kafka_too(tmp_path: Path, apache_kafka: ApacheKafka, unique_name: str) -> None:
     prefix = f"{unique_name}-"
     address = apache_kafka.bootstrap_servers
     result = demo(tmp_path / "demo", "--bootstrap-server", address, "--prefix", prefix)

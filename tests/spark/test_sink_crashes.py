@@ -149,7 +149,7 @@ def wait_paused(point: PausePoint, driver: Driver) -> Paused:
 
 
 DECISIVE = (Step.HALF_PRODUCED, Step.MARKER_ADDED, Step.COMMITTED)
-"""A part of the data is in, all of it is with its marker, and it is committed: what the next run finds differs there."""
+"""A part of the data is in, all of it with its marker is, it is committed: what the next run finds differs."""
 
 
 @pytest.mark.parametrize(

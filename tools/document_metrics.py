@@ -9,6 +9,8 @@ from pathlib import Path
 
 from oncelog.metrics.catalog import FAMILIES
 from oncelog.metrics.exposition import Family
+from oncelog.spark.pipeline_series import FAMILIES as PIPELINE_FAMILIES
+from oncelog.spark.pipeline_series import PIPELINE
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "metrics.md"
 
@@ -45,6 +47,9 @@ def _page() -> Iterator[str]:
     yield INTRODUCTION
     yield "## A broker"
     yield from _tables(list(FAMILIES.values()))
+    yield "\n## A run of pipelines\n"
+    yield "`oncelog pipeline run --metrics HOST:PORT`; counts are those of this run, `process` as above."
+    yield from _tables([family for family in PIPELINE_FAMILIES.values() if family.origin == PIPELINE])
 
 
 def _tables(families: list[Family]) -> Iterator[str]:

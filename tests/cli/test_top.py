@@ -43,7 +43,7 @@ def test_a_cluster_is_shown_whoever_wrote_it(broker: RunningBroker) -> None:
     with Producer(bootstrap_servers=servers, transactional_id=topic) as producer:
         with producer.transaction():
             producer.send(topic, b"v")
-        with Consumer(bootstrap_servers=servers, group_id=topic) as consumer:
+        with Consumer(bootstrap_servers=servers, group_id=topic, enable_auto_commit=False) as consumer:
             consumer.assign([TopicPartition(topic, 0)])
             consumer.commit({TopicPartition(topic, 0): 0})
         producer.begin_transaction()

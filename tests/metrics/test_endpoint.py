@@ -13,6 +13,7 @@ import oncelog
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.errors import OncelogError, StorageError
+from oncelog.metrics.endpoint import Verdict
 from oncelog.server.disk import OsFile
 from oncelog.server.opening import ListenError
 from tests.conformance.wire import Connection, batch, eventually
@@ -182,3 +183,22 @@ def test_a_loop_that_hangs_is_not_alive(monkeypatch: pytest.MonkeyPatch) -> None
         assert health(broker.metrics_address, "ready")[0] == 503
         hold.set()
         assert eventually(lambda: health(broker.metrics_address, "live")[0] == 200 or None)
+
+
+def test_a_source_that_fails_is_a_500_and_the_next_one_is_served(caplog: pytest.LogCaptureFixture) -> None:
+    from oncelog.metrics.endpoint import Endpoint
+    from oncelog.spark.pipeline_series import PipelineSource
+
+    class Failing(PipelineSource):
+        async def live(self) -> Verdict:
+            raise ZeroDivisionError
+
+    endpoint = Endpoint(socket.create_server(("127.0.0.1", 0)), Failing(["p"]))
+    endpoint.start()
+    try:
+        address = "{}:{}".format(*endpoint.address)
+        assert get(address, "/health/live")[0] == 500
+        assert "ZeroDivisionError" in caplog.text
+        assert get(address, "/metrics")[0] == 200
+    finally:
+        endpoint.stop()

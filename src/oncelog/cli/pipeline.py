@@ -18,6 +18,7 @@ from oncelog.errors import ConfigError, OncelogError
 if TYPE_CHECKING:
     from oncelog.spark.pipeline import Pipeline
     from oncelog.spark.pipeline_run import RunSettings
+    from oncelog.spark.pipeline_series import PipelineSource
     from oncelog.spark.progress import Progress
 
 
@@ -59,6 +60,7 @@ command.add_command(doctor)
     show_default=True,
     help="Where Spark's own log goes.",
 )
+@click.option("--metrics", metavar="HOST:PORT", help="Serve metrics and health of the run over HTTP.")
 @click.option("--console", metavar="URL", help="Report to the console at http://HOST:PORT; $ONCELOG_CONSOLE_TOKEN.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each batch.")
 def run(
@@ -73,6 +75,7 @@ def run(
     only: tuple[str, ...],
     spark_settings: tuple[str, ...],
     log: Path,
+    metrics: str | None,
     console: str | None,
     as_json: bool,
 ) -> None:
@@ -97,8 +100,10 @@ def run(
     with _broker(bootstrap_server, data, listen) as servers:
         if bootstrap_server is None:
             click.echo(f"the broker inside listens on {servers}, data in {data}", err=True)
-        with _reporting(console, [pipeline.name for pipeline in pipelines]) as report:
-            _run(pipelines, RunSettings(servers, location, once, trigger), master, settings, log, as_json, report)
+        names = [pipeline.name for pipeline in pipelines]
+        with _reporting(console, names) as report, _measured(metrics, names) as measured:
+            run_settings = RunSettings(servers, location, once, trigger, on_written=measured.written)
+            _run(pipelines, run_settings, master, settings, log, as_json, report, measured)
 
 
 def _need_spark() -> None:
@@ -149,6 +154,7 @@ def _run(
     log: Path,
     as_json: bool,
     report: Show,
+    measured: PipelineSource,
 ) -> None:
     from oncelog.spark.pipeline_run import check, spark_log, start, watch
     from oncelog.spark.session import session
@@ -156,6 +162,7 @@ def _run(
     def tell(progress: Progress) -> None:
         show(progress)
         report(progress)
+        measured.progress(progress)
 
     check(pipelines, settings)
     with _stopping() as stop, _shown(as_json) as show:
@@ -163,8 +170,10 @@ def _run(
             spark = session("oncelog pipeline", master=master, settings=spark_settings)
         try:
             queries = {pipeline.name: start(spark, pipeline, settings) for pipeline in pipelines}
+            measured.running()
             watch(queries, tell, ended=stop.is_set, paths=settings.paths)
         finally:
+            measured.ended()
             spark.stop()
 
 
@@ -182,6 +191,29 @@ def _stopping() -> Iterator[threading.Event]:
 
 class Show(Protocol):
     def __call__(self, progress: Progress) -> None: ...
+
+
+@contextlib.contextmanager
+def _measured(address: str | None, names: list[str]) -> Iterator[PipelineSource]:
+    """Counts what the run does, and serves it where an address is named."""
+    from oncelog.spark.pipeline_series import PipelineSource
+
+    source = PipelineSource(names)
+    if address is None:
+        yield source
+        return
+    from oncelog.metrics.endpoint import Endpoint
+    from oncelog.server.listeners import Address
+    from oncelog.server.opening import bind
+
+    endpoint = Endpoint(bind(Address.parse(address)), source)
+    endpoint.start()
+    host, port = endpoint.address
+    click.echo(f"metrics on http://{Address(host, port)}/metrics", err=True)
+    try:
+        yield source
+    finally:
+        endpoint.stop()
 
 
 @contextlib.contextmanager

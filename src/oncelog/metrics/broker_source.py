@@ -19,7 +19,7 @@ from oncelog.metrics.broker_series import broker_series, rate_counts
 from oncelog.metrics.catalog import FAMILIES
 from oncelog.metrics.endpoint import Unanswerable, Verdict
 from oncelog.metrics.exposition import Exposition, Format
-from oncelog.metrics.process import add_process
+from oncelog.metrics.process import add_disk, add_process
 from oncelog.metrics.shell import LoopWatch, Shell
 
 T = TypeVar("T")
@@ -77,7 +77,8 @@ class BrokerSource:
         recovery = self._broker.recovery if self._broker is not None else None
         page.add("oncelog_recovery_partitions", recovery.partitions if recovery is not None else 0)
         page.add("oncelog_recovery_partitions_opened", recovery.opened_at_start if recovery is not None else 0)
-        add_process(page, self._data)
+        add_process(page)
+        add_disk(page, self._data)
         if self._shell is None or self._watch is None or self._stopping:
             page.add("kafka_server_kafkaserver_brokerstate", 2 if recovery is not None else 1)
             return page

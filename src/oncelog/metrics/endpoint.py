@@ -24,7 +24,14 @@ REQUEST_S = 10.0
 ANSWER_S = 60.0
 """How long an answer may take, in the making and on its way."""
 MOST_CONNECTIONS = 64
-_REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
+_REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
 
 
 class Verdict(NamedTuple):
@@ -120,7 +127,11 @@ class Endpoint:
             if method not in ("GET", "HEAD"):
                 await _send(writer, 405, "text/plain", [f"{method[:20]} is not served: GET or HEAD\n"], body=True)
                 return
-            status, media, body = await self._page(path, headers.get("accept", ""))
+            try:
+                status, media, body = await self._page(path, headers.get("accept", ""))
+            except Exception:
+                logger.exception("%s could not be answered", path[:100])
+                status, media, body = 500, "text/plain", ["a defect: see the log\n"]
             await _send(writer, status, media, body, body=method == "GET")
 
     async def _page(self, path: str, accept: str) -> tuple[int, str, Iterable[str]]:

@@ -15,8 +15,8 @@ _STARTED_S = time.time()
 _PROC = Path("/proc/self")
 
 
-def add_process(page: Exposition, data: Path | None) -> None:
-    """:param data: the data folder, None for a broker in memory."""
+def add_process(page: Exposition) -> None:
+    """CPU, memory, files and threads of this process."""
     times = os.times()
     page.add("process_cpu_seconds_total", times.user + times.system)
     page.add("process_start_time_seconds", _STARTED_S)
@@ -29,10 +29,6 @@ def add_process(page: Exposition, data: Path | None) -> None:
         page.add("jvm_memory_bytes_max", memory, labels(area="heap"))
     if _PROC.exists():
         _add_proc(page)
-    if data is not None and data.exists():
-        usage = shutil.disk_usage(data)
-        page.add("oncelog_data_available_bytes", usage.free)
-        page.add("oncelog_data_capacity_bytes", usage.total)
 
 
 def _add_proc(page: Exposition) -> None:
@@ -42,6 +38,19 @@ def _add_proc(page: Exposition) -> None:
     page.add("process_resident_memory_bytes", resident * size)
     page.add("jvm_memory_used_bytes", resident * size, labels(area="heap"))
     page.add("process_open_fds", len(os.listdir(_PROC / "fd")))
+
+
+def add_disk(page: Exposition, data: Path | None) -> None:
+    """What a broker's disk did and has left.
+
+    :param data: the data folder, None for a broker in memory.
+    """
+    if data is not None and data.exists():
+        usage = shutil.disk_usage(data)
+        page.add("oncelog_data_available_bytes", usage.free)
+        page.add("oncelog_data_capacity_bytes", usage.total)
+    if not _PROC.exists():
+        return
     try:
         counts = dict(line.split(": ") for line in (_PROC / "io").read_text().splitlines())
     except PermissionError:  # not everybody may read it in a container

@@ -55,6 +55,7 @@ class RunSettings:
     :param sink_format: data source that writes; a program that watches commits registers its own under another name.
     :param sink_options: more options for that data source, by pipeline.
     :param observers: told of each step of a commit, by pipeline; such a pipeline writes through ``for_each_batch``.
+    :param on_written: told of each commit, by pipeline; not of another ``sink_format``.
     :param paths: filled while it runs: who wrote, by pipeline and batch; not by another ``sink_format``.
     """
 
@@ -66,6 +67,7 @@ class RunSettings:
     sink_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     observers: Mapping[str, Observer] = field(default_factory=dict)
     paths: dict[str, dict[int, str]] = field(default_factory=dict)
+    on_written: Callable[[str, Written], None] | None = None
 
 
 @contextlib.contextmanager
@@ -134,6 +136,8 @@ def _writer(spark: SparkSession, one: Pipeline, settings: RunSettings) -> DataSt
 
         def note(written: Written) -> None:
             paths[written.batch_id or 0] = written.path
+            if settings.on_written is not None:
+                settings.on_written(one.name, written)
 
         writer = writer.foreachBatch(for_each_batch(options, on_written=note, observe=observe or ignore))
     else:

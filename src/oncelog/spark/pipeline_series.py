@@ -1,0 +1,130 @@
+"""What the pipelines of a run say of themselves to Prometheus: ``oncelog pipeline run --metrics``.
+
+Told by the run of each batch (:meth:`PipelineSource.progress`) and by the sink of each commit
+(:meth:`PipelineSource.written`), read by the endpoint's thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from oncelog.metrics.catalog import FAMILIES as BROKER_FAMILIES
+from oncelog.metrics.catalog import PROCESS
+from oncelog.metrics.endpoint import Verdict
+from oncelog.metrics.exposition import Exposition, Family, Format, Kind, labels
+from oncelog.metrics.process import add_process
+
+if TYPE_CHECKING:
+    from oncelog.spark.executors import Written
+    from oncelog.spark.progress import Progress
+
+PIPELINE: Final = "pipeline"
+SKIPPED: Final = "none"
+_SERIES: Final[Mapping[str, tuple[Kind, str, tuple[str, ...]]]] = {
+    "oncelog_pipeline_running": (Kind.GAUGE, "1 while its query runs.", ()),
+    "oncelog_pipeline_batch": (Kind.GAUGE, "The last batch that ended.", ()),
+    "oncelog_pipeline_batches_total": (
+        Kind.COUNTER,
+        "Batches that ended in this run: written by driver or executors, or skipped as the marker said they are in.",
+        ("outcome",),
+    ),
+    "oncelog_pipeline_rows_read_total": (Kind.COUNTER, "Rows read in this run.", ()),
+    "oncelog_pipeline_rows_written_total": (Kind.COUNTER, "Rows committed in this run.", ()),
+    "oncelog_pipeline_bytes_written_total": (Kind.COUNTER, "Bytes committed in this run.", ()),
+    "oncelog_pipeline_commit_seconds": (Kind.SUMMARY, "From a batch's fence to its commit.", ()),
+    "oncelog_pipeline_marker_age_seconds": (Kind.GAUGE, "Since this run last committed a marker, or found one.", ()),
+    "oncelog_pipeline_batch_seconds": (Kind.GAUGE, "What the last batch took, planning included.", ()),
+    "oncelog_pipeline_rows_per_second": (Kind.GAUGE, "Rows read a second in the last batch.", ()),
+    "oncelog_pipeline_lag_offsets": (Kind.GAUGE, "Offsets that were not read yet after the last batch.", ()),
+    "oncelog_pipeline_state_rows": (Kind.GAUGE, "Rows that its state holds.", ()),
+    "oncelog_pipeline_late_rows_total": (
+        Kind.COUNTER,
+        "Rows dropped in this run for they came after the watermark.",
+        (),
+    ),
+}
+FAMILIES: Final[Mapping[str, Family]] = {
+    name: Family(name, kind, PIPELINE, ("pipeline", *more), text) for name, (kind, text, more) in _SERIES.items()
+} | {name: family for name, family in BROKER_FAMILIES.items() if family.origin == PROCESS}
+
+
+@dataclass(slots=True)
+class _Counts:
+    outcomes: dict[str, int] = field(default_factory=lambda: {"driver": 0, "executors": 0, SKIPPED: 0})
+    rows_read: int = 0
+    rows_written: int = 0
+    bytes_written: int = 0
+    commits: int = 0
+    commit_s: float = 0.0
+    marked_at_s: float | None = None
+    late_rows: int = 0
+    last: Progress | None = None
+
+
+class PipelineSource:
+    """The source of an endpoint for one run."""
+
+    def __init__(self, names: list[str], clock: Callable[[], float] = time.monotonic) -> None:
+        self._counts = {name: _Counts() for name in names}
+        self._clock = clock
+        self._state = "starting"
+
+    def running(self) -> None:
+        """Every query has started."""
+        self._state = "running"
+
+    def ended(self) -> None:
+        self._state = "ended"
+
+    def progress(self, told: Progress) -> None:
+        counts = self._counts[told.pipeline]
+        counts.rows_read += told.rows
+        counts.late_rows += told.late_rows
+        counts.last = told
+
+    def written(self, pipeline: str, written: Written) -> None:
+        """A batch is in the log, or was."""
+        counts = self._counts[pipeline]
+        counts.outcomes[written.path] += 1
+        counts.marked_at_s = self._clock()
+        if written.path != SKIPPED:
+            counts.rows_written += written.rows
+            counts.bytes_written += written.size_bytes
+            counts.commits += 1
+            counts.commit_s += written.seconds
+
+    async def live(self) -> Verdict:
+        return Verdict(True, self._state)
+
+    async def ready(self) -> Verdict:
+        return Verdict(self._state == "running", self._state)
+
+    async def metrics(self, form: Format) -> Exposition:
+        page = Exposition(FAMILIES, form)
+        for name, counts in self._counts.items():
+            self._add(page, labels(pipeline=name), counts)
+        add_process(page)
+        return page
+
+    def _add(self, page: Exposition, at: str, counts: _Counts) -> None:
+        prefix = "oncelog_pipeline_"
+        page.add(f"{prefix}running", int(self._state == "running"), at)
+        for path, count in counts.outcomes.items():
+            outcome = "skipped" if path == SKIPPED else path
+            page.add(f"{prefix}batches_total", count, f'{at},outcome="{outcome}"')
+        page.add(f"{prefix}rows_read_total", counts.rows_read, at)
+        page.add(f"{prefix}rows_written_total", counts.rows_written, at)
+        page.add(f"{prefix}bytes_written_total", counts.bytes_written, at)
+        page.add(f"{prefix}late_rows_total", counts.late_rows, at)
+        page.add_summary(f"{prefix}commit_seconds", (), counts.commits, round(counts.commit_s, 6), at)
+        if counts.marked_at_s is not None:
+            page.add(f"{prefix}marker_age_seconds", round(self._clock() - counts.marked_at_s, 3), at)
+        if counts.last is not None:
+            page.add(f"{prefix}batch", counts.last.batch, at)
+            page.add(f"{prefix}batch_seconds", counts.last.duration_ms / 1000, at)
+            page.add(f"{prefix}rows_per_second", round(counts.last.rows_per_second, 3), at)
+            page.add(f"{prefix}lag_offsets", counts.last.lag, at)
+            page.add(f"{prefix}state_rows", counts.last.state_rows, at)

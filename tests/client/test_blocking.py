@@ -257,10 +257,13 @@ assert os.waitpid(child, 0)[1] == 0
 parent.send_and_wait(topic, b"parent again", partition=0)
 parent.stop()
 """
-    subprocess.run(
-        [sys.executable, "-W", "error", "-c", script, broker.bootstrap_servers, topic],
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", script, broker.bootstrap_servers, topic],
         check=True,
         timeout=60,
         env=os.environ.copy(),
+        stderr=subprocess.PIPE,
+        text=True,
     )
+    assert "Unclosed" not in done.stderr
     assert values(broker.bootstrap_servers, topic, 2) == [b"parent", b"child", b"parent again"]

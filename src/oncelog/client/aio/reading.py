@@ -124,6 +124,8 @@ class Reading:
             except KafkaError:
                 self._poll_soon()
                 raise
+            if first and self._subscription.without_position():
+                self._poll_soon()  # why they were not found may have been told already, and is told again
             left = None if end is None else end - loop.time()
             if left is not None and left <= 0 and not first:
                 return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -126,7 +126,7 @@ def _guessed(data: bytes, problem: str) -> Shown:
     if data[:1] in (b"{", b"[") and size <= FULL_BYTES:
         found = _json(data)
         if found is not None:
-            return found
+            return replace(found, problem=problem)
     head = data[:FULL_BYTES]
     try:
         text = head.decode()

@@ -1,0 +1,153 @@
+"""Positions in addresses, decoders, Avro, searches: what a page of records is made of."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import fastavro
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oncelog.console.avro import AvroSchema, NotAvro
+from oncelog.console.decoding import FULL_BYTES, Decoder, Decoding, decode
+from oncelog.console.reading import decode_positions, encode_positions
+from oncelog.console.search import Search
+from oncelog.errors import ConfigError
+from oncelog.records.record import Record
+from oncelog.types import TRANSACTION_STATE_TOPIC
+
+SCHEMA = {"type": "record", "name": "r", "fields": [{"name": "n", "type": "int"}, {"name": "s", "type": "string"}]}
+
+
+@given(st.dictionaries(st.integers(0, 10_000), st.integers(0, 2**59), max_size=64))
+def test_positions_survive_an_address(positions: dict[int, int]) -> None:
+    assert decode_positions(encode_positions(positions)) == positions
+
+
+@given(st.text())
+def test_any_text_is_some_positions(text: str) -> None:
+    assert all(partition >= 0 and offset >= 0 for partition, offset in decode_positions(text).items())
+
+
+@given(st.binary(max_size=200) | st.none(), st.sampled_from(Decoder))
+def test_any_bytes_are_shown_some_way(data: bytes | None, decoder: Decoder) -> None:
+    shown = decode(data, decoder, None)
+    assert shown.size == (-1 if data is None else len(data))
+
+
+@pytest.mark.parametrize(
+    ("data", "decoder", "text", "kind"),
+    [
+        (b'{"b":1, "a":[2]}', Decoder.AUTO, '{"b": 1, "a": [2]}', "JSON"),
+        (b"{not json", Decoder.AUTO, "{not json", "text"),
+        ("grüße".encode(), Decoder.AUTO, "grüße", "text"),
+        (b"\xff\x00", Decoder.AUTO, "ff 00", "hex"),
+        (b"a\x00b", Decoder.AUTO, "61 00 62", "hex"),
+        (b"17", Decoder.JSON, "17", "JSON"),
+        (b"x", Decoder.JSON, "x", "text"),
+        (b"x", Decoder.HEX, "78", "hex"),
+        (b"\xffx", Decoder.TEXT, "\\xffx", "text"),
+        (b"", Decoder.AUTO, "", "text"),
+        (b"[" * 50_000, Decoder.AUTO, None, "text"),
+    ],
+)
+def test_bytes_are_read_as_asked_or_as_what_fits(data: bytes, decoder: Decoder, text: str | None, kind: str) -> None:
+    shown = decode(data, decoder, None)
+    assert shown.kind == kind
+    assert text is None or shown.text == text
+
+
+def test_only_the_beginning_of_a_large_value_is_shown() -> None:
+    for data in (b"x" * 1_000_000, ("ä" * 600_000).encode(), b"\xff" * 1_000_000, json.dumps(["y" * 900_000]).encode()):
+        shown = decode(data, Decoder.AUTO, None)
+        assert len(shown.text) <= FULL_BYTES
+        assert shown.cut
+        assert shown.size == len(data)
+
+
+def avro(value: object) -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(SCHEMA), value)
+    return out.getvalue()
+
+
+def test_avro_is_read_with_and_without_a_registrys_header() -> None:
+    schema = AvroSchema.parse(json.dumps(SCHEMA))
+    value = {"n": 3, "s": "abc"}
+    assert schema.read(avro(value)) == value
+    assert schema.read(b"\x00\x00\x00\x00\x2a" + avro(value)) == value
+    shown = decode(avro(value), Decoder.AUTO, schema)
+    assert (shown.kind, json.loads(shown.text)) == ("Avro", value)
+
+
+@given(st.binary(max_size=100))
+def test_bytes_that_do_not_fit_the_schema_are_shown_as_they_are(data: bytes) -> None:
+    schema = AvroSchema.parse(json.dumps(SCHEMA))
+    try:
+        schema.read(data)
+    except NotAvro:
+        for decoder in (Decoder.AUTO, Decoder.AVRO):
+            shown = decode(data, decoder, schema)
+            assert shown.kind != "Avro"
+            assert "does not fit" in shown.problem
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "17", '{"type": "nothing"}', '{"type": "record"}', '["string", "gone"]', '{"type": "enum"}',
+     '{"type": "array", "items": "null"}', '{"type": "array", "items": {"type": "record", "name": "e", "fields": []}}',
+     '{"type": "map", "values": {"type": "array", "items": {"type": "fixed", "name": "f", "size": 0}}}'],
+)  # fmt: skip
+def test_what_is_no_schema_or_an_endless_one_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError):
+        AvroSchema.parse(text)
+
+
+def test_a_schema_that_names_itself_is_read() -> None:
+    tree = {"type": "record", "name": "t", "fields": [{"name": "kids", "type": {"type": "array", "items": "t"}}]}
+    assert AvroSchema.parse(json.dumps(tree)).read(b"\x00") == {"kids": []}
+
+
+RECORD = Record(5, 0, b"key-\xff7", json.dumps({"order": {"id": 17, "tags": ["a", "b"]}, "null": None}).encode())
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "path", "equals", "found"),
+    [
+        ("key", "", "", "", True),
+        ("0xff", "", "", "", True),
+        ("nothing", "", "", "", False),
+        ("", '"id": 17', "", "", True),
+        ("", "", "order.id", "", True),
+        ("", "", "$.order.id", "17", True),
+        ("", "", "$.order.id", "18", False),
+        ("", "", "$.order.tags[*]", "b", True),
+        ("", "", "$..id", "17", True),
+        ("", "", "$.null", "null", True),
+        ("", "", "$.order[?@ == 17]", "17", True),
+        ("", "", "$.gone", "", False),
+        ("nothing", "", "$.order.id", "17", False),
+    ],
+)
+def test_a_search_finds_what_has_all_its_parts(key: str, text: str, path: str, equals: str, found: bool) -> None:
+    assert Search.parse(key, text, path, equals).finds(RECORD, Decoding("t")) is found
+
+
+def test_a_search_looks_into_avro_and_internal_records_too() -> None:
+    schema = AvroSchema.parse(json.dumps(SCHEMA))
+    record = Record(0, 0, None, avro({"n": 3, "s": "abc"}))
+    assert Search.parse("", "", "$.s", "abc").finds(record, Decoding("t", schema=schema))
+    assert not Search.parse("", "", "$.s", "abc").finds(record, Decoding("t"))
+    assert not Search.parse("", "", "$.s", "").finds(Record(0, 0, None, None), Decoding("t"))
+    unreadable = Record(0, 0, b"\x00", b"\x00\x63")
+    assert not Search.parse("", "", "$.value", "").finds(unreadable, Decoding(TRANSACTION_STATE_TOPIC))
+
+
+@pytest.mark.parametrize("path", ["$[", "$.a[?", "$.a b", "$[?@.a ==]", "$" + "[0" * 3000])
+def test_what_is_no_path_is_refused_in_words(path: str) -> None:
+    with pytest.raises(ConfigError, match="a JSON path is written such as"):
+        Search.parse("", "", path, "")
+    with pytest.raises(ConfigError, match="needs a JSON path"):
+        Search.parse("", "", "", "x")

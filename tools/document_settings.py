@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from oncelog.client.core.config import AdminConfig, ConsumerConfig, ProducerConfig
-from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig, default_of, properties, render
+from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig
 from oncelog.kafka_properties import (
     Allowed,
     Property,
@@ -17,7 +17,9 @@ from oncelog.kafka_properties import (
     broker_properties,
     client_metrics_properties,
     group_properties,
+    render,
 )
+from oncelog.settings import default_of, properties
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "configuration.md"
 

@@ -1,124 +1,23 @@
-"""Typed settings under Kafka's property names.
+"""Typed settings of topics and brokers under Kafka's property names.
 
-Each settings class is a frozen dataclass whose field metadata holds property, range or choices and one line of
-documentation; :func:`parse` builds one from strings (a properties file, ``--set``, AlterConfigs) and refuses what Kafka
-refuses, in Kafka's words. Broker properties of Kafka that have no field here are checked and shown from
-``kafka_properties``. The reference page is generated from the same metadata. Durations are in milliseconds and sizes in
-bytes, as the property's own name says.
+Each class is a frozen dataclass of ``settings.setting`` fields; :func:`parse` builds one from strings (a properties
+file, ``--set``, AlterConfigs) and refuses what Kafka refuses, in Kafka's words. Broker properties of Kafka that have no
+field here are checked and shown from ``kafka_properties``. Durations are in milliseconds and sizes in bytes, as the
+property's own name says.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
-from functools import cache
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar, cast
 
 from oncelog.errors import ConfigError
-from oncelog.kafka_properties import MAX_INT, MAX_LONG, MAX_SHORT, Allowed, Kind, broker_properties, parse_text, render
-
-__all__ = [
-    "MAX_INT",
-    "MAX_LONG",
-    "BrokerConfig",
-    "TopicConfig",
-    "nearest",
-    "parse",
-    "parse_value",
-    "properties",
-    "render",
-    "setting",
-]
+from oncelog.kafka_properties import MAX_INT, MAX_LONG, Kind, broker_properties, render
+from oncelog.settings import nearest, parse_value, properties, setting
 
 C = TypeVar("C")
-
-
-def setting(
-    name: str,
-    default: Any,
-    doc: str,
-    *,
-    low: float = -math.inf,
-    high: float = math.inf,
-    also: tuple[int, ...] = (),
-    choices: tuple[str, ...] = (),
-    kind: Kind | None = None,
-    effect: bool = True,
-) -> Any:
-    """A field of a settings class.
-
-    :param name: Kafka's property name.
-    :param low: least value allowed, for numbers.
-    :param also: values allowed outside of the range.
-    :param choices: allowed words; for a list property, the words it may hold.
-    :param kind: where it does not follow from the default and the range.
-    :param effect: False for a property that is checked and shown but changes nothing in this implementation.
-    """
-    if isinstance(default, list):
-        default = tuple(default)
-    metadata = {
-        "property": name,
-        "doc": doc,
-        "low": low,
-        "high": high,
-        "also": also,
-        "choices": choices,
-        "kind": kind or _kind_of(default, high),
-        "effect": effect,
-    }
-    return field(default=default, metadata=metadata)
-
-
-def _kind_of(default: Any, high: float) -> Kind:
-    match default:
-        case bool():
-            return Kind.BOOLEAN
-        case int():
-            return Kind.SHORT if high <= MAX_SHORT else Kind.INT if high <= MAX_INT else Kind.LONG
-        case float():
-            return Kind.DOUBLE
-        case tuple():
-            return Kind.LIST
-        case _:
-            return Kind.STRING
-
-
-@cache
-def properties(cls: Hashable) -> Mapping[str, Field[Any]]:
-    """The fields of a settings class by property name, in the order of declaration."""
-    return {f.metadata["property"]: f for f in fields(cls) if "property" in f.metadata}  # type: ignore[arg-type]
-
-
-def default_of(f: Field[Any]) -> Any:
-    if f.default is MISSING:
-        raise ConfigError(f"the setting {f.metadata['property']} has no default and must be given")
-    return f.default
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """``; did you mean X?`` for the nearest known name, or nothing."""
-    import difflib  # 5 ms that only a mistake costs
-
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]}?" if close else ""
-
-
-def parse_value(f: Field[Any], text: str) -> Any:
-    """The typed value of one property, checked; raises ConfigError naming property, value and what is allowed."""
-    meta = f.metadata
-    return parse_text(
-        meta["property"],
-        meta["kind"],
-        text,
-        Allowed(_whole(meta["low"]), _whole(meta["high"]), meta["also"], meta["choices"]),
-    )
-
-
-def _whole(bound: float) -> float:
-    """Bounds in Kafka's words have no fraction where they need none."""
-    return bound if math.isinf(bound) or bound != int(bound) else int(bound)
 
 
 def parse(cls: type[C], values: Mapping[str, str], base: C | None = None) -> C:

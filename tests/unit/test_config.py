@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig, nearest, parse, properties, render, setting
+from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig, parse
 from oncelog.errors import ConfigError
 from oncelog.kafka_properties import (
     Allowed,
@@ -17,9 +17,11 @@ from oncelog.kafka_properties import (
     client_metrics_properties,
     group_properties,
     parse_text,
+    render,
     render_double,
     topic_properties,
 )
+from oncelog.settings import nearest, properties, setting
 
 OURS = {"super.users", "allow.everyone.if.no.acl.found", "oncelog.flush.policy"}
 SUIT_ONE_NODE = {

@@ -21,7 +21,7 @@ from oncelog.aiokafka.errors import (
 from oncelog.client.aio.cluster import UnknownPartition
 from oncelog.client.aio.consumer import Consumer, Deserializer
 from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
-from oncelog.config import MAX_INT
+from oncelog.kafka_properties import MAX_INT
 
 T = TypeVar("T")
 Offsets = Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]]

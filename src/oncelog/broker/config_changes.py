@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from oncelog.broker import loggers
 from oncelog.broker.security.access import GROUP, TOPIC, allows, allows_cluster
 from oncelog.broker.security.refusals import MESSAGES
-from oncelog.config import LISTENER_PREFIX, BrokerConfig, is_broker_setting, nearest, parse_broker, properties
+from oncelog.config import LISTENER_PREFIX, BrokerConfig, is_broker_setting, parse_broker
 from oncelog.errors import ConfigError, Error, StorageError
 from oncelog.kafka_properties import (
     Property,
@@ -31,6 +31,7 @@ from oncelog.metadata.descriptions import MIN_IN_SYNC, for_every_broker
 from oncelog.metadata.opening import effective_config
 from oncelog.metadata.store import ResourceType
 from oncelog.metadata.topic_rules import name_refusal, overrides_refusal
+from oncelog.settings import nearest, properties
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker

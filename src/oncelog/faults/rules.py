@@ -14,12 +14,12 @@ from enum import Enum
 from types import TracebackType
 from typing import Self
 
-from oncelog.config import nearest
 from oncelog.errors import Error, OncelogError
 from oncelog.faults.answers import can_refuse
 from oncelog.faults.subjects import READERS, Reader, Subject
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.messages import API_VERSIONS, response_type
+from oncelog.settings import nearest
 
 
 class FaultError(OncelogError):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from oncelog.config import nearest
 from oncelog.faults.rules import Fault, FaultError, Faults
+from oncelog.settings import nearest
 
 _API: Final = "api"
 KINDS: Final[Mapping[str, Sequence[str]]] = {

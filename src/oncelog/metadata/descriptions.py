@@ -9,16 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from oncelog.config import (
-    LISTENER_PREFIX,
-    TOPIC_SYNONYMS,
-    BrokerConfig,
-    TopicConfig,
-    default_of,
-    is_broker_setting,
-    parse,
-    properties,
-)
+from oncelog.config import LISTENER_PREFIX, TOPIC_SYNONYMS, BrokerConfig, TopicConfig, is_broker_setting, parse
 from oncelog.kafka_properties import (
     Property,
     Update,
@@ -28,6 +19,7 @@ from oncelog.kafka_properties import (
     render,
     topic_properties,
 )
+from oncelog.settings import default_of, properties
 
 NO_EFFECT = "Checked and shown as Apache Kafka does; this broker has no use for it."
 MIN_IN_SYNC = "min.insync.replicas"

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from oncelog.client.core.config import ClientConfig, known_properties
-from oncelog.config import nearest
 from oncelog.errors import ConfigError
+from oncelog.settings import nearest
 
 
 @dataclass(frozen=True, slots=True)

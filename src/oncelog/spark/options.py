@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
 
-from oncelog.config import nearest
 from oncelog.errors import ConfigError
 from oncelog.records.compression import Compression
+from oncelog.settings import nearest
 from oncelog.spark.client_properties import (
     CONSUMER_PROPERTIES,
     PRODUCER_PROPERTIES,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oncelog.config import nearest
+from oncelog.settings import nearest
 from oncelog.spark.pipeline import ONLY, Pipeline, PipelineError, Sink, Source, Table, Transform
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from oncelog.broker.config_changes import (
     refusal_of_resource,
 )
 from oncelog.broker.context import RequestContext
-from oncelog.config import TopicConfig, properties, render
+from oncelog.config import TopicConfig
 from oncelog.errors import Error
-from oncelog.kafka_properties import Kind
+from oncelog.kafka_properties import Kind, render
 from oncelog.metadata.descriptions import MIN_IN_SYNC
 from oncelog.metadata.store import ResourceType
 from oncelog.protocol.generated.incremental_alter_configs_request import (
@@ -38,6 +38,7 @@ from oncelog.protocol.generated.incremental_alter_configs_response import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
 )
+from oncelog.settings import properties
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker

@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from oncelog.config import MAX_INT, MAX_LONG, setting
 from oncelog.errors import ConfigError
+from oncelog.kafka_properties import MAX_INT, MAX_LONG
+from oncelog.settings import setting
 
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM")
 TOKEN_MECHANISMS = ("OAUTHBEARER", "AWS_MSK_IAM")

@@ -185,6 +185,30 @@ async def consume_oncelog(task: Task, clock: Clock) -> None:
         clock.end()
 
 
+async def consume_one_by_one(task: Task, clock: Clock) -> None:
+    from oncelog.client.aio import Consumer, TopicPartition
+
+    async with Consumer(bootstrap_servers=task.servers, auto_offset_reset="earliest") as consumer:
+        clock.begin()
+        consumer.assign([TopicPartition(task.topic, 0)])
+        for _ in range(task.records):
+            await consumer.getone()
+        clock.end()
+
+
+async def consume_one_by_one_aiokafka(task: Task, clock: Clock) -> None:
+    from aiokafka import AIOKafkaConsumer, TopicPartition
+
+    consumer = AIOKafkaConsumer(bootstrap_servers=task.servers, auto_offset_reset="earliest", enable_auto_commit=False)
+    await consumer.start()
+    clock.begin()
+    consumer.assign([TopicPartition(task.topic, 0)])
+    for _ in range(task.records):
+        await consumer.getone()
+    clock.end()
+    await consumer.stop()
+
+
 async def consume_columns(task: Task, clock: Clock) -> None:
     from oncelog.client.aio import Consumer, TopicPartition
 
@@ -431,6 +455,8 @@ CASES = [
     Case("produce", "kafka-python", produce_kafka_python, share=5),
     Case("produce", "confluent-kafka", produce_confluent),
     Case("consume", "oncelog", consume_oncelog),
+    Case("consume", "oncelog getone", consume_one_by_one),
+    Case("consume", "aiokafka getone", consume_one_by_one_aiokafka),
     Case("consume", "oncelog blocking", consume_blocking),
     Case("consume", "oncelog columns", consume_columns),
     Case("consume", "oncelog Arrow", consume_arrow),

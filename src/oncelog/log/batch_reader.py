@@ -1,6 +1,7 @@
 """Every batch of a stretch of a ``.log`` file, one after the other, in large reads; or what follows from all of them.
 
-Called by ``log.segment_list`` (coordinators load), ``log.recovery``, ``log.compaction`` and ``log.dump``.
+Called by ``log.segment_list`` (coordinators load), ``log.recovery``, ``log.compaction`` and ``log.dump``; for files at
+rest by ``metadata.adoption`` and ``server.open_transactions``.
 """
 
 from __future__ import annotations
@@ -8,9 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oncelog.ports import File
-from oncelog.records.batch import HEADER_SIZE_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, CorruptBatch, read_header
+from oncelog.records.batch import (
+    HEADER_SIZE_BYTES,
+    LOG_OVERHEAD_BYTES,
+    BatchHeader,
+    CorruptBatch,
+    decode_records,
+    iter_headers,
+    read_header,
+    verify_crc,
+)
 from oncelog.records.crc import crc32c
 from oncelog.records.native import BatchScanner, Scanned
+from oncelog.records.record import Record
 
 CRC_COVERS_FROM = 21
 _CHUNK_BYTES = 4 << 20
@@ -70,3 +81,15 @@ def scan_batches(file: File, scanner: BatchScanner, end: int) -> Iterator[tuple[
             raise CorruptBatch(f"{file.path}, position {position}: a batch of {header.size_bytes} bytes is cut off")
         else:
             size = read_header(file.read_at(position, HEADER_SIZE_BYTES)).size_bytes
+
+
+def records_at_rest(data: bytes) -> Iterator[Record]:
+    """The records of a file that nobody writes; from the first batch with a wrong CRC on it is a torn end, left out.
+
+    :raises CorruptBatch: bytes that are no batch.
+    """
+    for position, header in iter_headers(data):
+        if not verify_crc(data, position):
+            return
+        if not header.is_control:
+            yield from decode_records(data, position, check_crc=False)

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from struct import Struct
 from struct import error as StructError
 
+from oncelog.log.batch_reader import records_at_rest
 from oncelog.log.checkpoints import decode_leader_epochs, read_partition_metadata
 from oncelog.metadata.errors import MetadataError
 from oncelog.ports import Disk
 from oncelog.protocol.wire import read_uvarint
-from oncelog.records.batch import decode_records, iter_headers, verify_crc
 from oncelog.records.errors import CorruptBatch
 
 CLUSTER_METADATA_FOLDER = "__cluster_metadata-0"
@@ -151,14 +151,9 @@ def _replay(disk: Disk, name: str, start: int, found: ClusterMetadata) -> None:
     path = f"{CLUSTER_METADATA_FOLDER}/{name}"
     data = disk.read(path)
     try:
-        for position, header in iter_headers(data):
-            if not verify_crc(data, position):
-                return
-            if header.is_control:
-                continue
-            for record in decode_records(data, position, check_crc=False):
-                if record.value is not None and (name.endswith(".checkpoint") or record.offset >= start):
-                    _apply(record.value, found)
+        for record in records_at_rest(data):
+            if record.value is not None and (name.endswith(".checkpoint") or record.offset >= start):
+                _apply(record.value, found)
     except (CorruptBatch, IndexError, StructError, ValueError) as error:
         raise MetadataError(f"cannot read Apache Kafka's metadata in {path}: {error}") from error
 

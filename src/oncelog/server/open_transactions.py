@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from oncelog.coordinator.transaction.states import TransactionState
+from oncelog.log.batch_reader import records_at_rest
 from oncelog.log.file_names import parse_file_name, parse_partition_folder
 from oncelog.ports import Disk
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
 from oncelog.protocol.internal_records import Unknown, decode_transaction_key, decode_transaction_value
-from oncelog.records.batch import decode_records, iter_headers, verify_crc
 from oncelog.records.errors import CorruptBatch
 from oncelog.types import TRANSACTION_STATE_TOPIC
 
@@ -61,18 +61,13 @@ def open_transactions(disk: Disk) -> Iterator[OpenTransaction]:
 
 def _replay(data: bytes, latest: dict[str, TransactionLogValue]) -> None:
     try:
-        for position, header in iter_headers(data):
-            if not verify_crc(data, position):
-                return
-            if header.is_control:
+        for record in records_at_rest(data):
+            key = decode_transaction_key(record.key or b"")
+            if isinstance(key, Unknown):
                 continue
-            for record in decode_records(data, position, check_crc=False):
-                key = decode_transaction_key(record.key or b"")
-                if isinstance(key, Unknown):
-                    continue
-                if record.value is None:
-                    latest.pop(key.transactional_id, None)
-                else:
-                    latest[key.transactional_id] = decode_transaction_value(record.value)
+            if record.value is None:
+                latest.pop(key.transactional_id, None)
+            else:
+                latest[key.transactional_id] = decode_transaction_value(record.value)
     except CorruptBatch:
         return

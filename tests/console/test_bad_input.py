@@ -17,7 +17,7 @@ from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.types import TopicPartition
 from tests.conftest import RunningBroker
-from tests.console.conftest import RunningConsole
+from tests.support.running_console import RunningConsole
 
 ONCELOG = Path(sys.executable).parent / "oncelog"
 SCRIPTS = [

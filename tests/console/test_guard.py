@@ -16,7 +16,7 @@ from oncelog.client.core.admin_types import NewTopic
 from oncelog.errors import ConfigError
 from oncelog.spark.reporting import ConsoleReporter
 from tests.conftest import RunningBroker
-from tests.console.conftest import TOKEN, RunningConsole
+from tests.support.running_console import TOKEN, RunningConsole
 
 
 class Answer(NamedTuple):

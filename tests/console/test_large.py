@@ -17,7 +17,7 @@ from oncelog.client.core.admin_types import NewTopic
 from oncelog.client.core.wire import PRODUCE
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.records.batch import Compression, Record, encode_batch
-from tests.console.conftest import RunningConsole
+from tests.support.running_console import RunningConsole
 
 MOST_BYTES = 200_000
 IN_BATCH = 100_000

@@ -14,8 +14,8 @@ from oncelog.client.blocking import Admin
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.console.settings import ConsoleSettings
 from oncelog.errors import ConfigError
-from tests.console.conftest import RunningConsole
 from tests.security.sides import COMMON, PASSWORD
+from tests.support.running_console import RunningConsole
 
 LISTEN = "PLAINTEXT://127.0.0.1:0,CLIENTS://127.0.0.1:0"
 

@@ -15,7 +15,7 @@ from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.types import TopicPartition
 from tests.conftest import RunningBroker
-from tests.console.conftest import RunningConsole
+from tests.support.running_console import RunningConsole
 
 Open = Callable[..., Page]
 

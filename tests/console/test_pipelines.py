@@ -16,7 +16,7 @@ from oncelog.spark.progress import Progress
 from oncelog.spark.reporting import ConsoleReporter
 from oncelog.types import TopicPartition
 from tests.conftest import RunningBroker
-from tests.console.conftest import TOKEN, RunningConsole
+from tests.support.running_console import TOKEN, RunningConsole
 
 PROGRESS = Progress(
     pipeline="", query_id="", batch=7, rows=1000, rows_per_second=512.5, lag=3000, duration_ms=1951,

@@ -141,10 +141,9 @@ def _guessed(data: bytes, problem: str) -> Shown:
 
 def _json(data: bytes) -> Shown | None:
     try:
-        value = json.loads(data)
+        return _cut(_dumped(json.loads(data)), "JSON", len(data))
     except (ValueError, RecursionError):
         return None
-    return _cut(_dumped(value), "JSON", len(data))
 
 
 def _dumped(value: Any) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from oncelog.console.decoding import NOTHING, Decoding
 from oncelog.errors import ConfigError
 from oncelog.records.record import Record
+
+MOST_PATH = 500
+_SLOW = re.compile(r"\b(match|search)\s*\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,12 @@ class Search:
     def _leads_somewhere(self, value: Any) -> bool:
         if value is NOTHING:
             return False
-        found = self.path.find(value).values()
+        from jsonpath_rfc9535 import JSONPathError
+
+        try:
+            found = self.path.find(value).values()
+        except (JSONPathError, RecursionError):
+            return False  # a value that nests deeper than a path may follow
         return bool(found) if self.equals is None else any(_text(one) == self.equals for one in found)
 
 
@@ -67,6 +76,11 @@ def _needle(text: str) -> bytes | None:
 def _compiled(path: str) -> Any:
     from jsonpath_rfc9535 import JSONPathError, compile
 
+    if len(path) > MOST_PATH or path.count("..") > 2 or _SLOW.search(path):
+        raise ConfigError(
+            f"a JSON path here has at most {MOST_PATH} characters and two '..', and no match() or search(): a search "
+            "must not stop the console for others"
+        )
     whole = path if path.startswith("$") else f"$.{path}"
     try:
         return compile(whole)

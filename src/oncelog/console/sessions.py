@@ -98,7 +98,9 @@ class Sessions:
     def begin(self, link: Link | None = None, user: str | None = None) -> Session:
         """A new session; one that has logged in brings its own link."""
         while len(self._known) >= MOST_SESSIONS:
-            self.end(next(iter(self._known.values())))
+            # Whoever calls without a cookie again and again ends no login.
+            oldest = next(iter(self._known.values()))
+            self.end(next((one for one in self._known.values() if one.user is None), oldest))
         session = Session(
             secrets.token_urlsafe(32), secrets.token_urlsafe(32), link or self._shared, user, time.monotonic()
         )

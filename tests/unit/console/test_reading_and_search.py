@@ -98,6 +98,7 @@ def test_bytes_that_do_not_fit_the_schema_are_shown_as_they_are(data: bytes) -> 
     "text",
     ["", "{", "17", '{"type": "nothing"}', '{"type": "record"}', '["string", "gone"]', '{"type": "enum"}',
      '{"type": "array", "items": "null"}', '{"type": "array", "items": {"type": "record", "name": "e", "fields": []}}',
+     '[{"type": "record", "name": "e", "fields": []}, {"type": "array", "items": "e"}]', "[" * 100000,
      '{"type": "map", "values": {"type": "array", "items": {"type": "fixed", "name": "f", "size": 0}}}'],
 )  # fmt: skip
 def test_what_is_no_schema_or_an_endless_one_is_refused(text: str) -> None:
@@ -107,7 +108,24 @@ def test_what_is_no_schema_or_an_endless_one_is_refused(text: str) -> None:
 
 def test_a_schema_that_names_itself_is_read() -> None:
     tree = {"type": "record", "name": "t", "fields": [{"name": "kids", "type": {"type": "array", "items": "t"}}]}
-    assert AvroSchema.parse(json.dumps(tree)).read(b"\x00") == {"kids": []}
+    schema = AvroSchema.parse(json.dumps(tree))
+    assert schema.read(b"\x00") == {"kids": []}
+    for size in (2_000, 1_000_000):  # each byte nests once more: the reader's stack must not end first
+        with pytest.raises(NotAvro):
+            schema.read(b"\x02" * size)
+
+
+@pytest.mark.parametrize("depth", [200, 900, 990, 5000])
+def test_values_that_nest_deeply_are_shown_and_searched(depth: int) -> None:
+    value = b'{"a":' * depth + b"1" + b"}" * depth
+    assert decode(value, Decoder.AUTO, None).kind in ("JSON", "text")
+    assert not Search.parse("", "", "$..b", "").finds(Record(0, 0, None, value), Decoding("t"))
+
+
+@pytest.mark.parametrize("path", ["$" + ".a" * 300, "$..a..b..c", "$[?search(@.a, '(x*)*y')]", "$[?match (@.a, 'x')]"])
+def test_paths_that_could_stop_the_console_are_refused(path: str) -> None:
+    with pytest.raises(ConfigError, match="must not stop the console"):
+        Search.parse("", "", path, "")
 
 
 RECORD = Record(5, 0, b"key-\xff7", json.dumps({"order": {"id": 17, "tags": ["a", "b"]}, "null": None}).encode())
@@ -145,7 +163,7 @@ def test_a_search_looks_into_avro_and_internal_records_too() -> None:
     assert not Search.parse("", "", "$.value", "").finds(unreadable, Decoding(TRANSACTION_STATE_TOPIC))
 
 
-@pytest.mark.parametrize("path", ["$[", "$.a[?", "$.a b", "$[?@.a ==]", "$" + "[0" * 3000])
+@pytest.mark.parametrize("path", ["$[", "$.a[?", "$.a b", "$[?@.a ==]", "$[0"])
 def test_what_is_no_path_is_refused_in_words(path: str) -> None:
     with pytest.raises(ConfigError, match="a JSON path is written such as"):
         Search.parse("", "", path, "")

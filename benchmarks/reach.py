@@ -6,8 +6,9 @@ Each function measures one server with connections of its own and answers figure
 from __future__ import annotations
 
 import select
+import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from statistics import quantiles
 
@@ -20,12 +21,14 @@ from oncelog.protocol.generated.fetch_request import FetchPartition, FetchReques
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from oncelog.protocol.generated.join_group_response import JoinGroupResponse
 from oncelog.protocol.generated.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 
 WAITING = 1_000
 APPENDS = 200
 MEMBERS = 500
 BEATS = 10
+QUIET_MS = 500
 IDLE = 1_000
 FETCH, JOIN, SYNC, BEAT = 12, 3, 2, 2
 """Versions: the newest that Tansu speaks too, or that asks for no member id first."""
@@ -55,7 +58,10 @@ def waiting_consumers(server: Server, caller: Caller, seconds: float) -> Figures
             offsets[index] += 1
             consumers[index].post(_fetch(topic, index, offsets[index]))
         woken_us = usage.cpu_s / APPENDS * 1e6
-        disturbed = select.select(consumers, (), (), 0)[0] if max(c.fileno() for c in consumers) < 1024 else []
+        poll = select.poll()
+        for consumer in consumers:
+            poll.register(consumer, select.POLLIN)
+        disturbed = poll.poll(0)
         if disturbed:
             raise BenchmarkError(f"{len(disturbed)} fetches were answered to which nothing had come")
     name = "1,000 consumers that wait"
@@ -90,10 +96,10 @@ def group_of_members(server: Server, caller: Caller, seconds: float) -> Figures:
     with ExitStack() as stack:
         members = [stack.enter_context(closing(Caller(server))) for _ in range(MEMBERS)]
         usage = Usage(server)
-        ids, generation = _joined(members, group, [""] * MEMBERS, b"first")
+        ids, generation = _joined(members, group, [""] * MEMBERS, _subscription(b"t"))
         joined_s = usage.cpu_s
         usage = Usage(server)
-        ids, generation = _joined(members, group, ids, b"second")
+        ids, generation = _joined(members, group, ids, _subscription(b"u"))
         rejoined_s = usage.cpu_s
         usage = Usage(server)
         for _ in range(BEATS):
@@ -111,23 +117,45 @@ def group_of_members(server: Server, caller: Caller, seconds: float) -> Figures:
 
 
 def _joined(members: Sequence[Caller], group: str, ids: Sequence[str], metadata: bytes) -> tuple[list[str], int]:
-    """All of them in one generation, with an assignment each: their ids, and its number."""
-    for member, member_id in zip(members, ids, strict=True):
-        protocols = [JoinGroupRequestProtocol("range", metadata)]
-        request = JoinGroupRequest(group, 60_000, 60_000, member_id, None, "consumer", protocols)
-        member.post(encode(request, JOIN))
-    answers = [member.receive_as(JoinGroupRequest, JOIN) for member in members]
-    for answer in answers:
-        _refuse_errors(answer.error_code, "JoinGroup")
-    newest = max(answer.generation_id for answer in answers)
-    if any(answer.generation_id != newest for answer in answers):
-        return _joined(members, group, [answer.member_id for answer in answers], metadata)
+    """All of them in one generation, with an assignment each: their ids, and its number.
+
+    Whoever is answered while others still wait joins again: a server may begin with those who came first.
+    """
+    poll = select.poll()
+    numbers = {member.fileno(): number for number, member in enumerate(members)}
+    found: dict[int, JoinGroupResponse] = {}
+    asks: Iterable[int] = range(len(members))
+    deadline = time.monotonic() + 30
+    while True:
+        for number in asks:
+            protocols = [JoinGroupRequestProtocol("range", metadata)]
+            member_id = found.pop(number).member_id if number in found else ids[number]
+            request = JoinGroupRequest(group, 60_000, 60_000, member_id, None, "consumer", protocols)
+            members[number].post(encode(request, JOIN))
+            poll.register(members[number], select.POLLIN)
+        while len(found) < len(members) and (ready := poll.poll(QUIET_MS if found else 1000 * 30)):
+            for descriptor, _ in ready:
+                poll.unregister(descriptor)
+                answer = found[numbers[descriptor]] = members[numbers[descriptor]].receive_as(JoinGroupRequest, JOIN)
+                _refuse_errors(answer.error_code, "JoinGroup")
+        newest = max(answer.generation_id for answer in found.values())
+        if len(found) == len(members) and all(answer.generation_id == newest for answer in found.values()):
+            break
+        if time.monotonic() > deadline:
+            raise BenchmarkError(f"{len(found)} of {len(members)} members were let in")
+        asks = list(found)
+    answers = [found[number] for number in range(len(members))]
     for member, answer in zip(members, answers, strict=True):
         shares = [SyncGroupRequestAssignment(m.member_id, bytes(50)) for m in answer.members]
         member.post(encode(SyncGroupRequest(group, newest, answer.member_id, assignments=shares), SYNC))
     for member in members:
         _refuse_errors(member.receive_as(SyncGroupRequest, SYNC).error_code, "SyncGroup")
     return [answer.member_id for answer in answers], newest
+
+
+def _subscription(topic: bytes) -> bytes:
+    """Version 0 of a consumer's subscription to one topic, without user data."""
+    return struct.pack(f">hih{len(topic)}si", 0, 1, len(topic), topic, -1)
 
 
 def _refuse_errors(error: int, name: str) -> None:

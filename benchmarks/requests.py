@@ -143,7 +143,7 @@ def fetch(size_bytes: int, connections: int, isolation: int = 0) -> Callable[[Se
         data = batch(size_bytes)
         scripts = []
         for index in range(PARTITIONS):
-            caller.send(produce(topic, index, data))
+            caller.check(produce(topic, index, data))
             part = FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=size_bytes + 100)
             request = FetchRequest(
                 max_wait_ms=500,

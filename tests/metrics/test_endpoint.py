@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from contextlib import suppress
@@ -202,3 +203,26 @@ def test_a_source_that_fails_is_a_500_and_the_next_one_is_served(caplog: pytest.
         assert get(address, "/metrics")[0] == 200
     finally:
         endpoint.stop()
+
+
+def test_a_stop_during_an_answer_is_quiet(caplog: pytest.LogCaptureFixture) -> None:
+    from oncelog.metrics.endpoint import Endpoint
+    from oncelog.spark.pipeline_series import PipelineSource
+
+    asked = threading.Event()
+
+    class Endless(PipelineSource):
+        async def live(self) -> Verdict:
+            asked.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    endpoint = Endpoint(socket.create_server(("127.0.0.1", 0)), Endless(["p"]))
+    endpoint.start()
+    with socket.create_connection(endpoint.address, timeout=30) as connection:
+        connection.sendall(b"GET /health/live HTTP/1.1\r\n\r\n")
+        assert asked.wait(30)
+        endpoint.stop()
+        with suppress(ConnectionError):
+            assert connection.recv(100) == b""
+    assert caplog.text == ""

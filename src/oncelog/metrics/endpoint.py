@@ -98,6 +98,7 @@ class Endpoint:
             for task in left:
                 task.cancel()
             self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            self._loop.run_until_complete(asyncio.sleep(0))  # what was closed is let go in the next turn
             self._loop.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -107,6 +108,8 @@ class Endpoint:
                 await self._answer(reader, writer)
         except (TimeoutError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # a peer that does not ask, does not read, or is gone
+        except asyncio.CancelledError:  # the endpoint stops; Python 3.11 would log a task that ends so
+            writer.transport.abort()
         finally:
             self._connections -= 1
             writer.close()

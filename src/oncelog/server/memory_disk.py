@@ -124,10 +124,14 @@ class MemoryDisk:
             raise StorageError(f"cannot rename {old} to {new}: no such file")
 
     def remove(self, path: str) -> None:
-        self._files.pop(path, None)
+        if self._files.pop(path, None) is not None or path not in self._folders:
+            return
         for name in self._below(path):
-            del self._files[name]
-        self._folders -= {name for name in self._folders if name and (name == path or name.startswith(f"{path}/"))}
+            self._files.pop(name, None)
+        # A copy: folders of deleted topics are removed in a thread, while the loop makes new ones.
+        for name in tuple(self._folders):
+            if name and (name == path or name.startswith(f"{path}/")):
+                self._folders.discard(name)
 
     def _below(self, folder: str) -> Sequence[str]:
         return [name for name in tuple(self._files) if name.startswith(f"{folder}/")]

@@ -357,3 +357,21 @@ def test_without_descriptors_others_are_let_go_of_and_the_disk_is_not_blamed(
     free = -1
     with pytest.raises(OutOfDescriptors, match="kept"):
         kept.read_at(0, 1)
+
+
+def test_a_folder_in_memory_is_removed_while_others_are_made() -> None:
+    disk = MemoryDisk()
+
+    class Meddling(str):
+        """Stands for another thread that makes a folder just when this one is looked at."""
+
+        __slots__ = ()
+
+        def startswith(self, *_: object) -> bool:
+            disk.make_folder(f"made-{len(disk.list(''))}")
+            return False
+
+    for name in ("gone", Meddling("kept")):
+        disk.make_folder(name)
+    disk.remove("gone")
+    assert not disk.exists("gone") and disk.exists("kept")

@@ -70,7 +70,7 @@ def _archive(folder: Path, name: str, jars: Path, make: Callable[[Path], None]) 
 
 def _make_for_spark(archive: Path) -> None:
     environment = {**os.environ, "SPARK_SUBMIT_OPTS": MAKE.format(archive)}
-    made = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True, timeout=240)
+    made = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True, timeout=600)
     assert made.returncode == 0, made.stderr
 
 

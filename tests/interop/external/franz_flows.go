@@ -3,6 +3,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,12 +16,27 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
 var broker, suffix = os.Args[1], os.Args[2]
 
+// reach says where the broker is, whom to trust and who we are.
+func reach() []kgo.Opt {
+	options := []kgo.Opt{kgo.SeedBrokers(broker)}
+	if authority := os.Getenv("FLOWS_CA"); authority != "" {
+		pem, err := os.ReadFile(authority)
+		must(err)
+		trusted := x509.NewCertPool()
+		trusted.AppendCertsFromPEM(pem)
+		auth := scram.Auth{User: os.Getenv("FLOWS_USER"), Pass: os.Getenv("FLOWS_PASSWORD")}
+		options = append(options, kgo.DialTLSConfig(&tls.Config{RootCAs: trusted}), kgo.SASL(auth.AsSha256Mechanism()))
+	}
+	return options
+}
+
 func client(options ...kgo.Opt) *kgo.Client {
-	base := []kgo.Opt{kgo.SeedBrokers(broker), kgo.AllowAutoTopicCreation(), kgo.FetchMaxWait(100 * time.Millisecond)}
+	base := append(reach(), kgo.AllowAutoTopicCreation(), kgo.FetchMaxWait(100*time.Millisecond))
 	c, err := kgo.NewClient(append(base, options...)...)
 	must(err)
 	return c
@@ -145,9 +162,9 @@ func consumeTransformProduce() any {
 	plain := client()
 	must(send(plain, source, "a", "b"))
 	plain.Close()
-	session, err := kgo.NewGroupTransactSession(kgo.SeedBrokers(broker), kgo.AllowAutoTopicCreation(), kgo.TransactionalID(group),
+	session, err := kgo.NewGroupTransactSession(append(reach(), kgo.AllowAutoTopicCreation(), kgo.TransactionalID(group),
 		kgo.ConsumerGroup(group), kgo.ConsumeTopics(source), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.RequireStableFetchOffsets(),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))...)
 	must(err)
 	ctx, cancel := within()
 	defer cancel()

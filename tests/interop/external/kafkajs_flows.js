@@ -1,8 +1,14 @@
 // Flows of kafkajs 2.2, unmodified; prints one JSON object with what each flow saw. Run by test_external_clients.py.
 const { Kafka, logLevel, CompressionTypes } = require('kafkajs')
 
+const fs = require('fs')
 const [, , broker, suffix] = process.argv
-const kafka = new Kafka({ clientId: 'flows', brokers: [broker], logLevel: logLevel.ERROR })
+const { FLOWS_CA, FLOWS_USER, FLOWS_PASSWORD } = process.env
+const login = FLOWS_CA && {
+  ssl: { ca: [fs.readFileSync(FLOWS_CA, 'utf-8')] },
+  sasl: { mechanism: 'scram-sha-256', username: FLOWS_USER, password: FLOWS_PASSWORD },
+}
+const kafka = new Kafka({ clientId: 'flows', brokers: [broker], logLevel: logLevel.ERROR, ...login })
 const seen = {}
 const until = async (condition, what) => {
   const end = Date.now() + 30000

@@ -1,4 +1,4 @@
-"""kafkajs, franz-go and kcat, unmodified, against our broker: `make interop` runs these.
+"""kafkajs, franz-go and kcat, unmodified, against our broker, plain and over TLS with SCRAM: `make interop` runs these.
 
 Each client's flows are a program beside this file that prints what it saw as JSON; the expectations are here. The
 clients come from their languages' registries into ``.cache/interop``.
@@ -11,31 +11,69 @@ import os
 import shutil
 import subprocess
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import pytest
 
 from oncelog import Broker
+from tests.security.certificates import Authority
 
 HERE = Path(__file__).parent
 CACHE = HERE.parents[2] / ".cache" / "interop"
+MECHANISM, USER, PASSWORD = "SCRAM-SHA-256", "alice", "alice-secret"
 FENCED = {"PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"}
 
 pytestmark = pytest.mark.external
 
 
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    data = tmp_path_factory.mktemp("data")
-    with Broker(data, settings={"group.initial.rebalance.delay.ms": 0, "num.partitions": 2}) as broker:
-        yield broker
+class Reached(NamedTuple):
+    """A broker as clients reach it."""
+
+    servers: str
+    environment: dict[str, str]
+    """Tells the flows whom to trust and who they are."""
+    librdkafka: tuple[str, ...]
 
 
-def run(*command: str | Path, folder: Path | None = None, stdin: str | None = None, timeout_s: int = 300) -> str:
-    """The standard output of a command that must succeed."""
-    environment = {**os.environ, "GOFLAGS": "-mod=mod"}
+@pytest.fixture(scope="module", params=["plain", "TLS and SCRAM"])
+def broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reached]:
+    folder = tmp_path_factory.mktemp("data")
+    settings: dict[str, str | int] = {"group.initial.rebalance.delay.ms": 0, "num.partitions": 2}
+    if request.param == "plain":
+        with Broker(folder, settings=settings) as broker:
+            yield Reached(broker.bootstrap_servers, {}, ())
+        return
+    authority = Authority(folder)
+    settings |= {
+        "listeners": "SASL_SSL://127.0.0.1:0",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(authority.issue("server").store),
+        "sasl.enabled.mechanisms": MECHANISM,
+    }
+    users = [f"{MECHANISM}=[name={USER},password={PASSWORD}]"]
+    trusted = str(authority.certificate)
+    with Broker(folder / "broker", settings=settings, first_users=users) as broker:
+        login = {"sasl.mechanism": MECHANISM, "sasl.username": USER, "sasl.password": PASSWORD}
+        options = {"security.protocol": "SASL_SSL", "ssl.ca.location": trusted, **login}
+        yield Reached(
+            broker.bootstrap_servers,
+            {"FLOWS_CA": trusted, "FLOWS_USER": USER, "FLOWS_PASSWORD": PASSWORD},
+            tuple(part for name, value in options.items() for part in ("-X", f"{name}={value}")),
+        )
+
+
+def run(
+    *command: str | Path,
+    folder: Path | None = None,
+    stdin: str | None = None,
+    timeout_s: int = 300,
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """The standard output of a command that must succeed; ``more``: variables for it."""
+    environment = {**os.environ, "GOFLAGS": "-mod=mod", **more}
     done = subprocess.run(
         [str(part) for part in command],
         cwd=folder,
@@ -57,7 +95,7 @@ def needs(tool: str, package: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def kafkajs(broker: Broker) -> dict[str, Any]:
+def kafkajs(broker: Reached) -> dict[str, Any]:
     """What kafkajs saw in each flow."""
     npm, node = needs("npm", "Node.js 18 or later"), needs("node", "Node.js 18 or later")
     folder = CACHE / "kafkajs"
@@ -65,13 +103,14 @@ def kafkajs(broker: Broker) -> dict[str, Any]:
     if not (folder / "node_modules" / "kafkajs").exists():
         run(npm, "install", "--no-audit", "--no-fund", "--silent", "--prefix", folder, "kafkajs@2.2")
     shutil.copy(HERE / "kafkajs_flows.js", folder)
-    output = run(node, "kafkajs_flows.js", broker.bootstrap_servers, f"js-{uuid.uuid4().hex[:8]}", folder=folder)
+    name = f"js-{uuid.uuid4().hex[:8]}"
+    output = run(node, "kafkajs_flows.js", broker.servers, name, folder=folder, more=broker.environment)
     seen: dict[str, Any] = json.loads(output)
     return seen
 
 
 @pytest.fixture(scope="module")
-def franz_go(broker: Broker) -> dict[str, Any]:
+def franz_go(broker: Reached) -> dict[str, Any]:
     """What franz-go saw in each flow."""
     go = needs("go", "Go 1.24 or later")
     folder = CACHE / "franz-go"
@@ -81,13 +120,14 @@ def franz_go(broker: Broker) -> dict[str, Any]:
         run(go, "mod", "init", "flows", folder=folder)
         run(go, "get", "github.com/twmb/franz-go@v1.22.2", folder=folder)
     run(go, "build", "-o", "flows", ".", folder=folder)
-    output = run(folder / "flows", broker.bootstrap_servers, f"go-{uuid.uuid4().hex[:8]}", folder=folder)
+    name = f"go-{uuid.uuid4().hex[:8]}"
+    output = run(folder / "flows", broker.servers, name, folder=folder, more=broker.environment)
     seen: dict[str, Any] = json.loads(output)
     return seen
 
 
 @pytest.fixture(scope="module", params=["kafkajs", "franz_go"])
-def seen(request: pytest.FixtureRequest) -> dict[str, Any]:
+def seen(request: pytest.FixtureRequest, broker: Reached) -> dict[str, Any]:
     flows: dict[str, Any] = request.getfixturevalue(request.param)
     return flows
 
@@ -117,10 +157,10 @@ def test_zombie_is_fenced_and_its_records_stay_invisible(seen: dict[str, Any]) -
     assert seen["zombie"]["committed"] == ["fresh"]
 
 
-def test_kcat_produces_lists_and_consumes(broker: Broker) -> None:
+def test_kcat_produces_lists_and_consumes(broker: Reached) -> None:
     kcat = needs("kcat", "kcat")
     topic = f"kcat-{uuid.uuid4().hex[:8]}"
-    at = ("-b", broker.bootstrap_servers)
+    at = ("-b", broker.servers, *broker.librdkafka)
     run(kcat, *at, "-P", "-t", topic, "-K", ":", "-X", "enable.idempotence=true", "-z", "lz4", stdin="a:1\nb:2\nc:3\n")
     listed = json.loads(run(kcat, *at, "-L", "-J", "-t", topic))
     assert [t["topic"] for t in listed["topics"]] == [topic]

@@ -16,6 +16,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
            "--disable-component-update", "--disable-sync"]  # fmt: skip
 SECONDS = 30
+PATIENT = {"default.api.timeout.ms": "30000", "request.timeout.ms": "30000"}
+"""A busy machine is no defect."""
 expect.set_options(timeout=SECONDS * 1000)
 
 
@@ -52,13 +54,13 @@ def page(context: BrowserContext) -> Iterator[Page]:
 
 @pytest.fixture(scope="package")
 def oncelog_console(oncelog_broker: RunningBroker) -> Iterator[RunningConsole]:
-    with RunningConsole({"bootstrap.servers": oncelog_broker.bootstrap_servers}) as console:
+    with RunningConsole({"bootstrap.servers": oncelog_broker.bootstrap_servers, **PATIENT}) as console:
         yield console
 
 
 @pytest.fixture(scope="package")
 def kafka_console(apache_kafka: RunningBroker) -> Iterator[RunningConsole]:
-    with RunningConsole({"bootstrap.servers": apache_kafka.bootstrap_servers}) as console:
+    with RunningConsole({"bootstrap.servers": apache_kafka.bootstrap_servers, **PATIENT}) as console:
         yield console
 
 

@@ -10,7 +10,7 @@ from oncelog.errors import ConfigError
 
 PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 """Those with which a visitor can log in."""
-PATIENCE = {"default.api.timeout.ms": "4000", "request.timeout.ms": "4000", "metadata.max.age.ms": "10000"}
+PATIENCE = {"default.api.timeout.ms": "8000", "request.timeout.ms": "8000", "metadata.max.age.ms": "10000"}
 """A page says soon that a broker is not there, and asks again by itself."""
 _CREDENTIALS = ("sasl.username", "sasl.password", "sasl.jaas.config")
 

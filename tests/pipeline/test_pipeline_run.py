@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import urllib.request
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,6 +12,7 @@ import pytest
 from oncelog import Broker
 from tests.pipeline.conftest import PipelineCommand
 from tests.spark.kafka_records import committed, create_topic, produce
+from tests.support.running_console import TOKEN, RunningConsole
 
 pytestmark = pytest.mark.timeout(1200)
 
@@ -80,8 +82,19 @@ def test_toml_file_runs_sql_and_goes_on_where_it_was(
     def sorted_fields(found: list[tuple[str | None, Any]]) -> list[str]:
         return sorted(json.dumps([key, value], sort_keys=True) for key, value in found)
 
-    first = pipeline.run(str(file), "--once", "--json", "--bootstrap-server", address)
+    with RunningConsole({"bootstrap.servers": address}) as console:
+        reporting = ("--console", console.url)
+        environment = {"ONCELOG_CONSOLE_TOKEN": TOKEN}
+        first = pipeline.run(
+            str(file), "--once", "--json", "--bootstrap-server", address, *reporting, environment=environment
+        )
+        with urllib.request.urlopen(f"{console.url}/pipelines") as answer:
+            page = answer.read().decode()
     assert first.returncode == 0, first.stderr
+    assert "late-flights" in page
+    assert "100 rows read here" in page
+    assert "in step with the checkpoint" in page
+    assert "ended" in page
     assert sorted_fields(values(broker, f"{unique_name}-late")) == sorted_fields(list(expected(100)))
     progress = [json.loads(line) for line in first.stdout.splitlines()]
     assert sum(batch["rows"] for batch in progress) == 100

@@ -361,6 +361,7 @@ def test_without_descriptors_others_are_let_go_of_and_the_disk_is_not_blamed(
 
 def test_a_folder_in_memory_is_removed_while_others_are_made() -> None:
     disk = MemoryDisk()
+    numbers = count()
 
     class Meddling(str):
         """Stands for another thread that makes a folder just when this one is looked at."""
@@ -368,7 +369,7 @@ def test_a_folder_in_memory_is_removed_while_others_are_made() -> None:
         __slots__ = ()
 
         def startswith(self, *_: object) -> bool:
-            disk.make_folder(f"made-{len(disk.list(''))}")
+            disk.make_folder(f"made-{next(numbers)}")
             return False
 
     for name in ("gone", Meddling("kept")):

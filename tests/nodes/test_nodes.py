@@ -16,7 +16,7 @@ from confluent_kafka.admin import NewTopic as ConfluentTopic
 
 import oncelog
 from oncelog.client.blocking import Admin, Consumer, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.errors import ConfigError, KafkaError, OncelogError
 from oncelog.protocol.generated.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from oncelog.types import TopicPartition
@@ -232,6 +232,17 @@ def test_a_group_goes_on_with_another_coordinator(broker: oncelog.Broker) -> Non
         assert consumer.committed(TopicPartition("t", 0)) == 2
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             assert [group.group_id for group in admin.list_consumer_groups()] == ["g"]
+
+
+def test_nodes_share_their_settings(broker: oncelog.Broker) -> None:
+    """Kafka's own tools set and remove throttles on each broker when they move partitions."""
+    with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+        resource = ConfigResource(ConfigResourceType.BROKER, "3")
+        admin.alter_configs({resource: {"num.io.threads": "4"}})
+        for node_id in ("1", "3"):
+            asked = ConfigResource(ConfigResourceType.BROKER, node_id)
+            found = admin.describe_configs([asked])[asked]
+            assert found["num.io.threads"].value == "4"
 
 
 def test_a_preferred_leader_leads_again(broker: oncelog.Broker) -> None:

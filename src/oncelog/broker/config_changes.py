@@ -135,6 +135,14 @@ def refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> Refusal |
     return None
 
 
+def settings_name(broker: Broker, kind: int, name: str) -> str:
+    """Whose settings they are: several nodes in one process share those of the first."""
+    of_a_node = kind in (ResourceType.BROKER, ResourceType.BROKER_LOGGER)
+    if of_a_node and name in {str(node_id) for node_id in broker.nodes.ids}:
+        return str(broker.node.node_id)
+    return name
+
+
 def _refusal_of_node(broker: Broker, name: str, unexpected: str) -> Refusal | None:
     node_id = broker.node.node_id
     try:

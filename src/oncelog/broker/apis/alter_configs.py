@@ -16,6 +16,7 @@ from oncelog.broker.config_changes import (
     refusal_of_caller,
     refusal_of_keys,
     refusal_of_resource,
+    settings_name,
 )
 from oncelog.broker.context import RequestContext
 from oncelog.metadata.store import ResourceType
@@ -41,7 +42,8 @@ def handle(broker: Broker, context: RequestContext, request: AlterConfigsRequest
 def _alter(
     broker: Broker, context: RequestContext, resource: AlterConfigsResource, *, validate_only: bool
 ) -> Refusal | None:
-    kind, name = resource.resource_type, resource.resource_name
+    kind = resource.resource_type
+    name = settings_name(broker, kind, resource.resource_name)
     values = {config.name: config.value for config in resource.configs if config.value is not None}
     nulls = [config.name for config in resource.configs if config.value is None]
     return (

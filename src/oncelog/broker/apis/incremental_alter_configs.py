@@ -22,6 +22,7 @@ from oncelog.broker.config_changes import (
     refusal_of_caller,
     refusal_of_keys,
     refusal_of_resource,
+    settings_name,
 )
 from oncelog.broker.context import RequestContext
 from oncelog.config import TopicConfig
@@ -70,7 +71,8 @@ def handle(
 def _alter(
     broker: Broker, context: RequestContext, resource: AlterConfigsResource, *, validate_only: bool
 ) -> Refusal | None:
-    kind, name = resource.resource_type, resource.resource_name
+    kind = resource.resource_type
+    name = settings_name(broker, kind, resource.resource_name)
     nulls = [c.name for c in resource.configs if c.value is None and c.config_operation != Operation.DELETE]
     refusal = (
         refusal_of_keys([config.name for config in resource.configs], nulls)

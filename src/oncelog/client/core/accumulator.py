@@ -80,6 +80,7 @@ class ProducerBatch:
         "number",
         "partition",
         "payload",
+        "refused",
         "sequence",
         "sequence_reset",
         "size_bytes",
@@ -103,6 +104,8 @@ class ProducerBatch:
         self.stamp: ProducerStamp = NO_PRODUCER
         self.sequence = NO_SEQUENCE
         self.sequence_reset = False
+        self.refused = False
+        """Certainly not stored under its sequence, and never to be: it waits for a new epoch, outside its queue."""
         self.attempts = 0
         self.not_before_ms = 0
         self.in_flight = False
@@ -123,6 +126,7 @@ class ProducerBatch:
         """Give the batch its place in the producer's sequence of the partition."""
         self.stamp, self.sequence = stamp, sequence
         self.sequence_reset = reset
+        self.refused = False
 
     def seal(self, compression: Compression, level: int | None, transactional: bool) -> bytearray:
         """The bytes to send, stamped with what was assigned; the records are encoded once."""
@@ -335,6 +339,15 @@ class Accumulator:
         while position < len(queue) and queue[position].number < batch.number and queue[position].attempts:
             position += 1
         queue.insert(position, batch)
+
+    def set_aside(self, batch: ProducerBatch) -> None:
+        """Keep a batch that was refused for good, out of the way of others, until :meth:`put_first`."""
+        batch.in_flight = False
+
+    def put_first(self, batches: list[ProducerBatch]) -> None:
+        """Queue batches of one partition that were set aside before all others, in the given order."""
+        if batches:
+            self.queues[batches[0].partition].extendleft(reversed(batches))
 
     def split(self, batch: ProducerBatch) -> list[ProducerBatch]:
         """Two halves of a batch that the broker found too large, queued in its place; sequences are not assigned."""

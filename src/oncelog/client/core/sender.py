@@ -287,7 +287,10 @@ class Sender:
             if error is Error.CONCURRENT_TRANSACTIONS:
                 wait_ms = min(wait_ms, FIRST_ADD_BACKOFF_MS)
             batch.not_before_ms = now_ms + wait_ms
-            self._accumulator.put_back(batch)
+            if batch.refused:
+                self._accumulator.set_aside(batch)
+            else:
+                self._accumulator.put_back(batch)
             return
         batch.in_flight = False
         failure = self._explain(batch, error, answer)

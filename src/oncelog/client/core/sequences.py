@@ -2,6 +2,9 @@
 
 Called by the transaction manager and the sender. A sequence is assigned when a batch is first drained and kept by
 every repeat of it; only a new epoch starts again at 0, with every batch still in flight renumbered in order.
+
+A leader that does not know the producer takes any sequence as its first. So that none is taken before an earlier one, a
+partition has one batch in flight until its leader has acknowledged one.
 Sources: Kafka's ``TxnPartitionMap``, ``TxnPartitionEntry`` (KIP-98, KIP-360).
 """
 
@@ -12,6 +15,9 @@ from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import Error, InvariantError
 from oncelog.records.batch import increment_sequence
 from oncelog.types import NO_PRODUCER, NO_SEQUENCE, ProducerStamp
+
+REMEMBERED_BATCHES = 5
+"""A leader recognises the repeat of a batch among this many last ones of a producer."""
 
 
 class PartitionSequence:
@@ -29,13 +35,30 @@ class PartitionSequence:
 
     @property
     def first_in_flight(self) -> int:
-        """Sequence of the oldest batch in flight, or -1."""
-        return self.in_flight[0].sequence if self.in_flight else NO_SEQUENCE
+        """Sequence of the oldest batch in flight that was not refused for good, or -1."""
+        return next((batch.sequence for batch in self.in_flight if not batch.refused), NO_SEQUENCE)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a new batch may follow those in flight: their oldest is not being repeated, and a repeat of it would
+        still be recognised with the new one stored."""
+        if not self.in_flight:
+            return True
+        oldest = self.in_flight[0]
+        return (
+            oldest.attempts <= 1
+            and len(self.in_flight) < REMEMBERED_BATCHES
+            and not self.was_overtaken(oldest.sequence)
+        )
 
     def follows(self, sequence: int) -> bool:
         """Whether a batch at ``sequence`` comes right after the last acknowledged one."""
         expected = 0 if self.last_acked == NO_SEQUENCE else increment_sequence(self.last_acked, 1)
         return sequence == expected
+
+    def was_overtaken(self, sequence: int) -> bool:
+        """Whether a batch after the one at ``sequence`` is acknowledged."""
+        return self.last_acked != NO_SEQUENCE and not _after(sequence, self.last_acked)
 
     def assign(self, batch: ProducerBatch) -> None:
         """Give a drained batch the next sequences."""
@@ -92,6 +115,9 @@ class SequenceBook:
     def __init__(self) -> None:
         self.stamp: ProducerStamp = NO_PRODUCER
         self._partitions: dict[TopicPartition, PartitionSequence] = {}
+        self._known_as: dict[TopicPartition, int] = {}
+        """Producer id under which a partition's leader has acknowledged a batch: from then on it takes, in whatever
+        epoch, only the sequence that is due."""
         self.unresolved: dict[TopicPartition, None] = {}
         """Partitions in which a batch that was sent has expired: nobody knows whether the broker has it."""
 
@@ -100,6 +126,27 @@ class SequenceBook:
         if sequence is None:
             sequence = self._partitions[partition] = PartitionSequence(self.stamp)
         return sequence
+
+    def acknowledged(self, batch: ProducerBatch, base_offset: int) -> None:
+        """The leader has the batch."""
+        self._known_as[batch.partition] = batch.stamp.producer_id
+        self.of(batch.partition).acknowledged(batch, base_offset)
+
+    def has_room(self, partition: TopicPartition) -> bool:
+        """Whether a new batch of the partition may be sent, as far as those in flight go."""
+        sequence = self.of(partition)
+        if not sequence.in_flight:
+            return True
+        return self._known_as.get(partition) == self.stamp.producer_id and sequence.has_room
+
+    def restart(self, partition: TopicPartition) -> list[ProducerBatch]:
+        """Start the partition at 0 under the present identity, its leader's memory being in doubt; its batches in
+        flight, renumbered."""
+        self._known_as.pop(partition, None)
+        self.unresolved.pop(partition, None)
+        sequence = self.of(partition)
+        sequence.restart(self.stamp)
+        return sequence.in_flight
 
     def adopt(self, stamp: ProducerStamp) -> None:
         """A new identity for every partition, each at sequence 0; used between transactions."""
@@ -122,15 +169,18 @@ class SequenceBook:
 
     def was_early(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> bool:
         """Whether a batch that was refused for its sequence may just be sent again: one before it is still to be
-        stored, or the broker has forgotten a producer whose records are all gone (its sequences start again)."""
+        stored, or the broker has forgotten a producer whose records are all gone (its sequences start again).
+
+        One that a later batch has overtaken never fits again: the leader had forgotten the producer in between."""
         sequence = self.of(batch.partition)
         if error is not Error.UNKNOWN_PRODUCER_ID:
-            return batch.partition not in self.unresolved and (
-                batch.sequence_reset or not sequence.follows(batch.sequence)
-            )
+            if batch.partition in self.unresolved or sequence.was_overtaken(batch.sequence):
+                return False
+            return batch.sequence_reset or not sequence.follows(batch.sequence)
         if log_start_offset == -1 or batch.sequence_reset:
             return True
         if sequence.last_acked_offset < log_start_offset:
+            self._known_as.pop(batch.partition, None)
             sequence.restart(sequence.stamp)
             return True
         return False

@@ -225,35 +225,35 @@ class TransactionManager:
             if partition not in self._contents:
                 return False
         sequence = self.book.of(partition)
-        if partition in self._restart:
-            return False
         if batch.has_sequence:
             return sequence.first_in_flight == batch.sequence
-        if not self.book.follow_stamp(sequence):
+        if partition in self._restart or not self.book.follow_stamp(sequence):
             return False
-        if partition in self.book.unresolved or (sequence.in_flight and sequence.in_flight[0].attempts > 1):
+        if partition in self.book.unresolved or not self.book.has_room(partition):
             return False
         sequence.assign(batch)
         return True
 
     def produced(self, batch: ProducerBatch, base_offset: int) -> None:
         """The broker has stored the batch."""
-        self.book.of(batch.partition).acknowledged(batch, base_offset)
+        self.book.acknowledged(batch, base_offset)
 
     def verdict_on_sequence(self, batch: ProducerBatch, error: Error, log_start_offset: int) -> Action:
         """RETRY, FAIL or ABORTABLE for OUT_OF_ORDER_SEQUENCE_NUMBER and UNKNOWN_PRODUCER_ID.
 
-        A batch behind one that is not acknowledged yet was only early. One that should have fitted means that the
-        broker has lost state: an idempotent producer starts a new epoch, a transactional one must abort (KIP-360).
+        A batch behind one that is not acknowledged yet was only early. One that should have fitted, or that a later
+        one has overtaken, means that the broker has lost state: an idempotent producer starts a new epoch, a
+        transactional one must abort (KIP-360).
         In a transaction that has to be aborted, the batch behind the one that failed never fits: nothing waits for it.
         """
         if self.transactional and self.state in (State.ABORTABLE_ERROR, State.ABORTING):
             return Action.ABORTABLE
-        if self.book.was_early(batch, error, log_start_offset):
+        if batch.partition not in self._restart and self.book.was_early(batch, error, log_start_offset):
             return Action.RETRY
         if self.transactional:
             return Action.ABORTABLE
         self._restart[batch.partition] = None
+        batch.refused = True
         return Action.RETRY
 
     def failed(self, batch: ProducerBatch, action: Action, error: KafkaError, *, attempted: bool) -> None:
@@ -321,8 +321,8 @@ class TransactionManager:
         if not self._restart or self.state is not State.READY:
             return
         for partition in self._restart:
-            if any(batch.in_flight for batch in self.book.of(partition).in_flight):
-                return  # renumbering what is on the wire would mix up its answer
+            if not all(batch.refused for batch in self.book.of(partition).in_flight):
+                return  # a batch that may be stored under its old sequence would be stored twice
         restart, self._restart = self._restart, {}
         producer_id, epoch = self.stamp
         if epoch >= MAX_EPOCH - 1:
@@ -336,8 +336,7 @@ class TransactionManager:
     def _start_epoch(self, stamp: ProducerStamp, restart: Mapping[TopicPartition, None]) -> None:
         self.book.stamp = stamp
         for partition in restart:
-            self.book.of(partition).restart(stamp)
-            self.book.unresolved.pop(partition, None)
+            self._accumulator.put_first(self.book.restart(partition))
 
     # --- requests
 

@@ -93,6 +93,13 @@ class ProducerCore:
         self.wire.take(INIT_PRODUCER_ID).answer(InitProducerIdResponse(producer_id=producer_id, producer_epoch=epoch))
         return self
 
+    def meet(self) -> ProducerCore:
+        """The leader of P0 acknowledges a first record, at sequence 0: from now on several batches go at once."""
+        self.send(b"first")
+        stored(self.produced())
+        self.outcomes.clear()
+        return self
+
     def append(self, value: bytes, partition: TopicPartition = P0) -> None:
         if self.transactions is not None and self.transactions.transactional:
             self.transactions.check_send()

@@ -19,11 +19,11 @@ from tests.unit.client.core.producers import P0, P1, TOPIC, ProducerCore, header
 
 
 def test_sequences_are_assigned_when_batches_are_drained_and_count_on() -> None:
-    core = ProducerCore().start()
+    core = ProducerCore().start().meet()
     for n in range(3):
         core.send(b"%d" % n)
     sent = [core.produced() for _ in range(3)]
-    assert [sequence(item) for item in sent] == [(7, 0, 0), (7, 0, 1), (7, 0, 2)]
+    assert [sequence(item) for item in sent] == [(7, 0, 1), (7, 0, 2), (7, 0, 3)]
     for n, item in enumerate(sent):
         stored(item, n)
     assert [(outcome.handles, outcome.offset) for outcome in core.outcomes] == [
@@ -35,15 +35,16 @@ def test_sequences_are_assigned_when_batches_are_drained_and_count_on() -> None:
 
 
 def test_sequences_wrap_from_the_greatest_number_to_0() -> None:
-    core = ProducerCore().start()
+    core = ProducerCore().start().meet()
     core.txn.book.of(P0).next = 2**31 - 1
+    core.txn.book.of(P0).last_acked = 2**31 - 2
     core.send(b"last")
     core.send(b"first")
     assert [sequence(core.produced())[2] for _ in range(2)] == [2**31 - 1, 0]
 
 
 def test_at_most_five_requests_are_in_flight() -> None:
-    core = ProducerCore().start()
+    core = ProducerCore().start().meet()
     for n in range(8):
         core.send(b"%d" % n)
     assert core.wire.count(PRODUCE) == 5
@@ -52,7 +53,7 @@ def test_at_most_five_requests_are_in_flight() -> None:
 
 
 def test_a_retry_keeps_its_sequence_and_goes_before_newer_batches() -> None:
-    core = ProducerCore().start()
+    core = ProducerCore().start().meet()
     for n in range(3):
         core.send(b"%d" % n)
     first, second, third = (core.produced() for _ in range(3))
@@ -69,12 +70,12 @@ def test_a_retry_keeps_its_sequence_and_goes_before_newer_batches() -> None:
         order.append(sequence(sent)[2])
         stored(sent, order[-1])
         core.wire.pass_time(200)
-    assert order == [0, 1, 2, 3]
+    assert order == [1, 2, 3, 4]
     assert [outcome.error for outcome in core.outcomes] == [None] * 4
 
 
 def test_a_lost_connection_repeats_every_batch_in_order() -> None:
-    core = ProducerCore().start()
+    core = ProducerCore().start().meet()
     for n in range(3):
         core.send(b"%d" % n)
     lost = [core.produced() for _ in range(3)]
@@ -88,7 +89,7 @@ def test_a_lost_connection_repeats_every_batch_in_order() -> None:
         sent = core.produced()
         seen.append(sequence(sent))
         stored(sent)
-    assert seen == [(7, 0, 0), (7, 0, 1), (7, 0, 2)]
+    assert seen == [(7, 0, 1), (7, 0, 2), (7, 0, 3)]
 
 
 def test_a_duplicate_counts_as_stored_with_an_unknown_offset() -> None:
@@ -123,7 +124,7 @@ def test_unknown_producer_after_retention_restarts_at_0_in_the_same_epoch() -> N
 
 
 def test_a_new_epoch_waits_until_nothing_of_the_partition_is_on_the_wire() -> None:
-    core = ProducerCore().start()
+    core = ProducerCore().start().meet()
     core.send(b"0")
     core.send(b"1")
     first, second = core.produced(), core.produced()
@@ -299,7 +300,7 @@ def test_partitions_of_a_leader_that_takes_nothing_are_passed_over_after_the_tim
 
 
 def test_a_leader_with_five_requests_under_way_takes_nothing() -> None:
-    core = ProducerCore(partitioner_availability_timeout_ms=100).start()
+    core = ProducerCore(partitioner_availability_timeout_ms=100).start().meet()
     for n in range(6):
         core.send(b"%d" % n)
     core.wire.pass_time(101)

@@ -226,3 +226,49 @@ def test_a_stop_during_an_answer_is_quiet(caplog: pytest.LogCaptureFixture) -> N
         with suppress(ConnectionError):
             assert connection.recv(100) == b""
     assert caplog.text == ""
+
+
+def test_what_a_slow_reader_does_not_take_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    from oncelog.metrics import endpoint as module
+    from oncelog.metrics.exposition import Exposition, Format
+    from oncelog.spark.pipeline_series import PipelineSource
+
+    class Large(PipelineSource):
+        async def metrics(self, form: Format) -> Exposition:
+            page = await super().metrics(form)
+            name = next(iter(page._lines))
+            page.lines(name).extend([f"{name} 1\n"] * 500_000)
+            return page
+
+    class Watched(module.Endpoint):
+        async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            served.append(writer.get_extra_info("socket"))
+            await super()._answer(reader, writer)
+
+    served: list[socket.socket] = []
+    monkeypatch.setattr(module, "ANSWER_S", 0.5)
+    endpoint = Watched(socket.create_server(("127.0.0.1", 0)), Large(["p"]))
+    endpoint.start()
+    try:
+        with socket.create_connection(endpoint.address, timeout=30) as connection:
+            connection.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+            assert eventually(lambda: (served and served[0].fileno() == -1) or None)  # though nothing was read
+    finally:
+        endpoint.stop()
+
+
+def test_whoever_waits_no_more_is_told_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from oncelog.metrics import broker_source
+
+    monkeypatch.setattr(broker_source, "HANGS_S", 0.2)
+    hold, holds = threading.Event(), threading.Event()
+    with oncelog.Broker(metrics="127.0.0.1:0") as broker:
+        assert broker._loop is not None
+        broker._loop.call_soon_threadsafe(lambda: (holds.set(), hold.wait(60)))
+        assert holds.wait(60)
+        assert health(broker.metrics_address, "live")[0] == 503
+        hold.set()
+        assert eventually(lambda: health(broker.metrics_address, "live")[0] == 200 or None)
+    assert "InvalidStateError" not in caplog.text

@@ -48,6 +48,7 @@ class BrokerSource:
         self._watch: LoopWatch | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = False
+        self._scraping = asyncio.Lock()
 
     # -- called by the broker's shell -----------------------------------------------------------------------------
 
@@ -83,7 +84,8 @@ class BrokerSource:
             page.add("kafka_server_kafkaserver_brokerstate", 2 if recovery is not None else 1)
             return page
         work = broker_series(page, self._shell, self._watch, self._start_s, time.time_ns() // 1_000_000)
-        self._scrape_s = await self._on_loop(lambda done: self._work_on(work, done), 30.0)
+        async with self._scraping:  # many at once would take many milliseconds between others' turns
+            self._scrape_s = await self._on_loop(lambda done: self._work_on(work, done), 30.0)
         page.add("oncelog_scrape_seconds", round(self._scrape_s, 6))
         return page
 
@@ -120,6 +122,8 @@ class BrokerSource:
         """What ``question``, which takes no time, answers on the broker's loop."""
 
         def answer(done: Future[T]) -> None:
+            if not done.set_running_or_notify_cancel():
+                return  # who asked waits no more
             try:
                 done.set_result(question())
             except Exception as error:  # noqa: BLE001 - it is his who asked
@@ -147,9 +151,11 @@ class BrokerSource:
             while (now := time.perf_counter()) < end:
                 next(work)
         except StopIteration:
-            done.set_result(spent_s + time.perf_counter() - begin)
+            if done.set_running_or_notify_cancel():
+                done.set_result(spent_s + time.perf_counter() - begin)
         except Exception as error:  # noqa: BLE001 - it is the scraper's
-            done.set_exception(error)
+            if done.set_running_or_notify_cancel():
+                done.set_exception(error)
         else:
             if self._loop is not None and not done.cancelled():
                 self._loop.call_soon(self._work_on, work, done, spent_s + now - begin)

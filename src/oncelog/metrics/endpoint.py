@@ -107,7 +107,8 @@ class Endpoint:
             if self._connections <= MOST_CONNECTIONS:
                 await self._answer(reader, writer)
         except (TimeoutError, ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # a peer that does not ask, does not read, or is gone
+            # a peer that does not ask, does not read, or is gone: what is left for it would be kept for ever
+            writer.transport.abort()
         except asyncio.CancelledError:  # the endpoint stops; Python 3.11 would log a task that ends so
             writer.transport.abort()
         finally:
@@ -115,6 +116,7 @@ class Endpoint:
             writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.transport.set_write_buffer_limits(0)  # all of it is sent before the time is up, or none is kept
         async with asyncio.timeout(REQUEST_S):
             head = await reader.readuntil(b"\r\n\r\n")
         async with asyncio.timeout(ANSWER_S):

@@ -16,11 +16,13 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from configparser import ConfigParser
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 import pytest
+import yaml
 
 import oncelog
 from oncelog.cli.main import command
@@ -69,7 +71,7 @@ def _of(*languages: str) -> list[Any]:
 
 
 def test_every_block_is_of_a_language_that_is_checked() -> None:
-    known = {"console", "python", "toml", "sh", "fragment", "text", "mermaid"}
+    known = {"console", "python", "toml", "sh", "fragment", "text", "mermaid", "yaml", "ini"}
     assert not [example.name for example in EXAMPLES if example.language not in known]
     assert {"console", "python", "toml", "sh"} <= {example.language for example in EXAMPLES}
 
@@ -139,6 +141,24 @@ def test_pipeline_files_can_be_loaded(example: Example, tmp_path: Path) -> None:
     (tmp_path / "pipeline.toml").write_text(example.text)
     (tmp_path / "airlines.csv").write_text("carrier,name\nAA,American\n")
     assert load_pipelines(tmp_path / "pipeline.toml")
+
+
+@pytest.mark.parametrize("example", _of("yaml"))
+def test_yaml_files_can_be_read(example: Example) -> None:
+    found = yaml.safe_load(example.text)
+    assert found["scrape_configs"], "another program's file needs a check of its own here"
+
+
+@pytest.mark.parametrize("example", _of("ini"))
+def test_services_start_commands_that_exist(example: Example, tmp_path: Path) -> None:
+    unit = ConfigParser(interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment, method-assign]
+    unit.read_string(example.text)
+    (tmp_path / "server.properties").touch()
+    program, *words = unit["Service"]["ExecStart"].split()
+    assert Path(program).name == "oncelog"
+    named = [str(tmp_path / "server.properties") if word.endswith(".properties") else word for word in words]
+    _parse(command, "oncelog", named)
 
 
 COMMAND = re.compile(r"(?:^|\| )(?:\.venv/bin/)?oncelog ([^|#>\n]*)", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""``oncelog top``: what a cluster does now, in the terminal. Works on Apache Kafka too: all of it comes from offsets.
+"""``oncelog top``: what a cluster does now, in the terminal. Works on Apache Kafka too: no metrics are asked for.
 
 Each look asks the cluster for the ends of all partitions, for open transactions and for groups' positions; rates are
 the difference of two looks.

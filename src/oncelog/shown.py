@@ -9,6 +9,9 @@ import base64
 from datetime import UTC, datetime
 from typing import Any
 
+LAST_MS = 253_402_300_799_999
+"""The end of the year 9999."""
+
 
 def show_bytes(data: bytes | None) -> str:
     """Bytes as one line of text: ``null``, UTF-8, control characters and what is no UTF-8 escaped."""
@@ -32,7 +35,9 @@ def json_bytes(data: bytes | None) -> Any:
 
 
 def show_time(time_ms: int) -> str | None:
-    """UTC with milliseconds; None for the -1 of a time that is not known."""
+    """UTC with milliseconds; None for the -1 of a time that is not known. Whoever writes microseconds is far ahead."""
     if time_ms < 0:
         return None
+    if time_ms > LAST_MS:
+        return f"{time_ms} ms"
     return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"

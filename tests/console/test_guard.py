@@ -11,7 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from oncelog.client.blocking import Admin
+from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.errors import ConfigError
 from oncelog.spark.reporting import ConsoleReporter
@@ -45,7 +45,20 @@ def visit(console: RunningConsole) -> tuple[str, str]:
     return first.headers["set-cookie"].split(";")[0], found[1]
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "", "[::1"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example:80",
+        "",
+        "[::1",
+        "localhost:x",
+        "127.0.0.1:99999",
+        "localhost:80@evil.example",
+        "[fe80::1%evil]",
+    ],
+)
 def test_a_name_that_was_pointed_here_is_refused(oncelog_console: RunningConsole, host: str) -> None:
     answer = ask(oncelog_console, "GET", "/topics", headers={"Host": host})
     assert answer.status in (400, 421)
@@ -158,3 +171,59 @@ def test_reports_need_the_token_and_sense(oncelog_console: RunningConsole) -> No
 def test_no_page_shows_the_token(oncelog_console: RunningConsole) -> None:
     for path in ("/pipelines", "/topics", "/brokers", "/broker?id=1", "/nope"):
         assert TOKEN not in ask(oncelog_console, "GET", path).text
+
+
+def test_half_of_a_surrogate_pair_stops_no_page(
+    oncelog_console: RunningConsole, oncelog_broker: RunningBroker, unique_name: str
+) -> None:
+    servers = oncelog_broker.bootstrap_servers
+    with Admin(bootstrap_servers=servers) as admin, Producer(bootstrap_servers=servers) as producer:
+        admin.create_topics([NewTopic(unique_name, 1)])
+        producer.send_and_wait(unique_name, rb'{"a": "\ud800"}', partition=0)
+    told = {"session": "s", "pipeline": f"{unique_name}\ud800", "progress": {"rows_per_second": 10**400}}
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    assert ask(oncelog_console, "POST", "/api/pipelines", json.dumps(told), headers).status == 204
+    for path in (f"/records?topic={unique_name}", f"/record?topic={unique_name}&partition=0", "/pipelines"):
+        answer = ask(oncelog_console, "GET", path)
+        assert (answer.status, "\\ud800" in answer.text) == (200, True), path
+
+
+def test_numbers_beyond_all_measure_are_refused_in_words(oncelog_console: RunningConsole) -> None:
+    cookie, csrf = visit(oncelog_console)
+    assert ask(oncelog_console, "GET", f"/broker?id={'9' * 5000}").status == 400
+    for path, form in (
+        ("/topic/create", {"name": "n", "partitions": "9" * 5000}),
+        ("/group/reset", {"name": "n", "move": f"t:0:{'9' * 30}"}),
+    ):
+        answer = ask(oncelog_console, "POST", path, urlencode({**form, "csrf": csrf}), {"Cookie": cookie})
+        assert answer.status == 400, path
+
+
+def test_a_visit_keeps_few_schemas(oncelog_console: RunningConsole) -> None:
+    cookie, csrf = visit(oncelog_console)
+
+    def give(topic: str, schema: str) -> int:
+        form = urlencode({"topic": topic, "schema": schema, "csrf": csrf})
+        return ask(oncelog_console, "POST", "/records/schema", form, {"Cookie": cookie}).status
+
+    assert [give(f"t{i}", '"int"') for i in range(30)] == [303] * 30
+    assert give("t", json.dumps({"type": "string", "doc": "x" * 200_000})) == 400
+    assert give("t" * 250, '"int"') == 400
+
+
+def test_a_live_tail_ends_with_its_session_and_there_are_not_any_number(
+    oncelog_console: RunningConsole, oncelog_broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Admin(bootstrap_servers=oncelog_broker.bootstrap_servers) as admin:
+        admin.create_topics([NewTopic(unique_name, 1)])
+    cookie, csrf = visit(oncelog_console)
+    monkeypatch.setattr("oncelog.console.pages.records.MOST_TAILS", 1)
+    connection = http.client.HTTPConnection(urlsplit(oncelog_console.url).netloc, timeout=20)
+    connection.request("GET", f"/records/live?topic={unique_name}", headers={"Cookie": cookie})
+    tail = connection.getresponse()
+    assert tail.readline() == b"retry: 2000\n"
+    refused = ask(oncelog_console, "GET", f"/records/live?topic={unique_name}")
+    assert refused.status == 400 and "live tails" in refused.text
+    assert ask(oncelog_console, "POST", "/logout", urlencode({"csrf": csrf}), {"Cookie": cookie}).status == 303
+    assert tail.read() is not None  # to its end
+    connection.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from oncelog.errors import ConfigError
 
@@ -15,6 +15,12 @@ _WIRE_HEADER_BYTES = 5
 
 MOST_NESTED_BYTES = 2000
 """The reader's own stack has an end that it does not look for: each byte of a value may nest once more."""
+MOST_NESTED_TYPES = 1000
+"""Of a schema whose values may be of any size: each type may lie within another one."""
+MOST_IDLE = 10_000
+"""Records and nulls of a value that take no bytes: with a few lines of schema they double and double."""
+MOST_IDLE_PER_BYTE = 16
+"""The same of what a value may hold many of."""
 
 
 class NotAvro(ValueError):
@@ -23,11 +29,11 @@ class NotAvro(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AvroSchema:
-    """A schema, as text and ready to read with; ``names_itself`` where values may nest without end."""
+    """A schema, as text and ready to read with; ``most_bytes`` where values may nest deeper than a reader can."""
 
     text: str
     parsed: Any
-    names_itself: bool = False
+    most_bytes: int | None = None
 
     @classmethod
     def parse(cls, text: str) -> AvroSchema:
@@ -38,17 +44,16 @@ class AvroSchema:
         try:
             given = json.loads(text)
             parsed = fastavro.parse_schema(given)
-        except (json.JSONDecodeError, RecursionError) as error:
+            shape = _Shape(parsed)
+        except ConfigError:
+            raise
+        except json.JSONDecodeError as error:
             raise ConfigError(f"an Avro schema is JSON; this is not: {error}") from error
+        except RecursionError as error:
+            raise ConfigError("the schema nests too deeply to be read") from error
         except (SchemaParseException, UnknownType, TypeError, KeyError, ValueError, AttributeError) as error:
             raise ConfigError(f"this is no Avro schema: {type(error).__name__}: {error}") from error
-        shape = _Shape(parsed)
-        if shape.empty_items:
-            raise ConfigError(
-                "an array whose items take no bytes (null, or a record without fields) is not read: a few bytes could "
-                "claim any number of them; give the items a type"
-            )
-        return cls(text, parsed, shape.names_itself)
+        return cls(text, parsed, shape.most_bytes)
 
     def read(self, data: bytes) -> Any:
         """The value as JSON has it.
@@ -57,8 +62,8 @@ class AvroSchema:
         """
         import fastavro
 
-        if self.names_itself and len(data) > MOST_NESTED_BYTES:
-            raise NotAvro(f"with a schema that names itself, values are read to {MOST_NESTED_BYTES} bytes")
+        if self.most_bytes is not None and len(data) > self.most_bytes:
+            raise NotAvro(f"with a schema whose types nest like this one's, values are read to {self.most_bytes} bytes")
         bare = data[_WIRE_HEADER_BYTES:] if data[:1] == _MAGIC and len(data) > _WIRE_HEADER_BYTES else None
         for candidate in (bare, data):
             if candidate is None:
@@ -66,16 +71,7 @@ class AvroSchema:
             source = io.BytesIO(candidate)
             try:
                 value = fastavro.schemaless_reader(source, self.parsed, None)
-            except (
-                EOFError,
-                ValueError,
-                IndexError,
-                KeyError,
-                TypeError,
-                OverflowError,
-                MemoryError,
-                RecursionError,
-            ) as error:
+            except Exception as error:  # noqa: BLE001 - a value that does not fit may fail in any way
                 failure: Exception = error
                 continue
             if source.tell() == len(candidate):
@@ -84,20 +80,41 @@ class AvroSchema:
         raise NotAvro(f"{type(failure).__name__}: {failure}") from failure
 
 
+class _Weight(NamedTuple):
+    """What a value of a type is at least: things that take no bytes, bytes, and records within records."""
+
+    idle: int
+    size: int
+    depth: int
+
+
 class _Shape:
-    """What a schema allows that few bytes could abuse."""
+    """What a schema allows that few bytes could abuse.
+
+    A value falls into parts: the whole, and what arrays, maps and unions hold. Within a part no byte is read that says
+    whether there is more of it, so each part must be worth its bytes, and no part may lie within itself.
+
+    :raises ConfigError: it allows too much.
+    """
 
     def __init__(self, schema: Any) -> None:
-        self.empty_items = False
-        self.names_itself = False
+        self._names_itself = False
         self._named: dict[str, Any] = {}
+        self._weights: dict[str, _Weight | None] = {}
         self._look(schema, ())
-        self._arrays(schema)
+        self._depth = self._check(schema, MOST_IDLE // MOST_IDLE_PER_BYTE)
+        self._parts(schema)
+
+    @property
+    def most_bytes(self) -> int | None:
+        if self._names_itself or len(self._named) > MOST_NESTED_TYPES:
+            return MOST_NESTED_BYTES // max(1, self._depth)
+        return None
 
     def _look(self, schema: Any, around: tuple[str, ...]) -> None:
         """Note the named types, and whether one lies within itself."""
         if isinstance(schema, str):
-            self.names_itself |= schema in around
+            self._names_itself |= schema in around
         elif isinstance(schema, dict):
             name = schema.get("name")
             if isinstance(name, str):
@@ -106,22 +123,56 @@ class _Shape:
         for inner in _inner(schema):
             self._look(inner, around)
 
-    def _arrays(self, schema: Any) -> None:
-        if isinstance(schema, dict) and schema.get("type") == "array" and self._is_empty(schema.get("items"), ()):
-            self.empty_items = True
+    def _parts(self, schema: Any) -> None:
+        """Check what arrays, maps and unions hold: an item takes its bytes, the others one more."""
+        if isinstance(schema, list):
+            held, more = schema, 1
+        elif isinstance(schema, dict) and schema.get("type") == "array":
+            held, more = [schema.get("items")], 0
+        elif isinstance(schema, dict) and schema.get("type") == "map":
+            held, more = [schema.get("values")], 1
+        else:
+            held, more = [], 0
+        for part in held:
+            self._depth = max(self._depth, self._check(part, more))
         for inner in _inner(schema):
-            self._arrays(inner)
+            self._parts(inner)
 
-    def _is_empty(self, schema: Any, around: tuple[str, ...]) -> bool:
-        """Whether a value takes no bytes."""
-        if isinstance(schema, str) and schema in self._named and schema not in around:
-            return self._is_empty(self._named[schema], (*around, schema))
-        if not isinstance(schema, dict):
-            return bool(schema == "null")
-        kind = schema.get("type")
+    def _check(self, part: Any, more: int) -> int:
+        idle, size, depth = self._weight(part)
+        if idle > MOST_IDLE_PER_BYTE * (size + more):
+            raise ConfigError(
+                "a schema is not read whose values can hold many parts that take no bytes (arrays of null, or of "
+                "records without fields): a few bytes could claim any number of them; give them a type"
+            )
+        return depth
+
+    def _weight(self, schema: Any) -> _Weight:
+        if isinstance(schema, str) and schema not in self._named:
+            return _Weight(schema == "null", 0 if schema == "null" else 1, 0)
+        if not isinstance(schema, str | dict):
+            return _Weight(0, 1, 0)  # a union: which of its types comes takes a byte
+        given = self._named[schema] if isinstance(schema, str) else schema
+        kind, name = given.get("type"), str(given.get("name"))
         if kind in ("record", "error"):
-            return all(self._is_empty(field.get("type"), around) for field in schema.get("fields", []))
-        return kind == "null" or (kind == "fixed" and schema.get("size") == 0)
+            if name in self._weights:
+                known = self._weights[name]
+                if known is None:
+                    raise ConfigError(f"a {name} always holds a {name}: no value is of that type")
+                return known
+            self._weights[name] = None
+            fields = [self._weight(field.get("type")) for field in given.get("fields", [])]
+            self._weights[name] = found = _Weight(
+                1 + sum(one.idle for one in fields),
+                sum(one.size for one in fields),
+                1 + max((one.depth for one in fields), default=0),
+            )
+            return found
+        if kind == "fixed":
+            return _Weight(given.get("size") == 0, given.get("size", 0), 0)
+        if kind in ("array", "map", "enum"):
+            return _Weight(0, 1, 0)
+        return self._weight(kind)
 
 
 def _inner(schema: Any) -> list[Any]:

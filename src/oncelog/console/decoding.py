@@ -17,6 +17,8 @@ INTERNAL_TOPICS = (TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC)
 PREVIEW_CHARACTERS = 240
 FULL_BYTES = 64 * 1024
 """How much of a key or value one page shows; the rest is there to download."""
+HEX_BYTES = FULL_BYTES // 4
+"""The same where each byte takes three characters."""
 
 
 class Decoder(Enum):
@@ -103,18 +105,20 @@ def decode(data: bytes | None, decoder: Decoder, schema: AvroSchema | None) -> S
         return Shown("null", "null", -1)
     size = len(data)
     if decoder is Decoder.AVRO and schema is None:
-        return Shown(_hex(data), "hex", size, "no Avro schema was given for this topic", size > FULL_BYTES)
+        return _hex(data, "no Avro schema was given for this topic")
     problem = ""
     if schema is not None and decoder in (Decoder.AUTO, Decoder.AVRO):
         try:
             return _cut(_dumped(schema.read(data)), "Avro", size)
         except NotAvro as error:
             problem = f"does not fit the Avro schema: {error}"
+        except RecursionError:
+            problem = "nests too deeply to be shown with the Avro schema"
     match decoder:
         case Decoder.TEXT:
             return _cut(show_bytes(data[:FULL_BYTES]), "text", size)
         case Decoder.HEX:
-            return Shown(_hex(data), "hex", size, problem, size > FULL_BYTES)
+            return _hex(data, problem)
         case Decoder.JSON:
             return _json(data) or Shown(show_bytes(data[:FULL_BYTES]), "text", size, "is no JSON", size > FULL_BYTES)
         case _:
@@ -132,10 +136,10 @@ def _guessed(data: bytes, problem: str) -> Shown:
         text = head.decode()
     except UnicodeDecodeError as error:
         if size <= FULL_BYTES or error.start < FULL_BYTES - 4:
-            return Shown(_hex(data), "hex", size, problem, size > FULL_BYTES)
+            return _hex(data, problem)
         text = head[: error.start].decode()
     if any(ord(c) < 32 and c not in "\t\r\n" for c in text):
-        return Shown(_hex(data), "hex", size, problem, size > FULL_BYTES)
+        return _hex(data, problem)
     return Shown(text, "text", size, problem, size > FULL_BYTES)
 
 
@@ -162,8 +166,8 @@ def _cut(text: str, kind: str, size: int) -> Shown:
     return Shown(text[:FULL_BYTES], kind, size, "", len(text) > FULL_BYTES or size > FULL_BYTES)
 
 
-def _hex(data: bytes) -> str:
-    return data[: FULL_BYTES // 4].hex(" ", 1)
+def _hex(data: bytes, problem: str) -> Shown:
+    return Shown(data[:HEX_BYTES].hex(" ", 1), "hex", len(data), problem, len(data) > HEX_BYTES)
 
 
 def _size(data: bytes | None) -> int:

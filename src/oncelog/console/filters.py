@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from oncelog.client.aio.log_reader import Fate
 from oncelog.shown import show_time
@@ -35,6 +35,8 @@ def moment(time_ms: int | None) -> Markup:
     text = show_time(time_ms) if time_ms is not None else None
     if text is None:
         return Markup("–")
+    if not text.endswith("Z"):
+        return escape(text)
     return Markup('<time datetime="{}">{} UTC</time>').format(text, text[:-5].replace("T", " "))
 
 

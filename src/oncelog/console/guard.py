@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
@@ -30,6 +31,7 @@ _HEADERS = {
 
 _KEPT = "public, max-age=604800, immutable"
 """The console's own files: their addresses name their version."""
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\[\]:/?#@\s]+)(?::(?P<port>[0-9]{1,5}))?")
 
 
 class TooLarge(Exception):
@@ -81,8 +83,10 @@ class Guard:
             await PlainTextResponse(text, 413)(scope, receive, send_guarded)
 
     def _may_be_called(self, host: str) -> bool:
-        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
-        name = name.strip("[]").lower()
+        parts = _HOST.fullmatch(host)
+        if parts is None or int(parts["port"] or 0) > 65_535:
+            return False
+        name = parts["name"].strip("[]").lower()
         if name in self._hosts:
             return True
         try:

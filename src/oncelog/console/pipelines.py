@@ -8,7 +8,6 @@ Reports come from programs that hold the token, but are read as if they did not:
 from __future__ import annotations
 
 import json
-import math
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -135,4 +134,4 @@ def _number(fields: Mapping[str, Any], name: str, default: int = 0) -> int:
 
 
 def _rate(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) and 0 <= value < 1e12 else 0.0
+    return float(value) if isinstance(value, int | float) and 0 <= value < 1e12 else 0.0

@@ -23,6 +23,7 @@ LOOK_AHEAD_BYTES = 8 * 1024 * 1024
 BUDGET_BYTES = 8 * 1024 * 1024
 SEARCH_STEP_BYTES = 1024 * 1024
 SEARCH_SECONDS = 1.5
+TURN_SECONDS = 0.02
 MOST_TRIES = 6
 """At finding a window of offsets that holds records, but not too many bytes."""
 MOST_PARTITIONS = 64
@@ -78,6 +79,19 @@ async def ends_of(admin: Admin, names: Iterable[TopicPartition]) -> dict[TopicPa
         admin.list_offsets(dict.fromkeys(wanted, LATEST), read_committed=True),
     )
     return {name: Ends(first[name].offset, end[name].offset, stable[name].offset) for name in wanted}
+
+
+class Turn:
+    """Lets others have their turn where much is to be looked at without waiting."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+
+    async def pass_on(self) -> None:
+        """Called after each record."""
+        if time.monotonic() - self._since > TURN_SECONDS:
+            await asyncio.sleep(0)
+            self._since = time.monotonic()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +165,15 @@ class Reading:
                     break
                 stored = await reader.step()
                 found.next[partition] = reader.position if stored else ends[partition].end
+                turn = Turn()
                 for one in stored:
                     found.looked_at += 1
-                    if self._wants(one) and search.finds(one.record, self.decoding):
+                    if self.wants(one) and search.finds(one.record, self.decoding):
                         rows.append((partition, one))
-                        if len(rows) >= self.limit:
-                            found.next[partition] = one.record.offset + 1
-                            break
+                    await turn.pass_on()
+                    if len(rows) >= self.limit or time.monotonic() > until:
+                        found.next[partition] = one.record.offset + 1
+                        break
                 await asyncio.sleep(0)
         found.rows = await self.rows(rows)
         return found
@@ -182,7 +198,8 @@ class Reading:
         name = TopicPartition(self.topic, partition)
         return FateReader(self.admin, name, offset, step_bytes=step_bytes, look_ahead_bytes=LOOK_AHEAD_BYTES)
 
-    def _wants(self, stored: StoredRecord) -> bool:
+    def wants(self, stored: StoredRecord) -> bool:
+        """Whether it is shown: markers only where they were asked for."""
         return self.control or not stored.header.is_control
 
     async def _from(self, partition: int, offset: int, end: int) -> tuple[list[StoredRecord], int]:
@@ -195,7 +212,7 @@ class Reading:
             if not stored:
                 return records, max(reader.position, end)
             size += sum(len(one.record.value or b"") for one in stored)
-            records += [one for one in stored if self._wants(one)]
+            records += [one for one in stored if self.wants(one)]
         return records, reader.position
 
     async def _before(self, partition: int, bound: int, first: int) -> tuple[list[StoredRecord], int]:
@@ -231,7 +248,7 @@ class Reading:
             if not stored:
                 break
             size += sum(len(one.record.value or b"") for one in stored)
-            records += [one for one in stored if self._wants(one) and one.record.offset < bound]
+            records += [one for one in stored if self.wants(one) and one.record.offset < bound]
         return records, size, True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,69 @@ from oncelog.errors import ConfigError
 from oncelog.records.record import Record
 
 MOST_PATH = 500
+MOST_VISITS = 100_000
+"""Places of one value that a path may visit; a value where it would visit more is passed over."""
 _SLOW = re.compile(r"\b(match|search)\s*\(")
+
+
+class _TooFar(Exception):
+    """A path visits too many places of one value."""
+
+
+class _Visits:
+    """How many places a path may still visit."""
+
+    left = 0
+
+    def take(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise _TooFar
+
+
+class _Counted:
+    """A selector that counts: selectors of selectors, and those of filters, would multiply without end."""
+
+    def __init__(self, selector: Any, visits: _Visits) -> None:
+        self._selector = selector
+        self._visits = visits
+
+    def resolve(self, node: Any) -> Iterator[Any]:
+        self._visits.take(1 + (len(node.value) if isinstance(node.value, list | dict) and self._looks_at_all else 0))
+        for found in self._selector.resolve(node):
+            self._visits.take(1)
+            yield found
+
+    @property
+    def _looks_at_all(self) -> bool:
+        """A filter is asked of every child, whatever it finds."""
+        return hasattr(self._selector, "expression")
+
+
+class Path:
+    """A compiled path that visits at most ``visits.left`` places of a value."""
+
+    def __init__(self, query: Any) -> None:
+        self.query = query
+        self.visits = _Visits()
+        self._count(query)
+
+    def _count(self, query: Any) -> None:
+        for segment in query.segments:
+            for selector in segment.selectors:
+                if hasattr(selector, "expression"):
+                    self._look(selector.expression)
+            segment.selectors = tuple(_Counted(selector, self.visits) for selector in segment.selectors)
+
+    def _look(self, expression: Any) -> None:
+        """Count the paths within a filter, too."""
+        if hasattr(expression, "query"):
+            self._count(expression.query)
+        for name in ("expression", "left", "right"):
+            if hasattr(expression, name):
+                self._look(getattr(expression, name))
+        for argument in getattr(expression, "args", ()):
+            self._look(argument)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +90,7 @@ class Search:
 
     key: bytes | None = None
     text: bytes | None = None
-    path: Any = None
+    path: Path | None = None
     equals: str | None = None
 
     @classmethod
@@ -46,18 +109,19 @@ class Search:
             return False
         if self.text is not None and (record.value is None or self.text not in record.value):
             return False
-        return self.path is None or self._leads_somewhere(decoding.parsed(record))
+        return self.path is None or self._leads_somewhere(self.path, decoding.parsed(record))
 
-    def _leads_somewhere(self, value: Any) -> bool:
+    def _leads_somewhere(self, path: Path, value: Any) -> bool:
         if value is NOTHING:
             return False
         from jsonpath_rfc9535 import JSONPathError
 
+        path.visits.left = MOST_VISITS
         try:
-            found = self.path.find(value).values()
-        except (JSONPathError, RecursionError):
-            return False  # a value that nests deeper than a path may follow
-        return bool(found) if self.equals is None else any(_text(one) == self.equals for one in found)
+            found = (node.value for node in path.query.finditer(value))
+            return any(self.equals is None or _text(one) == self.equals for one in found)
+        except (JSONPathError, RecursionError, _TooFar):
+            return False  # a value that nests deeper than a path may follow, or has too many ways for it
 
 
 def _text(value: Any) -> str:
@@ -73,7 +137,7 @@ def _needle(text: str) -> bytes | None:
     return text.encode() if text else None
 
 
-def _compiled(path: str) -> Any:
+def _compiled(path: str) -> Path:
     from jsonpath_rfc9535 import JSONPathError, compile
 
     if len(path) > MOST_PATH or path.count("..") > 2 or _SLOW.search(path):
@@ -83,7 +147,9 @@ def _compiled(path: str) -> Any:
         )
     whole = path if path.startswith("$") else f"$.{path}"
     try:
-        return compile(whole)
+        return Path(compile(whole))
+    except RecursionError:
+        raise ConfigError(f"the JSON path {path!r} nests too deeply") from None
     except JSONPathError as error:
         raise ConfigError(
             f"a JSON path is written such as $.order.id or $.items[*].price, not {path!r}: {error.args[0]}"

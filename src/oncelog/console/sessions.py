@@ -95,6 +95,10 @@ class Sessions:
             self._known.move_to_end(session.id)
         return session
 
+    def knows(self, session: Session) -> bool:
+        """Whether it goes on: nobody has logged out, and it was not forgotten."""
+        return self._known.get(session.id) is session
+
     def begin(self, link: Link | None = None, user: str | None = None) -> Session:
         """A new session; one that has logged in brings its own link."""
         while len(self._known) >= MOST_SESSIONS:

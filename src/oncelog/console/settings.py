@@ -26,7 +26,7 @@ class ConsoleSettings:
     :param report_token: what a Spark session shows to report its progress; without one nobody may.
     """
 
-    properties: Mapping[str, str]
+    properties: Mapping[str, str] = field(repr=False)
     allow_changes: bool = False
     shared_login: bool = False
     hosts: frozenset[str] = frozenset()

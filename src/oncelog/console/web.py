@@ -10,7 +10,7 @@ import asyncio
 import hmac
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
@@ -56,6 +56,8 @@ class Console:
     pipelines: Pipelines
     ended: asyncio.Event
     """Set when the console stops: what goes on for ever ends."""
+    tails: set[object] = field(default_factory=set)
+    """The live tails that are open."""
 
 
 def templates() -> Environment:
@@ -164,7 +166,8 @@ class Visit:
             flash=flash,
             **values,
         )
-        return HTMLResponse(text, status)
+        # JSON may hold half of a surrogate pair, which is no UTF-8
+        return HTMLResponse(text.encode(errors="backslashreplace"), status)
 
     @property
     def here(self) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import time
+from contextlib import suppress
 
 import fastavro
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from oncelog.console.avro import AvroSchema, NotAvro
 from oncelog.console.decoding import FULL_BYTES, Decoder, Decoding, decode
+from oncelog.console.filters import moment
 from oncelog.console.reading import decode_positions, encode_positions
 from oncelog.console.search import Search
 from oncelog.errors import ConfigError
@@ -60,7 +63,13 @@ def test_bytes_are_read_as_asked_or_as_what_fits(data: bytes, decoder: Decoder, 
 
 
 def test_only_the_beginning_of_a_large_value_is_shown() -> None:
-    for data in (b"x" * 1_000_000, ("ä" * 600_000).encode(), b"\xff" * 1_000_000, json.dumps(["y" * 900_000]).encode()):
+    for data in (
+        b"x" * 1_000_000,
+        ("ä" * 600_000).encode(),
+        b"\xff" * 1_000_000,
+        b"\xff" * 20_000,
+        json.dumps(["y" * 900_000]).encode(),
+    ):
         shown = decode(data, Decoder.AUTO, None)
         assert len(shown.text) <= FULL_BYTES
         assert shown.cut
@@ -106,6 +115,53 @@ def test_what_is_no_schema_or_an_endless_one_is_refused(text: str) -> None:
         AvroSchema.parse(text)
 
 
+def _doubling(count: int) -> list[object]:
+    """Records of two of the one before, the first one of nothing: with 40 of them a value takes no bytes and a day."""
+    first: list[object] = [{"type": "record", "name": "r0", "fields": []}]
+    return first + [
+        {"type": "record", "name": f"r{i}", "fields": [{"name": n, "type": f"r{i - 1}"} for n in "ab"]}
+        for i in range(1, count)
+    ]
+
+
+def _holding(field: object, count: int = 1, also: str = "null") -> dict[str, object]:
+    fields = [{"name": f"f{i}", "type": field} for i in range(count)]
+    return {"type": "record", "name": "t", "fields": [*fields, {"name": "g", "type": also}]}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        _holding("t"),
+        _holding({"type": "record", "name": "inner", "fields": [{"name": "x", "type": "t"}]}),
+        _doubling(40),
+        {"type": "array", "items": _doubling(40)},
+        _holding("null", 20_000),
+        {"type": "array", "items": _holding("null", 100, "boolean")},
+        {"type": "map", "values": _holding("null", 100)},
+        [{"type": "record", "name": f"r{i}", "fields": [{"name": "x", "type": f"r{i - 1}" if i else "int"}]}
+         for i in range(4000)],
+    ],
+)  # fmt: skip
+def test_a_schema_of_which_few_bytes_would_stop_the_console_is_refused(schema: object) -> None:
+    with pytest.raises(ConfigError):
+        AvroSchema.parse(json.dumps(schema))
+
+
+def test_schemas_with_nulls_and_empty_records_are_read() -> None:
+    empty = {"type": "record", "name": "started", "fields": []}
+    schema = AvroSchema.parse(json.dumps({"type": "array", "items": ["null", empty, _holding("null", 5, "string")]}))
+    assert schema.read(b"\x04\x00\x02\x00") == [None, {}]
+
+
+def test_avro_values_that_fail_in_other_ways_are_shown_as_they_are() -> None:
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 3, "scale": 2}
+    with pytest.raises(NotAvro):
+        AvroSchema.parse(json.dumps(decimal | {"precision": 10**18, "scale": 10**18})).read(b"\x02\x05")
+    deep = AvroSchema.parse(json.dumps(_holding(["int", "t"])))
+    assert decode(b"\x02" * 1_500 + b"\x00\x00", Decoder.AUTO, deep).kind != "Avro"
+
+
 def test_a_schema_that_names_itself_is_read() -> None:
     tree = {"type": "record", "name": "t", "fields": [{"name": "kids", "type": {"type": "array", "items": "t"}}]}
     schema = AvroSchema.parse(json.dumps(tree))
@@ -126,6 +182,38 @@ def test_values_that_nest_deeply_are_shown_and_searched(depth: int) -> None:
 def test_paths_that_could_stop_the_console_are_refused(path: str) -> None:
     with pytest.raises(ConfigError, match="must not stop the console"):
         Search.parse("", "", path, "")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("$" + "[0,0,0,0,0,0,0,0]" * 25 + ".x", b"[" * 26 + b"]" * 26),
+        ("$[?count($[*])>100000000]", json.dumps([1] * 100_000).encode()),
+        ("$[?$[?$[?@.x]]]", json.dumps([{}] * 1000).encode()),
+        ("$[?@[?count($[?@.x]) == 1]]", json.dumps([[{}] * 1000] * 10).encode()),
+    ],
+)
+def test_a_path_that_goes_too_many_ways_through_a_value_passes_it_over(path: str, value: bytes) -> None:
+    begin = time.process_time()
+    assert not Search.parse("", "", path, "").finds(Record(0, 0, None, value), Decoding("t"))
+    assert time.process_time() - begin < 10
+
+
+def test_a_path_counts_anew_for_each_value() -> None:
+    search = Search.parse("", "", "$[*].a", "7")
+    value = json.dumps([{"a": 1}] * 20_000 + [{"a": 7}]).encode()
+    assert all(search.finds(Record(0, 0, None, value), Decoding("t")) for _ in range(5))
+
+
+def test_a_path_within_many_parentheses_is_refused_or_compiled() -> None:
+    with suppress(ConfigError):
+        Search.parse("", "", "$[?" + "(" * 240 + "@" + ")" * 240 + "]", "")
+
+
+def test_times_of_whoever_wrote_microseconds_are_shown() -> None:
+    assert moment(1_767_225_600_000_000) == "1767225600000000 ms"
+    assert moment(2**63 - 1) == f"{2**63 - 1} ms"
+    assert "9999-12-31 23:59:59 UTC" in moment(253_402_300_799_999)
 
 
 RECORD = Record(5, 0, b"key-\xff7", json.dumps({"order": {"id": 17, "tags": ["a", "b"]}, "null": None}).encode())

@@ -40,7 +40,7 @@ async def brokers(visit: Visit) -> Response:
 async def broker(visit: Visit) -> Response:
     """The settings of one broker."""
     name = visit.query("id")
-    if not name.isdecimal():
+    if not name.isdecimal() or len(name) > 10:
         raise Refused(f"a broker is named by its number, not {name!r}")
     admin = await visit.admin()
     nodes = (await admin.describe_cluster()).nodes

@@ -120,7 +120,7 @@ async def reset(visit: Visit) -> Response:
 
 def _shown_move(text: str) -> tuple[TopicPartition, int]:
     topic, partition, offset = text.rsplit(":", 2) if text.count(":") >= 2 else ("", "", "")
-    if not (partition.isdecimal() and offset.isdecimal()):
+    if not (partition.isdecimal() and offset.isdecimal() and len(partition) < 10 and len(offset) < 19):
         raise Refused(f"a move is TOPIC:PARTITION:OFFSET, not {text!r}")
     return TopicPartition(topic, int(partition)), int(offset)
 

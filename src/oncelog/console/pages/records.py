@@ -21,6 +21,7 @@ from oncelog.console.reading import (
     Found,
     Positions,
     Reading,
+    Turn,
     decode_positions,
     encode_positions,
     ends_of,
@@ -36,6 +37,12 @@ LIVE_SECONDS = 0.5
 LIVE_MOST_ROWS = 100
 """Rows of one message to the page; more are only counted."""
 QUIET_TICKS = 20
+MOST_TAILS = 200
+"""At once, of all visitors: each asks the broker twice a second."""
+MOST_SCHEMAS = 10
+"""Of a visit; the ones given first are forgotten."""
+MOST_SCHEMA = 100_000
+MOST_TOPIC_NAME = 249
 DOWNLOAD_HEADERS = {"Content-Disposition": 'attachment; filename="record.bin"'}
 
 
@@ -173,7 +180,13 @@ async def schema(visit: Visit) -> Response:
     """Take an Avro schema for a topic's values, for this visitor."""
     topic, text = visit.field("topic"), visit.field("schema")
     if text:
-        visit.session.schemas[topic] = AvroSchema.parse(text)
+        if len(text) > MOST_SCHEMA or len(topic) > MOST_TOPIC_NAME:
+            raise Refused(f"a schema here has at most {MOST_SCHEMA} characters, the name of a topic {MOST_TOPIC_NAME}")
+        schemas = visit.session.schemas
+        schemas.pop(topic, None)
+        schemas[topic] = AvroSchema.parse(text)
+        while len(schemas) > MOST_SCHEMAS:
+            schemas.pop(next(iter(schemas)))
         return visit.done(f"Values of {topic} are read with that Avro schema.", "/records", topic=topic)
     visit.session.schemas.pop(topic, None)
     return visit.done(f"No Avro schema for {topic} any more.", "/records", topic=topic)
@@ -189,15 +202,27 @@ async def live(visit: Visit) -> Response:
     chosen = _chosen(visit, len(await admin.partitions(topic)))
     reading = await _reading(visit, admin)
     search = Search.parse(visit.query("key"), visit.query("text"), visit.query("path"), visit.query("equals"))
+    if len(visit.console.tails) >= MOST_TAILS:
+        raise Refused(f"{MOST_TAILS} live tails are open here, and no more: close one, or reload the page now and then")
     headers = {"X-Accel-Buffering": "no"}
     return StreamingResponse(_events(visit, reading, search, chosen), media_type="text/event-stream", headers=headers)
 
 
 async def _events(visit: Visit, reading: Reading, search: Search, chosen: list[TopicPartition]) -> AsyncIterator[str]:
+    tail = object()
+    visit.console.tails.add(tail)
+    try:
+        async for event in _tail(visit, reading, search, chosen):
+            yield event
+    finally:
+        visit.console.tails.discard(tail)
+
+
+async def _tail(visit: Visit, reading: Reading, search: Search, chosen: list[TopicPartition]) -> AsyncIterator[str]:
     readers: dict[TopicPartition, FateReader] = {}
     quiet, in_trouble = 0, False
     yield "retry: 2000\n\n"
-    while not visit.console.ended.is_set():
+    while not visit.console.ended.is_set() and visit.console.sessions.knows(visit.session):
         try:
             sent = False
             async for event in _news(visit, reading, search, chosen, readers):
@@ -238,12 +263,12 @@ async def _news(
             stored = await reader.step()
             if not stored:
                 break
-            wanted = [
-                (name.partition, one)
-                for one in stored
-                if (reading.control or not one.header.is_control)
-                and (one.header.is_control or not search or search.finds(one.record, reading.decoding))
-            ]
+            wanted, turn = [], Turn()
+            for one in stored:
+                is_found = one.header.is_control or not search or search.finds(one.record, reading.decoding)
+                if is_found and reading.wants(one):
+                    wanted.append((name.partition, one))
+                await turn.pass_on()
             if wanted:
                 rows = await reading.rows(wanted[-LIVE_MOST_ROWS:])
                 text = row_template.render(rows=rows[::-1], fields={n: visit.query(n) for n in ("topic", "kd", "vd")})

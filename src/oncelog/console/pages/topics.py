@@ -137,7 +137,7 @@ def _count(what: str, text: str) -> int:
     """A number, -1 for the broker's default."""
     if not text:
         return -1
-    if not text.isdecimal() or not 1 <= int(text) <= 100_000:
+    if not text.isdecimal() or len(text) > 10 or not 1 <= int(text) <= 100_000:
         raise ConfigError(f"{what} is a number from 1 on, or empty for the broker's default, not {text!r}")
     return int(text)
 

@@ -90,13 +90,13 @@ def test_settings_that_break_exactly_once_are_bad() -> None:
         with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
             admin.create_topics([NewTopic("t", num_partitions=1)])
         found = doctor("--bootstrap-server", broker.bootstrap_servers)
-        (retention,) = [one for one in found["broker 0"] if "offsets.retention" in one["found"]]
-        assert {one["found"].partition("=")[0] for one in found["broker 0"]} == set(settings)
-        assert {one["status"] for one in found["broker 0"]} == {"bad"}
+        (retention,) = [one for one in found["broker 1"] if "offsets.retention" in one["found"]]
+        assert {one["found"].partition("=")[0] for one in found["broker 1"]} == set(settings)
+        assert {one["status"] for one in found["broker 1"]} == {"bad"}
         assert "4320 minutes" in retention["found"]
         assert "unclean" in found["topics"][1]["found"]
         short_pauses = doctor("--bootstrap-server", broker.bootstrap_servers, "--pause-minutes", 10)
-        assert not [one for one in short_pauses["broker 0"] if "offsets.retention" in one["found"]]
+        assert not [one for one in short_pauses["broker 1"] if "offsets.retention" in one["found"]]
 
 
 def test_an_open_transaction_and_a_group_that_retention_overtook_are_told() -> None:

@@ -301,3 +301,10 @@ def test_faults_outlive_a_restart_and_are_told(tmp_path: Path) -> None:
         with Consumer("t", bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
             assert consumer.getone().value == b"once"
             assert consumer.end_offsets([TopicPartition("t", 0)]) == {TopicPartition("t", 0): 1}
+
+
+def test_a_broker_with_metrics_comes_back_after_a_power_loss(tmp_path: Path) -> None:
+    with oncelog.Broker(tmp_path, faults=True, metrics="127.0.0.1:0") as broker:
+        before = broker.metrics_address
+        broker.faults.power_loss()
+        assert broker.metrics_address == before

@@ -184,10 +184,11 @@ class Broker:
         A producer that is told of all its batches repeats none of them: the next start knows only its last one.
         """
         self.settle(now_ms)
+        self.slices.finish()
         while self._syncs_before_commit and (job := self.take_flush()) is not None:
             self.flushed(job, job.sync())
-        self.slices.finish()
         self.fetches.expire_all()
+        self.slices.finish()
         self._coordinators.stop()
         for partition in self._partitions.values():
             partition.close_waiters(Error.NOT_LEADER_OR_FOLLOWER)
@@ -294,6 +295,8 @@ class Broker:
             self._reply(context, result.value)
         else:
             result.then(lambda response: self._reply(context, response), lambda error: self._defect(context, error))
+        if self.cluster is not None or self.interceptor is not None:
+            return  # nothing is looked up there: see receive_run
         if context.took_plain_batch:
             self._produce_runs.learn(context, request, frame, body)  # type: ignore[arg-type]
         elif context.took_records:

@@ -254,7 +254,7 @@ class ProduceRuns:
         def answer(part: PartitionProduceResponse) -> None:
             if requests is not None:
                 requests.answered_run(context.local_ns, requests.clock() - begun_ns, 1, part.error_code)
-            if part.error_code == Error.NONE:
+            if part.error_code == Error.NONE and part.log_append_time_ms < 0:  # a duplicate's answer has a time
                 channel.reply(slot, [template.fill(correlation_id, part.base_offset, part.log_start_offset)])
             else:
                 channel.reply(slot, [_encoded(route.version, route.request, correlation_id, part)])
@@ -313,6 +313,8 @@ class ProduceRuns:
             if result.error is Error.NONE:
                 yield run.template.fill(entry.correlation_id, result.base_offset, result.log_start_offset)
             else:
+                if request.acks == 0:  # no answer: so that the producer notices
+                    run.channel.close(f"a produce request with acks=0 was refused with {result.error.name}")
                 yield _encoded(version, request, entry.correlation_id, result_response(entry.partition, result))
 
     def _route(self, channel: Channel, buffer: bytearray, start: int) -> Route | None:

@@ -138,12 +138,12 @@ class TroubledDisk:
 
     def rename(self, old: str, new: str) -> None:
         self._disk.rename(old, new)
-        for path in [path for path in self._safe if path == old or path.startswith(f"{old}/")]:
+        for path in [path for path in list(self._safe) if path == old or path.startswith(f"{old}/")]:
             self._safe[new + path[len(old) :]] = self._safe.pop(path)
 
     def remove(self, path: str) -> None:
         self._disk.remove(path)
-        for known in [known for known in self._safe if known == path or known.startswith(f"{path}/")]:
+        for known in [known for known in list(self._safe) if known == path or known.startswith(f"{path}/")]:
             del self._safe[known]
 
     def sync_folder(self, path: str) -> None:

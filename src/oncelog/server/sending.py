@@ -179,7 +179,7 @@ class Sending:
         """True when this part has left, or was turned into bytes to be sent next."""
         sent = part.file.send_to(target.fileno(), part.position, part.size_bytes)
         if sent < 0:
-            self._out[0] = part.file.read_at(part.position, part.size_bytes)
+            self._out[0] = self._read(part)
             return True
         if sent == part.size_bytes:
             self._out.popleft()

@@ -221,6 +221,8 @@ class Server:
     async def break_off(self) -> None:
         """End as a crash would: nothing is written or synced any more, and nobody is told."""
         self._stopped = True
+        if self._source is not None:
+            self._source.stops()
         for listener in self._listeners.values():
             listener.close()
         if self._timer is not None:
@@ -234,12 +236,13 @@ class Server:
         self._flusher.stop()
         self._background.stop()
         self.broker.abandon()
+        for close in self.at_end:
+            close()
 
     async def _end(self) -> None:
         """Give back what the operating system lent; whatever became of the broker."""
         for connection in list(self._connections):
-            connection.write()
-            connection.close("the broker stops")
+            connection.close("the broker stops")  # first: writing would go on with requests that wait for answers
             connection.write()
         deadline = self.loop.time() + GOODBYE_S
         while self._connections and self.loop.time() < deadline:
@@ -376,6 +379,7 @@ class Server:
     def _slice(self) -> None:
         """Go on with requests that take long, for a moment; what else came meanwhile has its turn before the next."""
         self._slicing = False
+        self.broker.settle(self.now_ms())  # what was gathered came before what is changed now
         slices, end = self.broker.slices, time.perf_counter() + SLICE_S
         while slices and not self._stopped:
             slices.step()

@@ -146,7 +146,7 @@ class TlsConnection(Connection):
             first, room = self._out[0], PIECE_BYTES - size
             if isinstance(first, FileSlice):
                 count = min(first.size_bytes, room)
-                pieces.append(first.file.read_at(first.position, count))
+                pieces.append(self._read(FileSlice(first.file, first.position, count)))
                 rest = FileSlice(first.file, first.position + count, first.size_bytes - count)
                 left = rest.size_bytes
             else:

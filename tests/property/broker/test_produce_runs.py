@@ -352,3 +352,44 @@ def test_both_scanners_find_the_same(
         buffer[position % len(buffer)] = byte
     end = max(len(buffer) - cut, 0)
     assert scan(buffer, 0, end, shape, limits) == scan_in_python(buffer, 0, end, shape, limits)
+
+
+def test_a_duplicate_in_a_transaction_is_answered_as_the_general_way_does() -> None:
+    alone, together = Side("none"), Side("none")
+    maker = Frames(alone.topic_ids)
+
+    def sent(sequence: int) -> bytes:
+        return maker.frame(Sent(pid=KNOWN_PID, sequence=sequence, transactional=True, transactional_id=ID, version=12))
+
+    reads = [[sent(0)], [sent(1)], [sent(1)], [sent(0)]]
+    for frames in reads:
+        alone.one_by_one(frames)
+        together.together(frames)
+    assert together.seen() == alone.seen()
+
+
+def test_without_answers_a_gathered_request_that_is_refused_ends_its_connection() -> None:
+    side = Side("none")
+    maker = Frames(side.topic_ids)
+    without, other = SlottedChannel(1), SlottedChannel(2)
+    for channel, acks in ((without, 0), (other, 1)) * 2:
+        read(side.broker, channel, [maker.frame(Sent(acks=acks))], gather=True)
+    partition = side.broker.partition(TopicPartition("plain", 0))
+    assert partition is not None
+    partition.log.fail("the disk fails meanwhile")
+    side.broker.settle(NOW_MS)
+    assert without.closed is not None
+    assert other.closed is None
+    assert len(other.slots) == 2
+
+
+def test_nothing_is_remembered_of_requests_while_faults_get_in() -> None:
+    class Nobody:
+        def takes(self, *_: object) -> bool:
+            return False
+
+    side = Side("none")
+    side.broker.intercept(Nobody(), mock.Mock())
+    side.one_by_one([Frames(side.topic_ids).frame(Sent())])
+    assert side.told()[0]  # type: ignore[index]
+    assert not side.broker._produce_runs._routes

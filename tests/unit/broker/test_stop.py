@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.node import Node
+from oncelog.broker.slices import AT_ONCE, Work
 from oncelog.config import BrokerConfig, parse
 from oncelog.errors import Error
 from oncelog.metadata.opening import open_metadata
 from oncelog.server.memory_disk import MemoryDisk
 from oncelog.types import TopicPartition
-from tests.unit.broker.apis_admin.conftest import NOW_MS, AtOnce, CountingRandom
+from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, AtOnce, CountingRandom
 from tests.unit.log.batches import batch
 
 
@@ -31,3 +32,22 @@ def test_a_clean_stop_acknowledges_what_was_appended() -> None:
     assert answers == []
     broker.stop(NOW_MS)
     assert answers == [Error.NONE, Error.NONE]
+
+
+def test_a_clean_stop_commits_what_a_long_request_still_had_to_append() -> None:
+    made = Admin(**{"oncelog.flush.policy": "commit"})
+    made.broker.create_topic("topic", 1, {}, NOW_MS)
+    partition = made.broker.partition(TopicPartition("topic", 0))
+    assert partition is not None
+    answers: list[Error] = []
+
+    def work() -> Work[None]:
+        for _ in range(AT_ONCE + 5):
+            yield
+        result = partition.append_client(batch(3), NOW_MS)
+        partition.when_committed(result.last_offset + 1).then(answers.append)
+
+    made.broker.slices.begin(work())
+    assert made.broker.slices
+    made.broker.stop(NOW_MS)
+    assert answers == [Error.NONE]

@@ -95,6 +95,10 @@ def _delete_all(
             found[info.topic_id] = name
     for topic_id, name in found.items():
         yield
+        if broker.metadata.topic_by_id(topic_id) is None:  # another request was faster, and may have made a new one
+            unknown = Error.UNKNOWN_TOPIC_ID if ids[topic_id] else Error.UNKNOWN_TOPIC_OR_PARTITION
+            results.append(_result(name, topic_id, unknown, UNKNOWN_ID if ids[topic_id] else UNKNOWN_NAME))
+            continue
         try:
             broker.delete_topic(name, context.now_ms)
         except KafkaError as error:  # another request was faster

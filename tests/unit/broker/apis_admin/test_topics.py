@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from oncelog.broker.apis.registry import SERVED
+from oncelog.broker.slices import AT_ONCE
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.generated.create_partitions_request import (
@@ -23,6 +24,7 @@ from oncelog.protocol.generated.create_topics_request import (
     CreateTopicsRequest,
 )
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from oncelog.protocol.generated.delete_topics_response import DeleteTopicsResponse
 from oncelog.protocol.generated.describe_topic_partitions_request import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -31,7 +33,8 @@ from oncelog.protocol.generated.describe_topic_partitions_request import (
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.server.memory_disk import MemoryDisk
 from oncelog.types import TopicPartition
-from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
+from tests.support.frames import encode_request
+from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
 
 NO_ID = bytes(16)
 
@@ -259,3 +262,19 @@ def test_pages_of_partitions_cover_all_of_them_once(admin: Admin) -> None:
 def test_a_page_of_a_missing_topic_says_so(admin: Admin) -> None:
     answer = admin.ask(DescribeTopicPartitionsRequest([TopicRequest("no"), TopicRequest("b@d")], 10, None))
     assert [(found.name, found.error_code) for found in answer.topics] == [("b@d", 17), ("no", 3)]
+
+
+def test_a_topic_made_anew_outlives_the_deletion_of_its_former_id(admin: Admin) -> None:
+    ids = [admin.broker.create_topic(f"t{index}", 1, {}, NOW_MS).topic_id for index in range(AT_ONCE + 5)]
+    request = DeleteTopicsRequest([DeleteTopicState(topic_id=topic_id, name=None) for topic_id in ids], [], 1000)
+    channel = RecordingChannel()
+    frame = encode_request(request.API_KEY, 6, 7, "test", request.encode(6))
+    admin.broker.receive(channel, 0, memoryview(frame)[4:], NOW_MS)
+    assert not channel.answers
+    last = f"t{len(ids) - 1}"
+    admin.broker.delete_topic(last, NOW_MS)
+    anew = admin.broker.create_topic(last, 1, {}, NOW_MS)
+    admin.broker.slices.finish()
+    assert admin.broker.metadata.topic(last) == anew
+    answer = DeleteTopicsResponse.decode(channel.answers[0], 6, 9)
+    assert [result.error_code for result in answer.responses] == [0] * (len(ids) - 1) + [Error.UNKNOWN_TOPIC_ID]

@@ -19,6 +19,8 @@ EARLIEST, LATEST = -2, -1
 """The times that stand for the ends of a log in ListOffsets."""
 _AGO = re.compile(r"(\d+)(ms|s|m|h|d)")
 _UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_LONGEST_TIME = 100
+_MOST_DIGITS = 18
 
 
 class Kind(Enum):
@@ -66,20 +68,29 @@ def parse_offset(text: str) -> Place:
 
 
 def parse_time(option: str, text: str, now_ms: int | None = None) -> int:
-    """ms since 1970, from such a number, ISO 8601 (UTC where it names no zone), or how long ago: 90s, 15m, 2h, 1d."""
+    """ms since 1970, from such a number, ISO 8601 (UTC where it names no zone), or how long ago: 90s, 15m, 2h, 1d.
+
+    What is before 1970 is 1970: ListOffsets takes -1, -2 and so on for other things.
+    """
+    try:
+        return max(0, _time_ms(text[:_LONGEST_TIME], now_ms))
+    except ValueError:
+        raise ConfigError(
+            f"{option} takes a time such as 2026-01-31T12:00 (UTC), ms since 1970, or 15m for 15 minutes ago, "
+            f"not {text[:_LONGEST_TIME]!r}"
+        ) from None
+
+
+def _time_ms(text: str, now_ms: int | None) -> int:
     if text.isdecimal():
+        if len(text) > _MOST_DIGITS:
+            raise ValueError(text)
         return int(text)
     ago = _AGO.fullmatch(text)
     if ago is not None:
         now = int(time.time() * 1000) if now_ms is None else now_ms
         return now - int(ago[1]) * _UNIT_MS[ago[2]]
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise ConfigError(
-            f"{option} takes a time such as 2026-01-31T12:00 (UTC), ms since 1970, or 15m for 15 minutes ago, "
-            f"not {text!r}"
-        ) from None
+    moment = datetime.fromisoformat(text)
     return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oncelog.client.positions import parse_time
 from oncelog.console.avro import AvroSchema, NotAvro
 from oncelog.console.decoding import FULL_BYTES, Decoder, Decoding, decode
 from oncelog.console.filters import moment
@@ -257,3 +258,14 @@ def test_what_is_no_path_is_refused_in_words(path: str) -> None:
         Search.parse("", "", path, "")
     with pytest.raises(ConfigError, match="needs a JSON path"):
         Search.parse("", "", "", "x")
+
+
+@pytest.mark.parametrize(("text", "time_ms"), [("9" * 30 + "d", 0), ("0001-01-01", 0), ("7", 7), ("1m", 40_000)])
+def test_a_time_before_1970_is_1970(text: str, time_ms: int) -> None:
+    assert parse_time("--from", text, now_ms=100_000) == time_ms
+
+
+@pytest.mark.parametrize("text", ["9" * 19, "9" * 5000, "9" * 5000 + "d", "", "-1", "1x"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="15 minutes ago"):
+        parse_time("--from", text)

@@ -82,6 +82,7 @@ def test_every_answer_forbids_scripts_that_are_not_the_consoles_own(oncelog_cons
         assert headers["x-content-type-options"] == "nosniff"
     assert ask(oncelog_console, "GET", "/topics").headers["cache-control"] == "no-store"
     assert "max-age" in ask(oncelog_console, "GET", "/static/console.css").headers["cache-control"]
+    assert ask(oncelog_console, "GET", "/static/gone.css").headers["cache-control"] == "no-store"
 
 
 def test_the_cookie_is_for_this_site_and_no_script(oncelog_console: RunningConsole) -> None:

@@ -63,7 +63,8 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers[name] = value
-                headers["Cache-Control"] = _KEPT if scope["path"].startswith("/static/") else "no-store"
+                is_own_file = scope["path"].startswith("/static/") and message["status"] < 400
+                headers["Cache-Control"] = _KEPT if is_own_file else "no-store"
             await send(message)
 
         taken = 0

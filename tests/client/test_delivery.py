@@ -169,3 +169,25 @@ async def test_record_beyond_max_request_size_is_refused_also_where_a_batch_has_
         await producer.send(unique_name, b"small")
         with pytest.raises(RecordTooLargeError, match=r"max\.request\.size=200"):
             await producer.send(unique_name, b"x" * 500)
+
+
+@on_loop
+async def test_records_sent_the_moment_their_topic_is_made_are_stored_once_and_in_order(
+    broker: RunningBroker, unique_name: str
+) -> None:
+    """Its leaders refuse the first batches; none of the later ones may be stored before them."""
+    settings = {"bootstrap_servers": broker.bootstrap_servers, "max_batch_size": 300, "linger_ms": 0}
+    partitions, rounds = 12, 3
+    async with Producer(**settings, **FAST) as producer:
+        for turn in range(rounds):
+            topic = await make_topic(broker.bootstrap_servers, f"{unique_name}-{turn}", partitions)
+            sent = [
+                await producer.send(topic, b"%06d" % n + b"x" * 90, partition=n % partitions)
+                for n in range(40 * partitions)
+            ]
+            await producer.flush()
+            assert [future.exception() for future in sent] == [None] * len(sent)
+    for turn in range(rounds):
+        seen = await asyncio.to_thread(read_back, broker.bootstrap_servers, f"{unique_name}-{turn}", partitions)
+        stored = [(record.partition, int((record.value or b"")[:6])) for record in seen]
+        assert stored == sorted((n % partitions, n) for n in range(40 * partitions))

@@ -50,7 +50,7 @@ def drain(stream: DataFrame, checkpoint: Path) -> tuple[list[str], list[int]]:
 def test_row_has_the_columns_of_spark_s_own_connector(
     spark: SparkSession, broker: RunningBroker, unique_name: str
 ) -> None:
-    create_topic(broker.bootstrap_servers, unique_name, 2)
+    create_topic(broker.bootstrap_servers, unique_name, 2, retention_ms="-1")  # its records are old
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     headers = [("h", b"1"), ("h", None)]
     producer.produce(unique_name, b"v", key=b"k", partition=1, timestamp=1_700_000_000_123, headers=headers)

@@ -17,10 +17,11 @@ def heap() -> Iterator[LongLived]:
 
 
 def test_new_partitions_are_set_aside(heap: LongLived) -> None:
+    gc.unfreeze()  # what an earlier test has set aside may go meanwhile
     before = gc.get_freeze_count()
     kept = [[number] for number in range(1000)]
     heap.count(STEP - 1)
-    assert gc.get_freeze_count() == before
+    assert gc.get_freeze_count() <= before
     heap.count(STEP)
     assert gc.get_freeze_count() >= before + len(kept)
 

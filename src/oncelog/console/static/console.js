@@ -120,6 +120,11 @@
     }
     if (button.dataset.remove) byId(button.dataset.remove)?.remove();
   });
+  // What it removes may be replaced between press and release, and a click would then be nobody's.
+  document.addEventListener("pointerdown", (event) => {
+    const button = event.target instanceof Element ? event.target.closest("[data-remove]") : null;
+    if (button && event.button === 0) byId(button.dataset.remove)?.remove();
+  });
   document.addEventListener("submit", zonedTimes, true);
 
   // --- charts: <div class="chart" data-chart='{"x": [...], "series": [{"label": ..., "values": [...]}]}'>

@@ -15,7 +15,7 @@ from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.faults.answers import refusal, refuse_metadata
 from oncelog.faults.rules import MARKER_ACTIONS, Action, Fault, Faults
-from oncelog.faults.subjects import Subject, subject_of
+from oncelog.faults.subjects import Subject, decoded, subject_of
 from oncelog.log.results import FileSlice
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import ProtocolError
@@ -25,7 +25,7 @@ from oncelog.protocol.framing import (
     decode_response_header,
     encode_response_header,
 )
-from oncelog.protocol.messages import request_type, response_type
+from oncelog.protocol.messages import response_type
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Inside:
             return False
         waiting = self._waiting.pop(channel.connection_id, None)
         candidates = self._faults.candidates(header.api_key, header.api_version, header.client_id)
-        request = self._body(frame, header, body) if candidates else None
+        request = decoded(frame, header, body) if candidates else None
         subject = None
         if request is not None and any(fault.match.needs_body for fault in candidates):
             subject = subject_of(header.api_key, request, self._topic_name)
@@ -102,15 +102,6 @@ class Inside:
         if waiting is not None:
             waiting()
         return True
-
-    @staticmethod
-    def _body(frame: memoryview, header: RequestHeader, body: int) -> Any:
-        if not header.is_known:
-            return None
-        try:
-            return request_type(header.api_key).decode(frame, header.api_version, body)
-        except ProtocolError:
-            return None
 
     def _topic_name(self, topic_id: bytes) -> str:
         info = self._broker.metadata.topic_by_id(topic_id)

@@ -22,7 +22,7 @@ from typing import Any, Final, Self
 from oncelog.errors import OncelogError
 from oncelog.faults.answers import refusal, refuse_metadata
 from oncelog.faults.rules import Action, Fault, Faults
-from oncelog.faults.subjects import Subject, subject_of
+from oncelog.faults.subjects import Subject, decoded, subject_of
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import ProtocolError
 from oncelog.protocol.framing import (
@@ -31,8 +31,7 @@ from oncelog.protocol.framing import (
     decode_response_header,
     encode_response_header,
 )
-from oncelog.protocol.messages import request_type, response_type
-from oncelog.protocol.wire import Message
+from oncelog.protocol.messages import response_type
 from oncelog.server.listeners import Address
 
 LARGEST_FRAME: Final = 256 << 20
@@ -120,7 +119,7 @@ class _Connection:
             self._forward(frame, self._expect(_Exchange(None)))
             return True
         candidates = self._proxy.faults.candidates(header.api_key, header.api_version, header.client_id)
-        request = self._body(frame, header, body) if candidates or header.api_key == ApiKey.PRODUCE else None
+        request = decoded(frame, header, body) if candidates or header.api_key == ApiKey.PRODUCE else None
         subject: Subject | None = None
         if request is not None and any(fault.match.needs_body for fault in candidates):
             subject = subject_of(header.api_key, request, self._proxy.topic_name)
@@ -152,14 +151,6 @@ class _Connection:
         self._send(frame, exchange, struck, unanswered)
         await self._to_broker.drain()
         return not (unanswered and exchange.cut)
-
-    def _body(self, frame: bytes, header: RequestHeader, body: int) -> Message | None:
-        if not header.is_known:
-            return None
-        try:
-            return request_type(header.api_key).decode(frame, header.api_version, body)
-        except ProtocolError:
-            return None  # the broker will say what it thinks of it
 
     def _expect(self, exchange: _Exchange) -> _Exchange:
         self._asked.put_nowait(exchange)

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.errors import ProtocolError
+from oncelog.protocol.framing import RequestHeader
+from oncelog.protocol.messages import request_type
 from oncelog.protocol.wire import ZERO_UUID, Message
 
 Topics = Iterable[tuple[str, int | None]]
@@ -141,6 +144,16 @@ READERS: Final[Mapping[int, Reader]] = {
     ApiKey.OFFSET_DELETE: Reader(_partitions("partition_index"), groups=_one_group),
 }
 """APIs that name something; every other API is about its client alone."""
+
+
+def decoded(frame: bytes | memoryview, header: RequestHeader, body: int) -> Any:
+    """The request of a frame whose body begins at ``body``; None if it cannot be read: the broker will say so."""
+    if not header.is_known:
+        return None
+    try:
+        return request_type(header.api_key).decode(frame, header.api_version, body)
+    except ProtocolError:
+        return None
 
 
 def subject_of(api_key: int, request: Message, name_of: NameOf) -> Subject:

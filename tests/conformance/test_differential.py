@@ -260,7 +260,8 @@ class Side:
                 (
                     state.error_code,
                     state.transaction_state,
-                    self.symbol(state.producer_id),
+                    # of an id that is not known the answer has the field's default, which is another's producer id
+                    -1 if state.error_code else self.symbol(state.producer_id),
                     state.producer_epoch,
                     topics,
                 )

@@ -1,4 +1,4 @@
-"""Where groups stand in given partitions: asked of each group, so bounded, and remembered for a moment."""
+"""Where groups stand in given partitions: asked of each group (first those with members), bounded, and remembered."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ class GroupReaders:
 
 
 async def _ask(admin: Admin) -> GroupPositions:
-    groups = [listed.group_id for listed in await admin.list_consumer_groups()]
+    listed = await admin.list_consumer_groups()
+    groups = [group.group_id for group in sorted(listed, key=lambda group: group.state in ("Empty", "Dead"))]
     turns = asyncio.Semaphore(AT_ONCE)
     refused = 0
 

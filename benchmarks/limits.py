@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from oncelog.conformance.wire import Connection, Position, batch
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
-from tests.conformance.wire import Connection, Position, batch
 from tests.support.crash_rounds.node import ServeProcess
 
 COUNTS = {"partitions": (1000, 5000), "connections": (1000, 10_000), "transactional-ids": (10_000, 100_000)}

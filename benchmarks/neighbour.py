@@ -22,11 +22,11 @@ from pathlib import Path
 import zstandard
 from confluent_kafka import Consumer, Producer
 
+from oncelog.conformance.wire import ZSTD, Connection, ConnectionClosed, Position, batch, record
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest
-from tests.conformance.wire import ZSTD, Connection, ConnectionClosed, Position, batch, record
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.crash_rounds.node import ServeProcess
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 
+import lz4.frame
 import pytest
+import zstandard
 
+from oncelog.conformance.wire import DECOMPRESS, LZ4, ZSTD, Connection
 from tests.conformance.nodes import Node, running_node
-from tests.conformance.wire import Connection
 from tests.conftest import RunningBroker
+
+DECOMPRESS[LZ4] = lz4.frame.decompress
+DECOMPRESS[ZSTD] = lambda data: bytes(zstandard.ZstdDecompressor().decompressobj().decompress(data))
+# Other codecs than the broker's own.
 
 QUICK = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",

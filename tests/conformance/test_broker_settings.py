@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from oncelog.conformance.wire import Connection, eventually
 from oncelog.protocol.generated import alter_configs_request as replacing
 from oncelog.protocol.generated import incremental_alter_configs_request as changing
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from tests.conformance.nodes import Node, running_node
-from tests.conformance.wire import Connection, eventually
 
 BROKER, SET, DELETE, APPEND = 4, 0, 1, 2
 INVALID_CONFIG, INVALID_REQUEST = 40, 42

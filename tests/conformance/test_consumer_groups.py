@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from oncelog.conformance.groups import commit, committed, describe_group, fetch_offsets, stable_alone, until
+from oncelog.conformance.transactions import LOADING, Transactional, find_coordinator
+from oncelog.conformance.wire import Connection, eventually
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_request import (
     ConsumerGroupHeartbeatRequest,
@@ -17,9 +20,6 @@ from oncelog.protocol.generated.incremental_alter_configs_request import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from tests.conformance.groups import commit, committed, describe_group, fetch_offsets, stable_alone, until
-from tests.conformance.transactions import LOADING, Transactional, find_coordinator
-from tests.conformance.wire import Connection, eventually
 
 FENCED_EPOCH, UNKNOWN_MEMBER, STALE_EPOCH, INVALID_REQUEST, UNSUPPORTED_ASSIGNOR = 110, 25, 113, 42, 112
 UNSUPPORTED_VERSION = 35

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
-from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
-from oncelog.protocol.generated.end_txn_request import EndTxnRequest
-from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
-from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
-from tests.conformance.transactions import (
+from oncelog.conformance.transactions import (
     CONCURRENT_TRANSACTIONS,
     NOT_ENOUGH_REPLICAS,
     Transactional,
     find_coordinator,
     init,
 )
-from tests.conformance.wire import READ_COMMITTED, READ_UNCOMMITTED, TRANSACTIONAL, Connection, batch, eventually
+from oncelog.conformance.wire import READ_COMMITTED, READ_UNCOMMITTED, TRANSACTIONAL, Connection, batch, eventually
+from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
+from oncelog.protocol.generated.end_txn_request import EndTxnRequest
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
 
 INVALID_REQUEST, INVALID_PID_MAPPING, INVALID_TXN_STATE, INVALID_TIMEOUT = 42, 49, 48, 50
 INVALID_EPOCH, FENCED, ABORTABLE, UNKNOWN_TOPIC, NOT_ATTEMPTED = 47, 90, 120, 3, 55

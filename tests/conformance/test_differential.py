@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from oncelog.conformance.groups import commit, fetch_offsets
+from oncelog.conformance.transactions import LOADING, Transactional, find_coordinator, init
+from oncelog.conformance.wire import TRANSACTIONAL, Connection, batch, eventually, now_ms
 from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
-from tests.conformance.groups import commit, fetch_offsets
 from tests.conformance.nodes import Node
 from tests.conformance.test_reading import write_marker
-from tests.conformance.transactions import LOADING, Transactional, find_coordinator, init
-from tests.conformance.wire import TRANSACTIONAL, Connection, batch, eventually, now_ms
 from tests.support.apache_kafka import ApacheKafka
 
 STEPS = int(os.environ.get("ONCELOG_FUZZ_STEPS", "80"))

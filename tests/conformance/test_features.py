@@ -11,15 +11,15 @@ import confluent_kafka
 import pytest
 
 import oncelog
+from oncelog.conformance.groups import commit, committed
+from oncelog.conformance.transactions import Transactional, find_coordinator, init
+from oncelog.conformance.wire import Connection, eventually
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
-from tests.conformance.groups import commit, committed
 from tests.conformance.nodes import Node, running_node
-from tests.conformance.transactions import Transactional, find_coordinator, init
-from tests.conformance.wire import Connection, eventually
 
 GROUP, TRANSACTION = "group.version", "transaction.version"
 HIGHEST = {GROUP: 1, TRANSACTION: 2}

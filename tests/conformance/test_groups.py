@@ -9,14 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
-from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
-from oncelog.protocol.generated.offset_delete_request import (
-    OffsetDeleteRequest,
-    OffsetDeleteRequestPartition,
-    OffsetDeleteRequestTopic,
-)
-from tests.conformance.groups import (
+from oncelog.conformance.groups import (
     MEMBER_ID_REQUIRED,
     Member,
     commit,
@@ -27,8 +20,15 @@ from tests.conformance.groups import (
     subscription,
     until,
 )
-from tests.conformance.transactions import Transactional, find_coordinator
-from tests.conformance.wire import Connection
+from oncelog.conformance.transactions import Transactional, find_coordinator
+from oncelog.conformance.wire import Connection
+from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
+from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
+from oncelog.protocol.generated.offset_delete_request import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
 
 UNSTABLE, ILLEGAL_GENERATION, UNKNOWN_MEMBER, FENCED_INSTANCE, REBALANCING = 88, 22, 25, 82, 27
 INVALID_GROUP, INVALID_SESSION, INCONSISTENT, GROUP_NOT_FOUND, NON_EMPTY = 24, 26, 23, 69, 68

@@ -8,6 +8,8 @@ from __future__ import annotations
 import pytest
 
 from oncelog.client.core.config import ProducerConfig
+from oncelog.conformance.transactions import Transactional, new_pid
+from oncelog.conformance.wire import Connection, Produced, batch
 from oncelog.errors import ConfigError
 from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsPartition,
@@ -15,8 +17,6 @@ from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsTopic,
 )
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
-from tests.conformance.transactions import Transactional, new_pid
-from tests.conformance.wire import Connection, Produced, batch
 from tests.support.apache_kafka import KafkaFailed, run_tool
 
 OUT_OF_ORDER, INVALID_EPOCH, INVALID_TXN_STATE = 45, 47, 48

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.conformance.transactions import Transactional, find_coordinator, init, new_pid
-from tests.conformance.wire import TRANSACTIONAL, Connection, Position, batch, now_ms
+from oncelog.conformance.transactions import Transactional, find_coordinator, init, new_pid
+from oncelog.conformance.wire import TRANSACTIONAL, Connection, Position, batch, now_ms
 
 INIT_PRODUCER_ID = 22
 

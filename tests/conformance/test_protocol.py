@@ -8,6 +8,7 @@ import struct
 
 import pytest
 
+from oncelog.conformance.wire import Connection, ConnectionClosed, Position, batch, fetch_body, produce_body
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated import API_VERSIONS
@@ -16,7 +17,6 @@ from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.metadata_response import MetadataResponse
 from tests.conformance.nodes import Node
-from tests.conformance.wire import Connection, ConnectionClosed, Position, batch, fetch_body, produce_body
 from tests.support.apache_kafka import ApacheKafka
 
 API_VERSIONS_KEY = 18

@@ -10,6 +10,22 @@ import struct
 
 import pytest
 
+from oncelog.conformance.transactions import Transactional, init, new_pid
+from oncelog.conformance.wire import (
+    EARLIEST,
+    EARLIEST_LOCAL,
+    LATEST,
+    LATEST_TIERED,
+    MAX_TIMESTAMP,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    TRANSACTIONAL,
+    Connection,
+    Position,
+    batch,
+    eventually,
+    now_ms,
+)
 from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -24,22 +40,6 @@ from oncelog.protocol.generated.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
-)
-from tests.conformance.transactions import Transactional, init, new_pid
-from tests.conformance.wire import (
-    EARLIEST,
-    EARLIEST_LOCAL,
-    LATEST,
-    LATEST_TIERED,
-    MAX_TIMESTAMP,
-    READ_COMMITTED,
-    READ_UNCOMMITTED,
-    TRANSACTIONAL,
-    Connection,
-    Position,
-    batch,
-    eventually,
-    now_ms,
 )
 
 OUT_OF_RANGE, UNKNOWN_TOPIC, FENCED_LEADER, UNKNOWN_LEADER = 1, 3, 74, 75
@@ -597,7 +597,7 @@ def test_a_compressed_transaction_is_read_like_a_plain_one(
 ) -> None:
     import cramjam
 
-    from tests.conformance.wire import GZIP, record
+    from oncelog.conformance.wire import GZIP, record
 
     producer = Transactional(connection, unique_name + "-id").init()
     for commit in (False, True):

@@ -9,9 +9,8 @@ import lz4.frame
 import pytest
 import zstandard
 
-from tests.conformance.nodes import OncelogNode
-from tests.conformance.transactions import Transactional, find_coordinator
-from tests.conformance.wire import (
+from oncelog.conformance.transactions import Transactional, find_coordinator
+from oncelog.conformance.wire import (
     CONTROL,
     GZIP,
     LOG_APPEND_TIME,
@@ -26,6 +25,7 @@ from tests.conformance.wire import (
     now_ms,
     record,
 )
+from tests.conformance.nodes import OncelogNode
 from tests.conftest import RunningBroker
 
 INVALID_RECORD, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP = 87, 2, 10, 32

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.groups import commit, committed
-from tests.conformance.nodes import Node, OncelogNode, new_node, partition_folder
-from tests.conformance.transactions import Transactional, find_coordinator, new_pid
-from tests.conformance.wire import (
+from oncelog.conformance.groups import commit, committed
+from oncelog.conformance.transactions import Transactional, find_coordinator, new_pid
+from oncelog.conformance.wire import (
     EARLIEST,
     READ_COMMITTED,
     TRANSACTIONAL,
@@ -26,6 +25,7 @@ from tests.conformance.wire import (
     eventually,
     parse_batches,
 )
+from tests.conformance.nodes import Node, OncelogNode, new_node, partition_folder
 
 OUT_OF_ORDER, INVALID_EPOCH = 45, 47
 SMALL = {"segment_bytes": 1048576}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from oncelog.conformance.wire import Connection, eventually
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -15,7 +16,6 @@ from oncelog.protocol.generated.describe_user_scram_credentials_request import (
     DescribeUserScramCredentialsRequest,
     UserName,
 )
-from tests.conformance.wire import Connection, eventually
 
 SHA_256, SHA_512 = 1, 2
 UNSUPPORTED_SASL_MECHANISM, RESOURCE_NOT_FOUND, DUPLICATE_RESOURCE, UNACCEPTABLE_CREDENTIAL = 33, 91, 92, 93

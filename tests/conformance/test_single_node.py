@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from kafka.admin import KafkaAdminClient
 
+from oncelog.conformance.wire import Connection
 from oncelog.protocol.generated.create_delegation_token_request import (
     CreatableRenewers,
     CreateDelegationTokenRequest,
@@ -18,7 +19,6 @@ from oncelog.protocol.generated.expire_delegation_token_request import ExpireDel
 from oncelog.protocol.generated.renew_delegation_token_request import RenewDelegationTokenRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
-from tests.conformance.wire import Connection
 from tests.conftest import RunningBroker
 
 ILLEGAL_SASL_STATE, TOKEN_NOT_ALLOWED, UNKNOWN_TOPIC_OR_PARTITION = 34, 64, 3

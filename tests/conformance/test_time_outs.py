@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from oncelog.conformance.transactions import CONCURRENT_TRANSACTIONS, Transactional, init, new_pid
+from oncelog.conformance.wire import READ_COMMITTED, Connection, batch, eventually
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from tests.conformance.nodes import Node
-from tests.conformance.transactions import CONCURRENT_TRANSACTIONS, Transactional, init, new_pid
-from tests.conformance.wire import READ_COMMITTED, Connection, batch, eventually
 
 FENCED, INVALID_EPOCH, INVALID_PID_MAPPING, OUT_OF_ORDER = 90, 47, 49, 45
 LAST_EPOCH = 32766

@@ -16,12 +16,12 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from oncelog import Broker
+from oncelog.conformance.wire import TRANSACTIONAL, Connection, batch, eventually
 from oncelog.errors import StorageError
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.server.disk import OsFile
-from tests.conformance.wire import TRANSACTIONAL, Connection, batch, eventually
 from tests.support.crash_rounds.actors import client_settings
 from tests.support.crash_rounds.node import ServeProcess
 

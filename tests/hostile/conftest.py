@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.wire import Connection, batch
+from oncelog.conformance.wire import Connection, batch
 from tests.support.crash_rounds.node import ServeProcess
 
 

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from benchmarks import neighbour
-from tests.conformance.wire import Connection
+from oncelog.conformance.wire import Connection
 from tests.support.crash_rounds.node import ServeProcess
 
 MEMORY_MB = 512

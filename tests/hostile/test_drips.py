@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import oncelog
+from oncelog.conformance.wire import Connection, ConnectionClosed, batch
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
-from tests.conformance.wire import Connection, ConnectionClosed, batch
 from tests.hostile.conftest import Node
 from tests.security.certificates import Authority
 from tests.security.sides import oncelog_side

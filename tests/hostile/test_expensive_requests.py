@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from oncelog.conformance.wire import ConnectionClosed, Position, batch, eventually
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
-from tests.conformance.wire import ConnectionClosed, Position, batch, eventually
 from tests.hostile.conftest import Node
 
 MB = 1024 * 1024

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from oncelog.conformance.wire import ZSTD, Connection, ConnectionClosed, Position, batch, eventually, record
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from tests.conformance.wire import ZSTD, Connection, ConnectionClosed, Position, batch, eventually, record
 from tests.hostile.conftest import Node
 
 MB = 1024 * 1024

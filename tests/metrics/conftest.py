@@ -11,9 +11,9 @@ import pytest
 import oncelog
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin_types import NewTopic
+from oncelog.conformance.wire import Connection, batch
 from oncelog.errors import Error
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
-from tests.conformance.wire import Connection, batch
 from tests.security.test_quotas import set_quota
 
 SETTINGS = {"group.initial.rebalance.delay.ms": 0, "offsets.topic.num.partitions": 2}

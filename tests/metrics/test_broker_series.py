@@ -7,9 +7,9 @@ import pytest
 import oncelog
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin_types import NewTopic
+from oncelog.conformance.wire import eventually
 from oncelog.metrics.catalog import FAMILIES
 from oncelog.metrics.exposition import Kind
-from tests.conformance.wire import eventually
 from tests.metrics.conftest import Busy
 from tests.metrics.dashboards import CONFLUENT, ELSEWHERE, STRIMZI
 from tests.metrics.pages import Page, scrape

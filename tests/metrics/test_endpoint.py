@@ -13,11 +13,11 @@ import pytest
 import oncelog
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin_types import NewTopic
+from oncelog.conformance.wire import Connection, batch, eventually
 from oncelog.errors import OncelogError, StorageError
 from oncelog.metrics.endpoint import Verdict
 from oncelog.server.disk import OsFile
 from oncelog.server.opening import ListenError
-from tests.conformance.wire import Connection, batch, eventually
 from tests.metrics.pages import get, health, scrape
 
 

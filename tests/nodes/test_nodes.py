@@ -17,10 +17,10 @@ from confluent_kafka.admin import NewTopic as ConfluentTopic
 import oncelog
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
+from oncelog.conformance.wire import Connection, Position, batch
 from oncelog.errors import ConfigError, KafkaError, OncelogError
 from oncelog.protocol.generated.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from oncelog.types import TopicPartition
-from tests.conformance.wire import Connection, Position, batch
 
 NOT_LEADER, NOT_ENOUGH_REPLICAS, NOT_ENOUGH_AFTER_APPEND = 6, 19, 20
 FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, TIMED_OUT = 74, 75, 7

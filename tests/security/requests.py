@@ -7,9 +7,9 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from oncelog.conformance.wire import batch
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.wire import Message
-from tests.conformance.wire import batch
 
 TOPIC, OTHER, GROUP, TXN_ID = "seen", "hidden", "group", "txn"
 

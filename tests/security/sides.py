@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import oncelog
+from oncelog.conformance.wire import Connection, eventually
 from oncelog.protocol.generated.create_acls_request import AclCreation, CreateAclsRequest
 from oncelog.protocol.generated.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
 from oncelog.protocol.generated.describe_acls_request import DescribeAclsRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
-from tests.conformance.wire import Connection, eventually
 from tests.support.apache_kafka import ApacheKafka
 
 PASSWORD = "secret"

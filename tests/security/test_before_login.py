@@ -9,13 +9,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from oncelog.conformance.wire import Connection, ConnectionClosed
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from oncelog.protocol.wire import Message
-from tests.conformance.wire import Connection, ConnectionClosed
 from tests.security.sides import PASSWORD, Rule, Side, oncelog_side
 from tests.support.frames import encode_request
 

@@ -24,10 +24,10 @@ from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permissio
 from oncelog.client import blocking
 from oncelog.client.aio import Consumer, Producer
 from oncelog.client.core.config import AdminConfig, ConsumerConfig, ProducerConfig
+from oncelog.conformance.wire import eventually
 from oncelog.spark.session import session
 from tests.class_archive import QUICK_START
 from tests.cli.conftest import call
-from tests.conformance.wire import eventually
 from tests.interop.clients.java_programs import start_program
 from tests.security.certificates import Authority
 

@@ -12,6 +12,15 @@ import pytest
 
 from oncelog.acls import AclResourceType as Kind
 from oncelog.acls import Operation, PatternType, Permission
+from oncelog.conformance.wire import (
+    PRODUCE,
+    TRANSACTIONAL,
+    Connection,
+    ConnectionClosed,
+    batch,
+    eventually,
+    produce_body,
+)
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,
@@ -29,7 +38,6 @@ from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRe
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
-from tests.conformance.wire import PRODUCE, TRANSACTIONAL, Connection, ConnectionClosed, batch, eventually, produce_body
 from tests.security.sides import PASSWORD, Rule, Side, oncelog_side
 
 MESSAGE_TOO_LARGE, TOPIC_AUTHORIZATION_FAILED, TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 10, 29, 53

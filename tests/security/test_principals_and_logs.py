@@ -17,10 +17,10 @@ import oncelog
 from oncelog.broker.security import sasl_gate
 from oncelog.broker.security.security_log import LINES_IN_A_PERIOD, PERIOD_MS, SecurityLog
 from oncelog.client import blocking
+from oncelog.conformance.wire import Connection, ConnectionClosed
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from tests.cli.conftest import ONCELOG, call
-from tests.conformance.wire import Connection, ConnectionClosed
 from tests.security.certificates import Authority, Identity
 
 RULES = (

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import oncelog
+from oncelog.conformance.wire import Connection, eventually
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,
@@ -14,7 +15,6 @@ from oncelog.protocol.generated.alter_client_quotas_request import (
     OpData,
 )
 from oncelog.protocol.generated.metadata_request import MetadataRequest
-from tests.conformance.wire import Connection, eventually
 
 
 @pytest.fixture

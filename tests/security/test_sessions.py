@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from oncelog.conformance.wire import Connection, ConnectionClosed, eventually
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
-from tests.conformance.wire import Connection, ConnectionClosed, eventually
 from tests.security.sides import PASSWORD, Side, kafka_side, oncelog_side
 
 SESSION_MS = 2500

@@ -21,11 +21,11 @@ from jwt.algorithms import RSAAlgorithm
 
 import oncelog
 from oncelog.client.aio import Admin
+from oncelog.conformance.wire import Connection, ConnectionClosed, eventually
 from oncelog.errors import ConfigError, KafkaError
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
-from tests.conformance.wire import Connection, ConnectionClosed, eventually
 from tests.support.token_server import unsecured_token
 
 ISSUER, AUDIENCE, KEY_ID = "https://issuer.example", "kafka", "first"

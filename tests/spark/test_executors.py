@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
+from oncelog.conformance.wire import Connection
 from oncelog.errors import ConfigError
 from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.executors import Written
@@ -22,7 +23,6 @@ from oncelog.spark.session import for_each_batch, write
 from oncelog.spark.sink_protocol import Observer, SinkRefused, Step, ignore
 from tests.conformance.nodes import Node, running_node
 from tests.conformance.test_features import TRANSACTION, set_level
-from tests.conformance.wire import Connection
 from tests.spark.kafka_records import committed, create_topic, produce, wait_until_settled
 from tests.support.spark_faults import FaultOnce
 

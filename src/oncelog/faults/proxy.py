@@ -2,7 +2,8 @@
 
 Called by tests and by ``oncelog proxy``. Every broker of the cluster gets a listener of its own, and the addresses in
 the answers that tell of brokers are replaced, so that a client never leaves the proxy. All else passes byte for byte; a
-body is read only where a fault needs it. Plain text only: what is encrypted cannot be read on the way.
+body is read only where a fault needs it. Clients speak plain text to it; towards the brokers it encrypts and logs in
+where ``upstream`` says how. A :class:`Passage` is told of every frame: ``oncelog lab`` draws what it saw.
 
 Invariants
 - The client gets its answers in the order of its requests, whatever order the broker got them in.
@@ -15,14 +16,17 @@ import asyncio
 import contextlib
 import threading
 from collections import deque
+from collections.abc import Sequence
 from struct import Struct
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
+from oncelog.client.core.config import ClientConfig
 from oncelog.errors import OncelogError
 from oncelog.faults.answers import refusal, refuse_metadata
 from oncelog.faults.rules import Action, Fault, Faults
 from oncelog.faults.subjects import Subject, decoded, subject_of
+from oncelog.faults.upstream import Upstream
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import ProtocolError
 from oncelog.protocol.framing import (
@@ -52,13 +56,30 @@ class ProxyError(OncelogError):
     """The proxy cannot start, or the broker behind it cannot be reached."""
 
 
+class Passage(Protocol):
+    """Who is told of what goes through, on the proxy's own thread. Requests are numbered as they come."""
+
+    def asked(self, number: int, header: RequestHeader, frame: bytes, struck: Sequence[Fault]) -> None:
+        """A client sent this; ``struck`` are the faults that it met."""
+        ...
+
+    def answered(self, number: int, frame: bytes) -> None:
+        """The broker, or a fault in its place, answered this."""
+        ...
+
+    def delivered(self, number: int, arrived: bool) -> None:
+        """The answer went to the client, or was lost on its way."""
+        ...
+
+
 class _Exchange:
     """One request of a client and what becomes of its answer."""
 
-    __slots__ = ("answer", "cut", "delay_ms", "error", "header", "swallow", "throttle_ms")
+    __slots__ = ("answer", "cut", "delay_ms", "error", "header", "number", "swallow", "throttle_ms")
 
-    def __init__(self, header: RequestHeader | None, *, swallow: bool = False) -> None:
+    def __init__(self, header: RequestHeader | None, number: int = 0, *, swallow: bool = False) -> None:
         self.header = header
+        self.number = number
         self.swallow = swallow
         self.answer: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
         self.cut = False
@@ -124,9 +145,11 @@ class _Connection:
         if request is not None and any(fault.match.needs_body for fault in candidates):
             subject = subject_of(header.api_key, request, self._proxy.topic_name)
         struck = {fault.action: fault for fault in self._proxy.faults.strike(candidates, subject)}
+        exchange = _Exchange(header, self._proxy.next_number())
+        if self._proxy.passage is not None:
+            self._proxy.passage.asked(exchange.number, header, frame, list(struck.values()))
         if Action.LOSE_REQUEST in struck:
             return False
-        exchange = _Exchange(header)
         if Action.BLACKHOLE in struck:
             self._expect(exchange)  # for ever: what is asked behind it is not answered either
             return True
@@ -137,7 +160,8 @@ class _Connection:
                 exchange.error = fault
             elif request is not None:
                 answer = refusal(header.api_key, header.api_version, request, fault.error)
-                exchange.resolve(_answer_frame(header, answer))
+                self._proxy.tell_answer(exchange, refused := _answer_frame(header, answer))
+                exchange.resolve(refused)
                 self._expect(exchange)
                 return True
         exchange.cut = Action.LOSE_ANSWER in struck
@@ -188,6 +212,7 @@ class _Connection:
                 return
             exchange = self._sent.popleft()
             if not exchange.swallow:
+                self._proxy.tell_answer(exchange, frame)
                 exchange.resolve(await self._proxy.edited(exchange, frame))
 
     async def _client_answers(self) -> None:
@@ -196,6 +221,9 @@ class _Connection:
             frame = await exchange.answer
             if exchange.delay_ms:
                 await asyncio.sleep(exchange.delay_ms / 1000)
+            arrives = not exchange.cut and frame is not None
+            if self._proxy.passage is not None and exchange.header is not None:
+                self._proxy.passage.delivered(exchange.number, arrives)
             if exchange.cut or frame is None:
                 return
             self._to_client.write(_SIZE.pack(len(frame)) + frame)
@@ -205,13 +233,18 @@ class _Connection:
 class _Proxy:
     """The listeners, one for each broker that was heard of; lives on one event loop."""
 
-    def __init__(self, faults: Faults, host: str) -> None:
+    def __init__(self, faults: Faults, host: str, upstream: Upstream, passage: Passage | None) -> None:
         self.faults = faults
+        self.passage = passage
         self._host = host
+        self._upstream = upstream
+        self._number = 0
         self._listeners: dict[tuple[str, int], tuple[asyncio.Server, int]] = {}
         self._opening: dict[tuple[str, int], asyncio.Task[int]] = {}
         self._connections: set[asyncio.Task[None]] = set()
         self._topics: dict[bytes, str] = {}
+        self.why_closed = ""
+        """Why a connection to a broker could not be had, the last time it could not."""
 
     async def listen_for(self, host: str, port: int, own_port: int = 0) -> int:
         """The local port that stands for a broker; its listener is made when it is first heard of."""
@@ -229,8 +262,9 @@ class _Proxy:
                 self._connections.add(task)
                 task.add_done_callback(self._connections.discard)
             try:
-                upstream = await asyncio.open_connection(*broker)
-            except OSError:
+                upstream = await self._upstream.open(*broker)
+            except (OSError, EOFError, OncelogError) as error:
+                self.why_closed = f"{broker[0]}:{broker[1]}: {error or type(error).__name__}"
                 writer.close()  # as the broker itself would refuse
                 return
             with contextlib.suppress(asyncio.CancelledError):  # by close(), which waits for it
@@ -248,6 +282,14 @@ class _Proxy:
         for task in connections:
             task.cancel()
         await asyncio.gather(*connections, return_exceptions=True)
+
+    def next_number(self) -> int:
+        self._number += 1
+        return self._number
+
+    def tell_answer(self, exchange: _Exchange, frame: bytes) -> None:
+        if self.passage is not None and exchange.header is not None:
+            self.passage.answered(exchange.number, frame)
 
     def topic_name(self, topic_id: bytes) -> str:
         return self._topics.get(topic_id, "")
@@ -315,12 +357,23 @@ class FaultProxy:
 
     :param bootstrap_servers: ``HOST:PORT`` of one broker of the cluster.
     :param listen: where the clients find the proxy; port 0 takes a free one. Other brokers get free ports.
+    :param upstream: how to encrypt and log in towards the brokers, as a client's settings; plain text without.
+    :param passage: is told of every request and answer.
 
     Clients use :attr:`bootstrap_servers`; :attr:`faults` says what goes wrong.
     """
 
-    def __init__(self, bootstrap_servers: str, *, listen: str = "127.0.0.1:0") -> None:
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        *,
+        listen: str = "127.0.0.1:0",
+        upstream: ClientConfig | None = None,
+        passage: Passage | None = None,
+    ) -> None:
         self.faults = Faults()
+        self._upstream = Upstream(upstream)
+        self._passage = passage
         self._broker = Address.parse(bootstrap_servers.split(",")[0].strip())
         self._listen = Address.parse(listen)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -335,6 +388,11 @@ class FaultProxy:
             raise ProxyError("the proxy is not running: use it in a with block, or call start()")
         return str(Address(self._listen.host, self._port))
 
+    @property
+    def why_closed(self) -> str:
+        """Why a broker could not be reached, or refused the login, the last time one did; empty if none did."""
+        return self._proxy.why_closed if self._proxy is not None else ""
+
     def start(self) -> Self:
         """Start and return once clients can connect."""
         if self._thread is not None:
@@ -343,7 +401,7 @@ class FaultProxy:
         thread = threading.Thread(target=loop.run_forever, name="oncelog-proxy", daemon=True)
         thread.start()
         self._loop, self._thread = loop, thread
-        proxy = _Proxy(self.faults, self._listen.host)
+        proxy = _Proxy(self.faults, self._listen.host, self._upstream, self._passage)
         listening = proxy.listen_for(self._broker.host, self._broker.port, self._listen.port)
         opening = asyncio.run_coroutine_threadsafe(listening, loop)
         try:

@@ -217,9 +217,11 @@ class Faults:
         _positive("a throttle time", ms)
         return self._add(Action.THROTTLE, api, times, match, delay_ms=ms)
 
-    def blackhole(self, client_id: str | None = None, api: str | None = None, *, times: int | None = None) -> Fault:
+    def blackhole(
+        self, client_id: str | None = None, api: str | None = None, *, times: int | None = None, **match: object
+    ) -> Fault:
         """Requests of this client are neither carried out nor answered; its connections stay."""
-        return self._add(Action.BLACKHOLE, api, times, {"client_id": client_id})
+        return self._add(Action.BLACKHOLE, api, times, {**match, "client_id": client_id})
 
     def clear(self) -> None:
         """No fault is in force any more."""

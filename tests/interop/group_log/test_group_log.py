@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from oncelog.conformance.wire import TRANSIENT, Connection, eventually
 from oncelog.errors import Error
 from oncelog.protocol.errors import UnsupportedField
 from oncelog.protocol.framing import decode_response_header
@@ -61,7 +62,6 @@ from oncelog.protocol.wire import ZERO_UUID, Message, Struct
 from oncelog.records.batch import decode_records, iter_headers
 from oncelog.types import java_hash_partition
 from tests.conformance.nodes import Node, new_node
-from tests.conformance.wire import TRANSIENT, Connection, eventually
 from tests.support.group_host import subscription
 
 pytestmark = pytest.mark.kafka

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from oncelog.conformance.wire import TRANSIENT, Connection, eventually
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
@@ -22,7 +23,6 @@ from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorR
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
 from tests.conformance.nodes import Node, new_node
-from tests.conformance.wire import TRANSIENT, Connection, eventually
 from tests.interop.group_log.test_group_log import OFFSETS_TOPIC, SETTINGS, TOPICS, A, Side
 
 pytestmark = pytest.mark.kafka

@@ -33,9 +33,9 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from oncelog.conformance.transactions import Transactional, new_pid
+from oncelog.conformance.wire import Connection, batch, eventually
 from tests.cli.conftest import call
-from tests.conformance.transactions import Transactional, new_pid
-from tests.conformance.wire import Connection, batch, eventually
 from tests.support.apache_kafka import ApacheKafka, kafka_jars, run_tool
 from tests.support.crash_rounds.node import ServeProcess
 

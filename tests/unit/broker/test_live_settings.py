@@ -9,6 +9,7 @@ import pytest
 
 import oncelog
 from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig
+from oncelog.conformance.wire import Connection, ConnectionClosed, eventually
 from oncelog.kafka_properties import Update, broker_properties
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.incremental_alter_configs_request import (
@@ -20,7 +21,6 @@ from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
 from oncelog.settings import properties
 from oncelog.types import TopicPartition
-from tests.conformance.wire import Connection, ConnectionClosed, eventually
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
 
 T0 = TopicPartition("t", 0)

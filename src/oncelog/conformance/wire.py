@@ -11,14 +11,13 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import cramjam
-import lz4.frame
-import zstandard
 from crc32c import crc32c
 
-from oncelog.protocol.framing import decode_response_header
+from oncelog.protocol.framing import decode_response_header, encode_request_header
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from oncelog.protocol.generated.list_offsets_request import (
     ListOffsetsPartition,
@@ -28,7 +27,6 @@ from oncelog.protocol.generated.list_offsets_request import (
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
-from tests.support.frames import encode_request
 
 T = TypeVar("T")
 
@@ -148,6 +146,31 @@ def control_batch(pid: int, epoch: int, *, commit: bool, coordinator_epoch: int 
     return batch(records=marker, count=1, pid=pid, epoch=epoch, attributes=TRANSACTIONAL | CONTROL)
 
 
+XERIAL = b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1)
+
+
+def unsnappy(data: bytes) -> bytes:
+    """A raw snappy block, or the framing of Java's snappy library."""
+    if not data.startswith(XERIAL[:8]):
+        return bytes(cramjam.snappy.decompress_raw(data))
+    out, at = b"", 16
+    while at < len(data):
+        (size,) = struct.unpack_from(">i", data, at)
+        out += bytes(cramjam.snappy.decompress_raw(data[at + 4 : at + 4 + size]))
+        at += 4 + size
+    return out
+
+
+DECOMPRESS: dict[int, Callable[[bytes], bytes]] = {
+    0: bytes,
+    GZIP: gzip.decompress,
+    SNAPPY: unsnappy,
+    LZ4: lambda data: bytes(cramjam.lz4.decompress(data)),
+    ZSTD: lambda data: bytes(cramjam.zstd.decompress(data)),
+}
+"""How each codec is read."""
+
+
 class Read(NamedTuple):
     """A record as read."""
 
@@ -157,7 +180,8 @@ class Read(NamedTuple):
     value: bytes | None
 
 
-class Batch(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Batch:
     """A batch as read; ``area`` is the records area as stored."""
 
     base_offset: int
@@ -188,7 +212,7 @@ class Batch(NamedTuple):
         return bool(self.attributes & TRANSACTIONAL)
 
     def records(self) -> list[Read]:
-        data, at, found = _decompressed(self.area, self.attributes & 7), 0, []
+        data, at, found = DECOMPRESS[self.attributes & 7](self.area), 0, []
         for _ in range(self.count):
             size, at = _read_varint(data, at)
             end = at + size
@@ -213,35 +237,6 @@ class Batch(NamedTuple):
         return {0: "abort", 1: "commit"}[kind], struct.unpack_from(">hi", only.value)[1]
 
 
-def _decompressed(data: bytes, codec: int) -> bytes:
-    match codec:
-        case 0:
-            return data
-        case 1:
-            return gzip.decompress(data)
-        case 2:
-            return unsnappy(data)
-        case 3:
-            return bytes(lz4.frame.decompress(data))
-        case _:
-            return bytes(zstandard.ZstdDecompressor().decompressobj().decompress(data))
-
-
-XERIAL = b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1)
-
-
-def unsnappy(data: bytes) -> bytes:
-    """A raw snappy block, or the framing of Java's snappy library."""
-    if not data.startswith(XERIAL[:8]):
-        return bytes(cramjam.snappy.decompress_raw(data))
-    out, at = b"", 16
-    while at < len(data):
-        (size,) = struct.unpack_from(">i", data, at)
-        out += bytes(cramjam.snappy.decompress_raw(data[at + 4 : at + 4 + size]))
-        at += 4 + size
-    return out
-
-
 def parse_batches(data: bytes) -> Iterator[Batch]:
     """The complete batches of a fetched records field or of a segment file."""
     at = 0
@@ -249,9 +244,15 @@ def parse_batches(data: bytes) -> Iterator[Batch]:
         base, size, leader_epoch, magic, crc = struct.unpack_from(">qiibI", data, at)
         if size <= 0 or len(data) - at < 12 + size:
             return
-        fields = struct.unpack_from(">hiqqqhii", data, at + 21)
+        attributes, last, first_time, largest_time, pid, epoch, sequence, count = struct.unpack_from(
+            ">hiqqqhii", data, at + 21
+        )
         checked = data[at + 21 : at + 12 + size]
-        yield Batch(base, leader_epoch, magic, crc, *fields, checked[40:], crc32c(checked) == crc)
+        yield Batch(
+            *(base, leader_epoch, magic, crc, attributes, last, first_time, largest_time, pid, epoch, sequence, count),
+            area=checked[40:],
+            crc_right=crc32c(checked) == crc,
+        )
         at += 12 + size
 
 
@@ -548,7 +549,7 @@ class Connection:
         self._correlation_id += 1
         name = None if self._client_id is None else self._client_id.encode()
         if flexible is None:
-            frame = encode_request(api_key, version, self._correlation_id, self._client_id, body)
+            frame = encode_request_header(api_key, version, self._correlation_id, self._client_id, len(body)) + body
         else:
             head = struct.pack(">hhih", api_key, version, self._correlation_id, -1 if name is None else len(name))
             frame = head + (name or b"") + (b"\0" if flexible else b"") + body
@@ -691,11 +692,14 @@ class Connection:
         (created,) = self.ask(request, 7).topics
         assert created.error_code == 0, (created.error_code, created.error_message)
         for index in range(partitions):
-            eventually(lambda index=index: self.list_offset(name, EARLIEST, index).error_code not in TRANSIENT)
-            eventually(lambda index=index: self.fetch(name, 0, index).error not in TRANSIENT)
+            self._until_it_answers(name, index)
         metadata = self.ask(MetadataRequest(topics=[MetadataRequestTopic(name=name)]), 12)
         topic_id: bytes = metadata.topics[0].topic_id
         return topic_id
+
+    def _until_it_answers(self, name: str, partition: int) -> None:
+        eventually(lambda: self.list_offset(name, EARLIEST, partition).error_code not in TRANSIENT)
+        eventually(lambda: self.fetch(name, 0, partition).error not in TRANSIENT)
 
     def list_offset(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from oncelog.conformance.wire import TRANSACTIONAL, Connection, Produced, batch, eventually
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -20,7 +21,6 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from tests.conformance.wire import TRANSACTIONAL, Connection, Produced, batch, eventually
 
 LOADING = {14, 15, 16}
 CONCURRENT_TRANSACTIONS = 51

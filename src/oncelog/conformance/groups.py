@@ -6,6 +6,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from oncelog.conformance.transactions import LOADING, find_coordinator
+from oncelog.conformance.wire import Connection, eventually
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
@@ -24,8 +26,6 @@ from oncelog.protocol.generated.offset_fetch_request import (
 )
 from oncelog.protocol.generated.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
-from tests.conformance.transactions import LOADING, find_coordinator
-from tests.conformance.wire import Connection, eventually
 
 JOIN_GROUP, SYNC_GROUP = 11, 14
 MEMBER_ID_REQUIRED = 79
@@ -132,13 +132,8 @@ class Member:
         return answer.error_code, [member.error_code for member in answer.members]
 
     def commit(self, offsets: dict[tuple[str, int], int], version: int = 8, **changes: Any) -> list[int]:
-        return commit(
-            self.connection,
-            self.group,
-            offsets,
-            version,
-            **({"generation": self.generation, "member": self.id, "instance": self.instance} | changes),
-        )
+        who: dict[str, Any] = {"generation": self.generation, "member": self.id, "instance": self.instance}
+        return commit(self.connection, self.group, offsets, version, **(who | changes))
 
 
 def stable_alone(connection: Connection, group: str, *, instance: str | None = None, version: int = 5) -> Member:

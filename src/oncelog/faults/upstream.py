@@ -1,0 +1,65 @@
+"""The proxy's side towards the broker: plain, or over TLS and logged in with a client's settings.
+
+Called by the proxy for each connection that a client opens. The client itself speaks plain text to the proxy, which is
+why a proxy that logs in listens on this machine alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from struct import Struct
+from typing import Any, Final
+
+from oncelog.client.aio.sasl import authenticate
+from oncelog.client.aio.tls import ssl_context
+from oncelog.client.aio.tokens import Tokens
+from oncelog.client.core.config import ClientConfig
+from oncelog.client.core.wire import Api
+from oncelog.protocol.framing import decode_response_header, encode_request_header
+from oncelog.protocol.wire import Message
+
+_SIZE: Final = Struct(">i")
+
+
+class Upstream:
+    """Opens connections to brokers as ``config`` says; without one, plain connections."""
+
+    def __init__(self, config: ClientConfig | None) -> None:
+        self._config = config
+        self._tls: ssl.SSLContext | None = None
+        self._tokens: Tokens | None = None
+        if config is not None:
+            self._tls = ssl_context(config) if config.security_protocol.endswith("SSL") else None
+            self._tokens = Tokens(config)
+
+    async def open(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection that is ready for a client's requests.
+
+        :raises OSError: the broker cannot be reached.
+        :raises KafkaError: it refused the login.
+        """
+        name = host if self._tls is not None else None
+        reader, writer = await asyncio.open_connection(host, port, ssl=self._tls, server_hostname=name)
+        config, tokens = self._config, self._tokens
+        if config is None or tokens is None or not config.security_protocol.startswith("SASL"):
+            return reader, writer
+        number = 0
+
+        async def ask(api: Api, message: Message, version: int) -> Any:
+            nonlocal number
+            number += 1
+            body = message.encode(version)
+            writer.write(encode_request_header(api.key, version, number, config.client_id, len(body)) + body)
+            (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
+            frame = await reader.readexactly(size)
+            _, position = decode_response_header(frame, api.key, version)
+            return api.response.decode(frame, version, position)
+
+        try:
+            async with asyncio.timeout(config.request_timeout_ms / 1000):
+                await authenticate(ask, config, tokens.token)
+        except BaseException:
+            writer.close()
+            raise
+        return reader, writer

@@ -228,9 +228,10 @@ class Partition:
         if not self.log.maybe_advance_high_watermark(offset):
             return
         waiters = self._waiters
-        outcome = Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND if self.lacks_replicas else Error.NONE
-        while waiters and waiters[0][0] <= offset:
-            heapq.heappop(waiters)[2].resolve(outcome)
+        if waiters:
+            outcome = Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND if self.lacks_replicas else Error.NONE
+            while waiters and waiters[0][0] <= offset:
+                heapq.heappop(waiters)[2].resolve(outcome)
         self._on_advance(self)
 
     def _stopped(self) -> None:

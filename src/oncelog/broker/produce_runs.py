@@ -29,7 +29,7 @@ from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import PartitionProduceResponse
 from oncelog.protocol.produce_scan import Limits, PlainProduce, ProduceShape, scan
-from oncelog.records.batch import BatchHeader
+from oncelog.records.batch import LOG_OVERHEAD_BYTES, TRANSACTIONAL_BIT, BatchHeader
 from oncelog.types import INTERNAL_TOPICS, TopicPartition
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ MOST_GATHERED_BYTES: Final = 16 * 1024
 """A longer run is worth a write of its own."""
 GATHERED_BYTES: Final = 256 * 1024
 """So much is appended at once, whether the turn ends or not."""
+LIMITS_KEPT_MS: Final = 100
+"""So long the timestamps that a topic allows are not computed again; a batch so near to them goes the general way."""
 _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 _GAP: Final = Struct(">qqq")
 _MARK: Final = (-2, -1, -3)
@@ -104,14 +106,14 @@ class Route:
         self.topic = topic
         self.limits = limits
         self._targets: dict[int, tuple[Partition, AnswerTemplate]] = {}
-        self._now_ms = -1
+        self._now_ms = _MIN_LONG
         self._limits = limits
 
     def limits_at(self, now_ms: int) -> Limits:
-        """The limits with the times that they mean now."""
-        if now_ms != self._now_ms:
+        """The limits with the times that they mean now, and for a moment more: never wider than they are."""
+        if not 0 <= now_ms - self._now_ms < LIMITS_KEPT_MS:
             max_bytes, require_keys, before_max_ms, after_max_ms = self.limits
-            low, high = max(now_ms - before_max_ms, _MIN_LONG), min(now_ms + after_max_ms, _MAX_LONG)
+            low, high = max(now_ms + LIMITS_KEPT_MS - before_max_ms, _MIN_LONG), min(now_ms + after_max_ms, _MAX_LONG)
             self._now_ms, self._limits = now_ms, Limits(max_bytes, require_keys, low, high)
         return self._limits
 
@@ -153,12 +155,9 @@ class ProduceRuns:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._routes: dict[Channel, list[Route]] = {}
-        self._gathered: dict[Partition, _Gathering] = {}
+        self.gathered: dict[Partition, _Gathering] = {}
+        """What waits for :meth:`settle`; always this one."""
         self._gathered_bytes = 0
-
-    @property
-    def has_gathered(self) -> bool:
-        return bool(self._gathered)
 
     def forget(self, channel: Channel | None = None) -> None:
         """Routes must be learned anew: those of ``channel``, or all."""
@@ -225,7 +224,7 @@ class ProduceRuns:
         if gather and found and found[-1].end - start <= MOST_GATHERED_BYTES:
             after = self._gather(partition, run, buffer, start, now_ms)
             return after if after > start else self._begin_transaction(partition, run, buffer, start, now_ms)
-        if self._gathered:
+        if self.gathered:
             self.settle(now_ms)
         batches = _batches(memoryview(buffer), found, 0)
         offsets = partition.append_run(batches, [entry.header for entry in found], now_ms)
@@ -239,7 +238,7 @@ class ProduceRuns:
 
     def _begin_transaction(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
         """A transaction's first batch, if it is small, goes the general way from its verification on."""
-        if self._gathered:
+        if self.gathered:
             self.settle(now_ms)
         channel, slot, route, template, found, _, begun_ns = run
         if not found or not found[0].header.is_transactional or not route.request.acks:
@@ -268,7 +267,7 @@ class ProduceRuns:
 
     def _gather(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
         """Keep what is certain to be taken in when the turn ends; where that ends, ``start`` for nothing."""
-        gathering = self._gathered.get(partition) or _Gathering()
+        gathering = self.gathered.get(partition) or _Gathering()
         found = run.found
         count = 0 if partition.failed else partition.log.admitted_at_once([e.header for e in found], gathering.last)
         if not count:
@@ -277,7 +276,7 @@ class ProduceRuns:
         end = found[-1].end
         batches = _batches(memoryview(buffer[start:end]), found, start)
         gathering.runs.append(run._replace(found=found, batches=batches))
-        self._gathered[partition] = gathering
+        self.gathered[partition] = gathering
         self._gathered_bytes += end - start
         if self._gathered_bytes >= GATHERED_BYTES:
             self.settle(now_ms)
@@ -285,8 +284,9 @@ class ProduceRuns:
 
     def settle(self, now_ms: int) -> None:
         """Append what was gathered and answer it, now or once it is committed."""
-        gathered, self._gathered, self._gathered_bytes = self._gathered, {}, 0
-        for partition, gathering in gathered.items():
+        gathered, self._gathered_bytes = list(self.gathered.items()), 0
+        self.gathered.clear()
+        for partition, gathering in gathered:
             try:
                 self._append_gathered(partition, gathering.runs, now_ms)
             except Exception as error:  # noqa: BLE001 - those of this partition learn it, nobody else
@@ -364,7 +364,7 @@ class ProduceRuns:
 
 def _batches(view: memoryview, found: Sequence[PlainProduce], start: int) -> list[memoryview]:
     """The batches of the requests that were found, in a view of what begins at ``start``."""
-    return [view[entry.batch_at - start : entry.batch_at - start + entry.header.size_bytes] for entry in found]
+    return [view[at - start : at - start + LOG_OVERHEAD_BYTES + header.batch_length] for _, _, at, _, header in found]
 
 
 def _filled(run: _Run, partition: Partition, offsets: Sequence[int]) -> list[bytes]:
@@ -383,6 +383,6 @@ def _failed(runs: Sequence[_Run], partition: Partition, error: Exception) -> Non
 def _without_transactions(found: list[PlainProduce]) -> list[PlainProduce]:
     """What comes before the first transactional batch, which needs a transactional id and the right to it."""
     for position, entry in enumerate(found):
-        if entry.header.is_transactional:
+        if entry.header.attributes & TRANSACTIONAL_BIT:
             return found[:position]
     return found

@@ -341,23 +341,30 @@ class Segment:
         position, offset = self.size_bytes, base_offset
         self.file.append(run)
         self.last_append_ms = now_ms
+        positions, next_offsets = [], []
         for batch, header in zip(run, headers, strict=True):
             size_bytes = len(batch)
             last_offset = offset + header.last_offset_delta
             offset = last_offset + 1
-            self.remember(position, offset)
+            positions.append(position)
+            next_offsets.append(offset)
             self._index(position, last_offset, header.max_timestamp, last_offset, size_bytes, interval_bytes)
             position += size_bytes
+        self._tail_positions.extend(positions)
+        self._tail_next.extend(next_offsets)
+        self._shorten_tail()
         self.size_bytes = position
 
     def remember(self, position: int, next_offset: int) -> None:
         """Keep the place of the newest batch for readers at the tail."""
-        positions = self._tail_positions
-        positions.append(position)
+        self._tail_positions.append(position)
         self._tail_next.append(next_offset)
-        if len(positions) > _TAIL_MAX:
+        self._shorten_tail()
+
+    def _shorten_tail(self) -> None:
+        if len(self._tail_positions) > _TAIL_MAX:
             self._tail_low = self._tail_next[-_TAIL_KEPT - 1]
-            del positions[:-_TAIL_KEPT], self._tail_next[:-_TAIL_KEPT]
+            del self._tail_positions[:-_TAIL_KEPT], self._tail_next[:-_TAIL_KEPT]
 
     def start_tail(self, next_offset: int) -> None:
         """Nothing of the file is remembered; ``next_offset`` is the first that the next batch may have."""

@@ -131,6 +131,12 @@ class Sending:
                 if isinstance(first, FileSlice) and first.size_bytes > COPIED_BYTES:
                     if not self._send_file(first, target):
                         return False
+                elif len(out) == 1 and not isinstance(first, FileSlice):
+                    sent = target.send(first)
+                    if sent == len(first):
+                        out.clear()
+                    else:
+                        out[0] = memoryview(first)[sent:]
                 else:
                     self._send_buffers(target)
             except BlockingIOError:

@@ -144,6 +144,7 @@ class Server:
         self._listeners: dict[Door, asyncio.Server] = {}
         self._doors: Sequence[Door] = ()
         self._connections: dict[Connection, None] = {}
+        self.has_many_connections = False
         self._limits = ConnectionLimits(broker)
         self._connection_count = 0
         self._writable: dict[Sending, None] = {}
@@ -157,7 +158,7 @@ class Server:
 
     def now_ms(self) -> int:
         """The time that the broker goes by: the wall clock's, unless a test has let some pass."""
-        return wall_ms() + self.ahead_ms
+        return time.time_ns() // 1_000_000 + self.ahead_ms
 
     async def listen(self, doors: Sequence[Door]) -> None:
         """Accept connections on bound sockets."""
@@ -265,6 +266,7 @@ class Server:
     def admit(self, connection: Connection) -> str | None:
         """Count a new connection in, and have it wait for its turn; why it is not served, where it is not."""
         self._connections[connection] = None
+        self.has_many_connections = len(self._connections) >= MANY_CONNECTIONS
         opened, listener = self.counts.opened, connection.session.listener
         opened[listener] = opened.get(listener, 0) + 1
         if self._stopped:
@@ -293,6 +295,7 @@ class Server:
             closed, listener = self.counts.closed, connection.session.listener
             closed[listener] = closed.get(listener, 0) + 1
         self._connections.pop(connection, None)
+        self.has_many_connections = len(self._connections) >= MANY_CONNECTIONS
         self._writable.pop(connection, None)
         self.broker.disconnected(connection)
 
@@ -337,10 +340,6 @@ class Server:
 
     # -- turns --------------------------------------------------------------------------------------------------
 
-    @property
-    def has_many_connections(self) -> bool:
-        return len(self._connections) >= MANY_CONNECTIONS
-
     def received(self) -> None:
         """A connection's bytes were looked at: with few connections its turn ends now, with many that of all of them
         once each has been read: what is sent in a row wakes its receivers less often, and is looked after once."""
@@ -356,11 +355,13 @@ class Server:
 
     def turn_ends(self) -> None:
         """Take in what was gathered, send what is ready, arrange a sync and the next wake-up."""
-        self.broker.settle(self.now_ms())
-        while self._writable:
-            connection, _ = self._writable.popitem()
+        gathered, writable = self.broker.gathered, self._writable
+        if gathered:
+            self.broker.settle(self.now_ms())
+        while writable:
+            connection, _ = writable.popitem()
             connection.write()
-            if not self._writable:  # requests that waited for their connection's answers may be gathered by now
+            if gathered and not writable:  # requests that waited for their connection's answers
                 self.broker.settle(self.now_ms())
         if self.broker.wants_flush and not self._flushing and not self._flush_scheduled:
             # After this iteration of the loop, so that what other connections sent meanwhile shares the sync.

@@ -11,6 +11,7 @@ from oncelog.metrics.catalog import FAMILIES
 from oncelog.metrics.exposition import Family
 from oncelog.spark.pipeline_series import FAMILIES as PIPELINE_FAMILIES
 from oncelog.spark.pipeline_series import PIPELINE
+from tools import client_metrics
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "metrics.md"
 
@@ -29,6 +30,17 @@ is what Kafka means by a counter: a restart begins at 0.
 Quantiles are those of the last one to two minutes, right to an eighth. Counts without the label `topic` are those of
 all topics, deleted ones among them. OpenMetrics allows no counter without `_total` in its name, so Confluent's are
 there of type `unknown` (`untyped` in the text format).
+"""
+
+CLIENTS = """
+## A client
+
+`producer.metrics()` and `consumer.metrics()` of every client (asyncio, blocking, `oncelog.aiokafka`) return values by
+name, by group: `producer.metrics()["producer-metrics"]["record-send-total"]`. Groups and names are Kafka's, in the form
+that kafka-python gives them. `-total` counts since the client was made; `-rate` (a second), `-avg` and `-max` are of
+the last 30 to 60 seconds, as with Kafka's defaults. What Kafka's Java client has and this list has not (times of I/O
+threads, of an allocator, of callbacks) has no counterpart here. A client counts once for a request or a batch, never
+for a record.
 """
 
 
@@ -50,6 +62,8 @@ def _page() -> Iterator[str]:
     yield "\n## A run of pipelines\n"
     yield "`oncelog pipeline run --metrics HOST:PORT`; counts are those of this run, `process` as above."
     yield from _tables([family for family in PIPELINE_FAMILIES.values() if family.origin == PIPELINE])
+    yield CLIENTS
+    yield from client_metrics.page()
 
 
 def _tables(families: list[Family]) -> Iterator[str]:

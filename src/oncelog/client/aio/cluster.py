@@ -171,6 +171,15 @@ class Cluster:
 
     # --- topics and leaders
 
+    async def readable_topics(self) -> set[str]:
+        """Names of all topics that this client may see, but for internal ones."""
+        wanted_all, self.metadata.want_all = self.metadata.want_all, True
+        try:
+            await self.repeat("topics()", self.refresh)
+        finally:
+            self.metadata.want_all = wanted_all
+        return {name for name, topic in self.metadata.topics.items() if not topic.internal}
+
     async def topic(self, name: str) -> TopicPicture:
         """The topic, as soon as the cluster knows it; where auto creation is allowed the question makes it.
 

@@ -19,6 +19,7 @@ from oncelog.client.aio.handshake import looks_like_tls, refusal
 from oncelog.client.aio.sasl import authenticate
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.errors import UnsupportedVersionError, error_for, error_of
+from oncelog.client.core.metrics import NetworkMetrics
 from oncelog.client.core.wire import API_VERSIONS, NO_LIMIT, Answer, Api, Build, Failure, OnAnswer
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.protocol.errors import ProtocolError
@@ -83,6 +84,9 @@ class Owner(Protocol):
     @property
     def tokens(self) -> Tokens: ...
 
+    @property
+    def metrics(self) -> NetworkMetrics: ...
+
     def now_ms(self) -> int: ...
 
     def call_soon(self, callback: Callable[[], None]) -> None: ...
@@ -109,6 +113,8 @@ class Connection(asyncio.BufferedProtocol):
         self._ssl_context = ssl_context
         self._transport: asyncio.Transport | None = None
         self._client_id = owner.config.client_id
+        self._metrics = owner.metrics
+        self._traffic = owner.metrics.node(node)
         self._correlation = 0
         self._in_flight: deque[tuple[int, Request]] = deque()
         self._queued: list[Request] = []
@@ -225,6 +231,7 @@ class Connection(asyncio.BufferedProtocol):
         if not isinstance(transport, asyncio.Transport):
             raise TypeError(f"{transport!r} is no stream")
         self._transport = transport
+        self._metrics.made.value += 1
         if self.closed:
             transport.abort()
 
@@ -245,6 +252,7 @@ class Connection(asyncio.BufferedProtocol):
         self.ready = False
         if self._transport is not None:
             self._transport.abort()
+            self._metrics.ended.value += 1
         in_flight, self._in_flight = self._in_flight, deque()
         queued, self._queued = self._queued, []
         for _, request in in_flight:
@@ -305,6 +313,7 @@ class Connection(asyncio.BufferedProtocol):
         if request.expect_answer:
             request.deadline_ms = now_ms + request.timeout_ms
             self._in_flight.append((self._correlation, request))
+        self._traffic.sizes.add(len(header) + size)
         self._out.append(header)
         self._out += parts
         if len(self._in_flight) <= 1 and len(self._out) == 1 + len(parts):
@@ -397,6 +406,8 @@ class Connection(asyncio.BufferedProtocol):
             return
         now_ms = self._owner.now_ms()
         self.last_used_ms = now_ms
+        sent_ms = request.deadline_ms - request.timeout_ms
+        self._metrics.answered(self._traffic, api.key, len(frame) + 4, now_ms - sent_ms)
         request.on_answer(answer, version, now_ms)
 
 

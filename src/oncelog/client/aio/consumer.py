@@ -27,12 +27,14 @@ from oncelog.client.aio.waits import Waits
 from oncelog.client.core import arguments
 from oncelog.client.core.arguments import Offsets
 from oncelog.client.core.config import ConsumerConfig
+from oncelog.client.core.consumer_metrics import ConsumerMetrics
 from oncelog.client.core.errors import (
     ConsumerStoppedError,
     IllegalStateError,
 )
 from oncelog.client.core.fetched import Deserializer
 from oncelog.client.core.fetcher import Fetcher
+from oncelog.client.core.metrics import Metrics
 from oncelog.client.core.structs import (
     Columns,
     ConsumerGroupMetadata,
@@ -83,11 +85,13 @@ class Consumer:
         self._subscription = Subscription(_RESETS[config.auto_offset_reset])
         self._polling, self._waits = Polling(weakly(self._poll)), Waits()
         self._held = HeldRecords(self._subscription)
+        self._metrics = metrics = ConsumerMetrics(self._network.metrics)
         self._fetcher = Fetcher(
             config,
             self._network,
             self._metadata,
             self._subscription,
+            metrics,
             key_deserializer=key_deserializer,
             value_deserializer=value_deserializer,
             on_data=self._waits.wake,
@@ -199,6 +203,7 @@ class Consumer:
             self._held,
             self._waits,
             self._polling.soon,
+            self._metrics,
             tell_of_nothing=self._tells_of_nothing,
         )
         self._closings.append(self._group.close)
@@ -403,16 +408,9 @@ class Consumer:
         self, timestamps: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The first record of each partition that is not older than the time given, in ms; None where there is none."""
-        for name, timestamp in timestamps.items():
-            if timestamp < 0:
-                raise IllegalStateError(f"the time {timestamp} for {name} is negative")
         self._check()
         wanted = {arguments.partition(name): timestamp for name, timestamp in timestamps.items()}
-        found = await self._positions.offsets_at(wanted)
-        return {
-            name: OffsetAndTimestamp(item.offset, item.timestamp) if item.offset >= 0 else None
-            for name, item in found.items()
-        }
+        return await self._positions.of_times(wanted)
 
     # --- commits
 
@@ -451,12 +449,14 @@ class Consumer:
     async def topics(self) -> set[str]:
         """All topics that this consumer may see."""
         self._check()
-        wanted_all, self._metadata.want_all = self._metadata.want_all, True
-        try:
-            await self._cluster.repeat("topics()", self._cluster.refresh)
-        finally:
-            self._metadata.want_all = wanted_all
-        return {name for name, topic in self._metadata.topics.items() if not topic.internal}
+        return await self._cluster.readable_topics()
+
+    def metrics(self) -> Metrics:
+        """What this consumer has counted, in Kafka's groups and under Kafka's names (``docs/reference/metrics.md``):
+        ``metrics()["consumer-fetch-manager-metrics"]["records-lag-max"]``."""
+        moment, grouped = self._network.moment(), self._group is not None
+        assigned, positions = self._subscription.assigned, self._held.positions()
+        return self._metrics.read(moment, assigned, positions, self.config.read_committed, grouped)
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         """Numbers of the topic's partitions; None while it is not known."""
@@ -466,6 +466,7 @@ class Consumer:
     # --- between the loop and the cores
 
     def _polled(self, now_ms: int) -> None:
+        self._metrics.polled(now_ms)
         if self._group is not None:
             self._group.membership.polled(now_ms)
 

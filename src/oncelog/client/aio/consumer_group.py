@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import time
 import uuid
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from typing import Any
@@ -19,6 +20,7 @@ from oncelog.client.aio.offsets import GroupOffsets
 from oncelog.client.aio.waits import Waits
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.consumer_group_member import ConsumerGroupMember
+from oncelog.client.core.consumer_metrics import ConsumerMetrics
 from oncelog.client.core.fetcher import Fetcher
 from oncelog.client.core.group_member import GroupMember
 from oncelog.client.core.membership import Membership
@@ -47,6 +49,7 @@ class ConsumerGroup:
         held: HeldRecords,
         waits: Waits,
         poll_soon: Callable[[], None],
+        metrics: ConsumerMetrics,
         *,
         tell_of_nothing: bool,
     ) -> None:
@@ -57,6 +60,8 @@ class ConsumerGroup:
         self._held = held
         self._waits = waits
         self._poll_soon = poll_soon
+        self._metrics = metrics
+        self._now_ms = cluster.network.now_ms
         self._tell_of_nothing = tell_of_nothing
         shared = (config, cluster.network, cluster.metadata, subscription, self)
         self.membership: Membership = (
@@ -101,17 +106,25 @@ class ConsumerGroup:
 
     async def commit(self, positions: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Commit these; see :meth:`GroupOffsets.commit`."""
-        async with self._commit_lock:
-            await self._offsets.commit(positions, lambda: self.identity)
+        began = time.monotonic()
+        try:
+            async with self._commit_lock:
+                await self._offsets.commit(positions, lambda: self.identity)
+        finally:
+            self._metrics.waited("commit-sync", time.monotonic() - began)
 
     async def committed(self, names: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
         """What is committed; partitions without a position are left out."""
         member_bound = self._config.group_protocol == "consumer" and self._subscription.by_group
-        return await self._offsets.fetch(
-            names,
-            require_stable=self._config.read_committed,
-            identity=(lambda: self.identity) if member_bound else None,
-        )
+        began = time.monotonic()
+        try:
+            return await self._offsets.fetch(
+                names,
+                require_stable=self._config.read_committed,
+                identity=(lambda: self.identity) if member_bound else None,
+            )
+        finally:
+            self._metrics.waited("committed", time.monotonic() - began)
 
     async def _commit_now_and_then(self) -> None:
         while True:
@@ -133,6 +146,7 @@ class ConsumerGroup:
     # --- Host: what the membership asks
 
     def revoke(self, partitions: list[TopicPartition], lost: bool) -> Deferred[None]:
+        self._metrics.revoking(self._now_ms())
         if not partitions and not self._tell_of_nothing:
             return Deferred.of(None)
         done: Deferred[None] = Deferred()
@@ -151,6 +165,7 @@ class ConsumerGroup:
             done.resolve(None)
 
     def assigned(self, added: list[TopicPartition]) -> Deferred[None]:
+        self._metrics.assigned(self._now_ms())
         done: Deferred[None] = Deferred()
         self._spawn(self._assigned(added, done))
         return done

@@ -13,6 +13,7 @@ from typing import Any
 
 from oncelog.client.core.accumulator import Accumulator, ProducerBatch
 from oncelog.client.core.errors import FatalProducerError
+from oncelog.client.core.producer_metrics import ProducerMetrics
 from oncelog.client.core.structs import RecordMetadata
 from oncelog.errors import KafkaError
 
@@ -22,8 +23,9 @@ _new_metadata = partial(tuple.__new__, RecordMetadata)
 class Deliveries:
     """Tells outcomes, to each record's handle and to those who wait until everything up to some batch has one."""
 
-    def __init__(self, accumulator: Accumulator, places: bool = True) -> None:
+    def __init__(self, accumulator: Accumulator, metrics: ProducerMetrics, places: bool = True) -> None:
         self._accumulator = accumulator
+        self._metrics = metrics
         self._places = places
         """Whether handles are told where their records were stored."""
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
@@ -45,6 +47,8 @@ class Deliveries:
         error: KafkaError | None,
     ) -> None:
         """A batch has its outcome."""
+        if error is not None:
+            self._metrics.failed(batch)
         if error is None and not self._places:
             _tell_nothing(batch)
         else:

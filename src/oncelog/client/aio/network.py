@@ -21,6 +21,7 @@ from oncelog.client.aio.connection import NEVER_MS, Connection, Request
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.errors import KafkaConnectionError, error_for
+from oncelog.client.core.metrics import Moment, NetworkMetrics
 from oncelog.client.core.wire import NO_LIMIT, Answer, Api, Build, Failure, OnAnswer
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
@@ -43,6 +44,7 @@ class Network:
 
     def __init__(self, config: ClientConfig, tls: ssl.SSLContext | None = None) -> None:
         self.config = config
+        self.metrics = NetworkMetrics(self.now_ms())
         self._ssl_context = tls or _tls_of(config)
         self._tokens: Tokens | None = None
         self.timers: Timers = _LoopTimers(self)
@@ -141,6 +143,10 @@ class Network:
 
     def call_soon(self, callback: Callable[[], None]) -> None:
         self.loop.call_soon(callback)
+
+    def moment(self) -> Moment:
+        """When metrics are read, which is now."""
+        return self.metrics.moment(self.now_ms(), sum(item.ready for item in self._connections.values()))
 
     # --- Wire
 
@@ -343,6 +349,7 @@ class Network:
     def _look_after_connections(self) -> None:
         self._watch = self.loop.call_later(_WATCH_SECONDS, self._look_after_connections)
         now_ms = self.now_ms()
+        self.metrics.windows.roll(now_ms)
         idle_ms = self.config.connections_max_idle_ms
         for connection in list(self._connections.values()):
             if connection.ready and now_ms >= connection.renew_at_ms:

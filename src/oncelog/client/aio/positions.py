@@ -16,8 +16,8 @@ from oncelog.client.aio.held import HeldRecords
 from oncelog.client.aio.offsets import EARLIEST, LATEST, FoundOffset, list_offsets
 from oncelog.client.aio.waits import Waits
 from oncelog.client.core.config import ConsumerConfig
-from oncelog.client.core.errors import KafkaTimeoutError, NoOffsetForPartitionError
-from oncelog.client.core.structs import TopicPartition
+from oncelog.client.core.errors import IllegalStateError, KafkaTimeoutError, NoOffsetForPartitionError
+from oncelog.client.core.structs import OffsetAndTimestamp, TopicPartition
 from oncelog.client.core.subscription import Reset, Subscription
 from oncelog.errors import KafkaError
 
@@ -85,6 +85,17 @@ class Positions:
     async def offsets_at(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, FoundOffset]:
         """The offset of a time in each partition."""
         return await list_offsets(self._cluster, wanted, read_committed=self._config.read_committed)
+
+    async def of_times(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The first record of each partition that is not older than a time; None where there is none."""
+        for name, timestamp in wanted.items():
+            if timestamp < 0:
+                raise IllegalStateError(f"the time {timestamp} for {name} is negative")
+        found = await self.offsets_at(wanted)
+        return {
+            name: OffsetAndTimestamp(item.offset, item.timestamp) if item.offset >= 0 else None
+            for name, item in found.items()
+        }
 
     async def _find_all(self) -> None:
         """Give every partition that has none its position; repeats what fails."""

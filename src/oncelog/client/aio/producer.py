@@ -36,6 +36,8 @@ from oncelog.client.core.errors import (
     KafkaTimeoutError,
     ProducerClosed,
 )
+from oncelog.client.core.metrics import Metrics
+from oncelog.client.core.producer_metrics import ProducerMetrics
 from oncelog.client.core.sender import Sender
 from oncelog.client.core.structs import ConsumerGroupMetadata, RecordMetadata
 from oncelog.client.core.transaction_manager import TransactionManager
@@ -96,8 +98,9 @@ class Producer:
             on_done=lambda *outcome: deliveries.batch_done(*outcome),
             on_space=lambda: intake.space_freed(),
         )
+        self._metrics = metrics = ProducerMetrics(network.metrics)
         self._deliveries = deliveries = Deliveries(
-            self._accumulator, bool(config.acks_number) or self._places_without_acks
+            self._accumulator, metrics, bool(config.acks_number) or self._places_without_acks
         )
         self._transactions: TransactionManager | None = None
         if config.enable_idempotence:
@@ -110,7 +113,9 @@ class Producer:
                 retry_backoff_max_ms=config.retry_backoff_max_ms,
                 on_change=self._polling.soon,
             )
-        self._sender = sender = Sender(config, self._network, self._metadata, self._accumulator, self._transactions)
+        self._sender = sender = Sender(
+            config, self._network, self._metadata, self._accumulator, self._transactions, metrics
+        )
         self._intake = intake = Intake(
             config, self._cluster, self._accumulator, sender, self._transactions, partitioner, self._polling.soon
         )
@@ -135,7 +140,7 @@ class Producer:
             self._metadata.observe(self._polling.soon)
             await self._cluster.repeat("start()", self._cluster.refresh)
             if self._transactions is not None:
-                await self._outcome(self._transactions.initialize(), "start()")
+                await self._outcome(self._transactions.initialize(), "start()", "init")
         except BaseException:
             await self._close()
             raise
@@ -286,12 +291,22 @@ class Producer:
         self._intake.running()
         number = self._sender.flush()
         self._polling.soon()
-        await self._deliveries.wait(number)
+        began = time.monotonic()
+        try:
+            await self._deliveries.wait(number)
+        finally:
+            self._metrics.waited("flush", time.monotonic() - began)
 
     async def partitions_for(self, topic: str) -> set[int]:
         """Numbers of the topic's partitions."""
         picture = await self._intake.known_topic(topic)
         return set(range(picture.partition_count))
+
+    def metrics(self) -> Metrics:
+        """What this producer has counted, in Kafka's groups and under Kafka's names (``docs/reference/metrics.md``):
+        ``metrics()["producer-metrics"]["record-send-total"]``."""
+        moment, in_flight = self._network.moment(), self._sender.in_flight
+        return self._metrics.read(moment, self._accumulator, in_flight, self._metadata.updated_ms)
 
     # --- transactions
 
@@ -305,11 +320,11 @@ class Producer:
         :raises AbortableTransactionError: a record or the offsets failed; abort the transaction.
         :raises KafkaTimeoutError: the outcome is not known yet; call this again, and nothing else.
         """
-        await self._outcome(self._transactional().commit(), "commit_transaction()")
+        await self._outcome(self._transactional().commit(), "commit_transaction()", "commit")
 
     async def abort_transaction(self) -> None:
         """Take the transaction back; no reader of committed records will see any of it."""
-        await self._outcome(self._transactional().abort(), "abort_transaction()")
+        await self._outcome(self._transactional().abort(), "abort_transaction()", "abort")
 
     def transaction(self) -> Transaction:
         """``async with producer.transaction():`` commits at the end, aborts on an exception."""
@@ -324,7 +339,8 @@ class Producer:
         """
         group = ConsumerGroupMetadata(group_id) if isinstance(group_id, str) else group_id
         positions = arguments.offsets(offsets)
-        await self._outcome(self._transactional().send_offsets(positions, group), "send_offsets_to_transaction()")
+        sent = self._transactional().send_offsets(positions, group)
+        await self._outcome(sent, "send_offsets_to_transaction()", "send-offsets")
 
     @property
     def transaction_open(self) -> bool:
@@ -339,8 +355,9 @@ class Producer:
             raise ProducerClosed("the producer was stopped")
         return self._transactions
 
-    async def _outcome(self, result: Result, what: str) -> None:
+    async def _outcome(self, result: Result, what: str, counted: str) -> None:
         """Wait for a transaction call; raises its error."""
+        began = time.monotonic()
         try:
             error = await settled(result, self.config.max_block_ms / 1000)
         except TimeoutError:
@@ -348,6 +365,8 @@ class Producer:
                 f"{what} was not answered within max.block.ms={self.config.max_block_ms}; "
                 "it goes on in the background: call it again to learn the outcome"
             ) from None
+        finally:
+            self._metrics.waited(counted, time.monotonic() - began)
         if error is not None:
             raise error
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from oncelog.client.core.config import ConsumerConfig
     from oncelog.client.core.fetched import Deserializer
     from oncelog.client.core.keywords import ConsumerKeywords
+    from oncelog.client.core.metrics import Metrics
 
     class ConsumerArguments(ConsumerKeywords, total=False):
         """What is handed on to the asyncio consumer."""
@@ -330,6 +331,16 @@ class Consumer:
     def topics(self) -> set[str]:
         """All topics that this consumer may see."""
         return self._run(self._consumer.topics)
+
+    def metrics(self) -> Metrics:
+        """What this consumer has counted; see the asyncio consumer. Does not start it."""
+
+        async def there() -> Metrics:
+            return self._consumer.metrics()
+
+        if self._background is None or self._closed:
+            return self._consumer.metrics()
+        return self._background.run(there())
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         """Numbers of the topic's partitions; None while it is not known."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from oncelog.client.aio.producer import Partitioner
     from oncelog.client.core.config import ProducerConfig
     from oncelog.client.core.keywords import ProducerKeywords
+    from oncelog.client.core.metrics import Metrics
 
     class ProducerArguments(ProducerKeywords, total=False):
         """What is handed on to the asyncio producer."""
@@ -277,6 +278,16 @@ class Producer:
     def partitions_for(self, topic: str) -> set[int]:
         """Numbers of the topic's partitions."""
         return self._run(lambda: self._producer.partitions_for(topic))
+
+    def metrics(self) -> Metrics:
+        """What this producer has counted; see the asyncio producer. Neither starts it nor waits for what is queued."""
+
+        async def there() -> Metrics:
+            return self._producer.metrics()
+
+        if self._background is None or self._closed:
+            return self._producer.metrics()
+        return self._background.run(there())
 
     # --- transactions
 

@@ -182,6 +182,10 @@ class Accumulator:
         """Every batch that has no outcome, oldest first."""
 
     @property
+    def buffer_memory_bytes(self) -> int:
+        return self._buffer_memory_bytes
+
+    @property
     def last_number(self) -> int:
         """Number of the newest batch; batches with numbers up to it are what a flush waits for."""
         return self._numbers

@@ -30,6 +30,10 @@ class Chunk(NamedTuple):
     batches: list[tuple[int, Any]]
     first_offset: int
 
+    def records_count(self) -> int:
+        """How many records the batches hold."""
+        return sum(header.records_count for _, header in self.batches)
+
 
 class Fetched:
     """One answer for one partition, decoded batch by batch as it is handed out."""
@@ -80,11 +84,19 @@ class Fetched:
 
 
 class Decoder:
-    """Turns stored batches into what the program sees."""
+    """Turns stored batches into what the program sees.
+
+    :param decoded: told how many records of a partition are ready.
+    """
 
     def __init__(
-        self, check_crcs: bool, key_deserializer: Deserializer | None, value_deserializer: Deserializer | None
+        self,
+        check_crcs: bool,
+        key_deserializer: Deserializer | None,
+        value_deserializer: Deserializer | None,
+        decoded: Callable[[TopicPartition, int], None],
     ) -> None:
+        self._decoded = decoded
         self._check_crcs = check_crcs
         self._key_deserializer = key_deserializer
         self._value_deserializer = value_deserializer
@@ -107,11 +119,13 @@ class Decoder:
                     check_crc=self._check_crcs,
                 )
                 item.batches.popleft()
+                self._decoded(item.partition, len(item.records))
                 return
             decoded = self._columns(item.buf, position, state.position)
         except CorruptBatch as corrupt:
             raise self._corrupt(item, state, header, corrupt) from None
         item.records = self._deserialized(item.partition, int(header.timestamp_type), decoded)
+        self._decoded(item.partition, len(item.records))
         if len(item.records) == len(decoded.offsets):
             item.batches.popleft()
 

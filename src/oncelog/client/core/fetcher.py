@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection
 
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ConsumerConfig
+from oncelog.client.core.consumer_metrics import ConsumerMetrics
 from oncelog.client.core.errors import OffsetOutOfRangeError, error_for, error_of
 from oncelog.client.core.fetch_session import FetchSession
 from oncelog.client.core.fetched import Chunk, Decoder, Deserializer, Fetched
@@ -45,6 +46,7 @@ class Fetcher:
         wire: Wire,
         metadata: ClusterMetadata,
         subscription: Subscription,
+        metrics: ConsumerMetrics,
         *,
         key_deserializer: Deserializer | None,
         value_deserializer: Deserializer | None,
@@ -55,7 +57,8 @@ class Fetcher:
         self._wire = wire
         self._metadata = metadata
         self._subscription = subscription
-        self._decoder = Decoder(config.check_crcs, key_deserializer, value_deserializer)
+        self._metrics = metrics
+        self._decoder = Decoder(config.check_crcs, key_deserializer, value_deserializer, metrics.decoded)
         self._on_data = on_data
         self._on_reset = on_reset
         self._truncation = TruncationCheck(
@@ -176,13 +179,17 @@ class Fetcher:
             session.next()
         else:
             session.reset()
+        size_bytes = 0
         for topic in response.responses:
             topic_name = topic.topic or self._metadata.names_by_id.get(topic.topic_id, "")
             for partition in topic.partitions:
                 name = TopicPartition(topic_name, partition.partition_index)
                 asked = positions.get(name)
+                size_bytes += len(partition.records or b"")
                 if asked is not None:
                     self._take(node, name, asked, partition, now_ms)
+
+        self._metrics.fetched(size_bytes, response.throttle_time_ms)
 
     def _back_off(self, node: int, now_ms: int) -> None:
         failures = self._failures[node] = self._failures.get(node, 0) + 1
@@ -224,6 +231,7 @@ class Fetcher:
         next_offset = headers[-1][1].next_offset
         state.fetch_position = next_offset
         state.last_fetched_epoch = headers[-1][1].partition_leader_epoch
+        self._metrics.received(name, len(buf))
         if not kept and not self._buffered.get(name):
             state.position = next_offset
             self._on_data()
@@ -370,7 +378,8 @@ class Fetcher:
             elif (only and name not in only) or not self._deliverable(item):
                 kept.append(item)
             else:
-                result.setdefault(name, []).append(item.chunk(state))
+                result.setdefault(name, []).append(chunk := item.chunk(state))
+                self._metrics.decoded(name, chunk.records_count())
                 state.position = item.next_offset
                 self._release(name)
         self._ready = kept

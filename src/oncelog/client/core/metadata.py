@@ -82,6 +82,8 @@ class ClusterMetadata:
         """A topic was asked for of which no answer has told yet."""
         self._not_before_ms = 0
         """No question before this, whoever asks: the last one failed, or told of topics that are coming into being."""
+        self.updated_ms: int | None = None
+        """When the last answer came."""
         self._stale_from_ms = 0
         """Before this, nobody may call the picture stale: it was just drawn."""
         self._timer: Timer | None = None
@@ -199,6 +201,7 @@ class ClusterMetadata:
         failure = answer if isinstance(answer, Failure) else None
         if failure is None:
             self._failures = 0
+            self.updated_ms = now_ms
             self._apply(answer)
         else:
             self._failures += 1

@@ -16,6 +16,7 @@ from oncelog.client.core.coordinator_requests import FIRST_ADD_BACKOFF_MS
 from oncelog.client.core.error_rules import Action, Step, action_for
 from oncelog.client.core.errors import KafkaTimeoutError, RecordTooLargeError, error_for, error_of
 from oncelog.client.core.metadata import NO_NODE, ClusterMetadata, TopicPicture
+from oncelog.client.core.producer_metrics import ProducerMetrics
 from oncelog.client.core.structs import TopicPartition
 from oncelog.client.core.transaction_manager import TransactionManager
 from oncelog.client.core.transaction_requests import TV1_HIGHEST_PRODUCE
@@ -42,8 +43,10 @@ class Sender:
         metadata: ClusterMetadata,
         accumulator: Accumulator,
         transactions: TransactionManager | None,
+        metrics: ProducerMetrics,
     ) -> None:
         self._config = config
+        self._metrics = metrics
         self._wire = wire
         self._metadata = metadata
         self._accumulator = accumulator
@@ -61,6 +64,11 @@ class Sender:
     @property
     def idle(self) -> bool:
         return not self._accumulator.incomplete
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that wait for an answer."""
+        return sum(self._in_flight.values())
 
     def flush(self) -> int:
         """Let nothing linger that is queued now; returns the number of the newest batch meant."""
@@ -216,6 +224,7 @@ class Sender:
             self._config.request_timeout_ms,
             [TopicProduceData(name=name, partition_data=items) for name, items in topics.items()],
         )
+        self._metrics.sent(batches, now_ms)
         expect_answer = self._config.acks_number != 0
         in_transaction = transactions is not None and transactions.transactional
         tv1 = in_transaction and transactions is not None and not transactions.transaction_v2
@@ -251,6 +260,7 @@ class Sender:
                 failed = PartitionProduceResponse(error_code=answer.error, error_message=answer.text)
                 self._settle(batch, failed, now_ms)
             return
+        self._metrics.throttled(answer.throttle_time_ms)
         missing = dict(batches)
         for topic in answer.responses:
             for partition in topic.partition_responses:
@@ -315,6 +325,7 @@ class Sender:
 
     def _split(self, batch: ProducerBatch) -> None:
         """The broker's ``max.message.bytes`` is smaller than the batch: send it as two (KIP-126)."""
+        self._metrics.split()
         batch.attempts -= 1
         halves = self._accumulator.split(batch)
         if self._transactions is not None:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from oncelog.client.core.accumulator import Accumulator, ProducerBatch, largest_size
 from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.metadata import ClusterMetadata
+from oncelog.client.core.metrics import NetworkMetrics
+from oncelog.client.core.producer_metrics import ProducerMetrics
 from oncelog.client.core.sender import Sender
 from oncelog.client.core.transaction_manager import TransactionManager
 from oncelog.client.core.wire import (
@@ -67,13 +69,17 @@ class ProducerCore:
                 retry_backoff_max_ms=1000,
                 on_change=self.poll,
             )
-        self.sender = Sender(self.config, self.wire, self.metadata, self.accumulator, self.transactions)
+        self.network_metrics = NetworkMetrics(self.wire.now_ms())
+        self.metrics = ProducerMetrics(self.network_metrics)
+        self.sender = Sender(self.config, self.wire, self.metadata, self.accumulator, self.transactions, self.metrics)
         self.metadata.want([TOPIC])
         self.metadata.refresh()
         self.wire.pass_time(1)
         self.wire.take(METADATA).answer(picture())
 
     def _done(self, batch: ProducerBatch, offset: int, time: int, start: int, error: KafkaError | None) -> None:
+        if error is not None:
+            self.metrics.failed(batch)
         self.outcomes.append(Outcome(tuple(batch.handles), offset, error))
 
     def poll(self) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from oncelog.client.core.config import ConsumerConfig
+from oncelog.client.core.consumer_metrics import ConsumerMetrics
 from oncelog.client.core.errors import LogTruncationError
 from oncelog.client.core.fetcher import Fetcher
 from oncelog.client.core.metadata import ClusterMetadata
+from oncelog.client.core.metrics import NetworkMetrics
 from oncelog.client.core.subscription import PartitionState, Reset, Subscription
 from oncelog.client.core.wire import FETCH, METADATA, OFFSET_FOR_LEADER_EPOCH
 from oncelog.errors import Error
@@ -34,6 +36,7 @@ class Reader:
             self.wire,
             self.metadata,
             self.subscription,
+            ConsumerMetrics(NetworkMetrics(self.wire.now_ms())),
             key_deserializer=None,
             value_deserializer=None,
             on_data=lambda: None,

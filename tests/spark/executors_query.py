@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.functions import col, udf
 
-from oncelog.spark import executors
+from oncelog.spark import executors, scheduling
 from oncelog.spark.barrier import Writer
 from oncelog.spark.executors import Written
 from oncelog.spark.session import for_each_batch, session
@@ -138,7 +138,7 @@ def say(value: object) -> None:
 def main() -> None:
     task = json.loads(sys.argv[1])
     executors.DRIVER_BYTES = 0  # so that auto lets the executors write what a test can afford
-    executors.SLOTS_PATIENCE_S = task["slots_patience_s"]
+    scheduling.PATIENCE_S = task["slots_patience_s"]
     spark = session(
         "crash", master=task["master"], settings=QUICK_START | CLUSTER | executors_options() | task.get("settings", {})
     )

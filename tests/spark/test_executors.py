@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -23,7 +26,7 @@ from oncelog.spark.session import for_each_batch, write
 from oncelog.spark.sink_protocol import Observer, SinkRefused, Step, ignore
 from tests.conformance.nodes import Node, running_node
 from tests.conformance.test_features import TRANSACTION, set_level
-from tests.spark.kafka_records import committed, create_topic, produce, wait_until_settled
+from tests.spark.kafka_records import committed, create_topic, eventually, produce, wait_until_settled
 from tests.support.spark_faults import FaultOnce
 
 
@@ -232,10 +235,48 @@ def test_update_mode_writes_by_executors_and_repeats_nothing(
 def test_more_writers_than_slots_are_refused(
     spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oncelog.spark.executors.SLOTS_PATIENCE_S", 0.5)
+    monkeypatch.setattr("oncelog.spark.scheduling.PATIENCE_S", 0.5)
     create_topic(oncelog_broker.bootstrap_servers, unique_name, 9)
     with pytest.raises(ConfigError, match="writers is 9, but the cluster has 2 slots"):
         write_to(rows_of(spark, 5), oncelog_broker, unique_name, writers="9")
+
+
+@contextmanager
+def another_job(spark: SparkSession, folder: Path) -> Iterator[None]:
+    """A job of the same application that holds one slot."""
+    begun, over = folder / "begun", folder / "over"
+
+    def hold(_: int) -> None:
+        begun.touch()
+        while not over.exists():
+            time.sleep(0.05)
+
+    with ThreadPoolExecutor(1) as pool:
+        job = pool.submit(spark.sparkContext.parallelize([0], 1).foreach, hold)
+        try:
+            eventually(begun.exists, True, timeout_s=120)
+            yield
+        finally:
+            over.touch()
+            job.result(120)
+
+
+def test_slots_that_another_job_holds_are_not_waited_for_without_end(
+    spark: SparkSession,
+    oncelog_broker: RunningBroker,
+    unique_name: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """So many writers as the user said are refused; where the sink chooses, fewer write."""
+    monkeypatch.setattr("oncelog.spark.scheduling.PATIENCE_S", 0.5)
+    monkeypatch.setattr("oncelog.spark.executors.DRIVER_BYTES", 0)
+    create_topic(oncelog_broker.bootstrap_servers, unique_name, 2)
+    with another_job(spark, tmp_path):
+        with pytest.raises(ConfigError, match=r"writers is 2, but other jobs .* have left fewer than 2 slots"):
+            write_to(rows_of(spark, 5), oncelog_broker, unique_name, writers="2")
+        assert write_to(rows_of(spark, 5), oncelog_broker, unique_name).writers == 1
+    assert len(committed(oncelog_broker.bootstrap_servers, unique_name)) == 5
 
 
 def test_transaction_timeout_above_the_brokers_is_refused_naming_both_settings(

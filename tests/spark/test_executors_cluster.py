@@ -44,7 +44,7 @@ TWO_WRITERS: dict[str, Any] = {"options": {"writers": "2"}, "settings": {"spark.
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SparkCluster]:
-    with SparkCluster(java_options=QUICK) as running:
+    with SparkCluster(java_options=QUICK, hosts=True) as running:
         yield running
 
 

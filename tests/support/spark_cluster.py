@@ -30,13 +30,18 @@ class SparkCluster:
     """``with SparkCluster() as cluster: session(master=cluster.master)``.
 
     :param workers: processes that start executors; each gives ``cores`` and ``memory``.
+    :param hosts: whether each worker has a loopback address of its own (Linux), as Spark starts a speculative copy of
+        a task only on another host.
     """
 
-    def __init__(self, workers: int = 2, *, cores: int = 2, memory: str = "3g", java_options: str = "") -> None:
+    def __init__(
+        self, workers: int = 2, *, cores: int = 2, memory: str = "3g", java_options: str = "", hosts: bool = False
+    ) -> None:
         self._count = workers
         self._cores = cores
         self._memory = memory
         self._java_options = java_options.split()
+        self._hosts = hosts
         self.folder = Path(tempfile.mkdtemp(prefix="oncelog-spark-"))
         self._port = _free_port()
         self.workers: list[subprocess.Popen[bytes]] = []
@@ -47,7 +52,7 @@ class SparkCluster:
         return f"spark://127.0.0.1:{self._port}"
 
     def start(self) -> SparkCluster:
-        self._master = self._java("master", "master.Master", "--port", str(self._port))
+        self._master = self._java("master", "master.Master", "127.0.0.1", "--port", str(self._port))
         self._await("master", self._master, "I have been elected leader")
         for _ in range(self._count):
             self.add_worker()
@@ -57,10 +62,11 @@ class SparkCluster:
         number = len(self.workers)
         work = self.folder / f"work-{number}"
         arguments = ["--cores", str(self._cores), "--memory", self._memory, "--work-dir", str(work), self.master]
-        self.workers.append(self._java(f"worker-{number}", "worker.Worker", *arguments))
+        host = f"127.0.0.{number + 1 if self._hosts else 1}"
+        self.workers.append(self._java(f"worker-{number}", "worker.Worker", host, *arguments))
         self._await(f"worker-{number}", self.workers[-1], "Successfully registered with master")
 
-    def _java(self, name: str, class_name: str, *arguments: str) -> subprocess.Popen[bytes]:
+    def _java(self, name: str, class_name: str, host: str, *arguments: str) -> subprocess.Popen[bytes]:
         spec = importlib.util.find_spec("pyspark")
         if spec is None or spec.origin is None:
             raise ClusterFailed("PySpark is not installed: pip install 'oncelog[spark]'")
@@ -70,7 +76,7 @@ class SparkCluster:
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_NO_DAEMONIZE": "1",
         }
-        environment |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": "2.13"}
+        environment |= {"SPARK_LOCAL_IP": host, "SPARK_SCALA_VERSION": "2.13"}
         environment.pop("SPARK_SUBMIT_OPTS", None)
         log4j = self.folder / "log4j2.properties"
         log4j.write_text(_LOG4J)
@@ -78,7 +84,7 @@ class SparkCluster:
         command += ["-cp", f"{home}/jars/*", f"org.apache.spark.deploy.{class_name}"]
         with self._log(name).open("wb") as log:
             return subprocess.Popen(
-                [*command, "--host", "127.0.0.1", "--webui-port", "0", *arguments],
+                [*command, "--host", host, "--webui-port", "0", *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

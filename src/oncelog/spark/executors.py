@@ -14,9 +14,7 @@ fail before it, too.
 from __future__ import annotations
 
 import logging
-import threading
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,13 +25,21 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
-from oncelog.errors import ConfigError, Error, InvariantError, KafkaError
+from oncelog.errors import Error, InvariantError, KafkaError
 from oncelog.spark.barrier import ENCODED, REPORT, Encoder, Report, Writer, batches_of, explained
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.marker import Skip, Write
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.planning import Planned, now_ms
 from oncelog.spark.rows import COLUMNS
+from oncelog.spark.scheduling import (
+    TooFewSlots,
+    any_stage_repeated,
+    cannot_have,
+    choose_writers,
+    enough_slots,
+    tagged,
+)
 from oncelog.spark.sink import encoding_for
 from oncelog.spark.sink_protocol import (
     BatchWrite,
@@ -60,8 +66,6 @@ MOST_TIMEOUT_MS = 900_000
 LEAST_TIMEOUT_MS = 60_000
 ATTEMPTS = 4
 """How often a batch, or its write, is begun anew when executors or their workers die: as Spark tries a stage."""
-SLOTS_PATIENCE_S = 60.0
-"""How long fewer slots than writers are borne: executors come and are replaced."""
 _ARROW_BYTES = 8 << 20
 
 
@@ -80,13 +84,6 @@ class Written:
     seconds: float
 
 
-class _TooFewSlots(Exception):
-    """The cluster has become too small for a barrier stage that runs."""
-
-    def __init__(self, slots: int) -> None:
-        self.slots = slots
-
-
 class _Repeated(Exception):
     """Spark has made a part of the batch anew, which is right only for rows that are made the same each time."""
 
@@ -99,19 +96,23 @@ def write_rows(rows: DataFrame, options: SinkOptions, planned: Planned, observe:
     """
     chosen = rows.select([f"`{name}`" for name in rows.columns if name.lower() in COLUMNS])
     context = rows.sparkSession.sparkContext
+    most_writers: int | None = None
     for _ in range(ATTEMPTS):
         try:
             with _Volume.counting(context) as volume:
-                return _Batch(chosen, options, planned, observe, volume).written()
-        except _TooFewSlots as lost:
+                return _Batch(chosen, options, planned, observe, volume, most_writers).written()
+        except TooFewSlots as few:
             if options.writers:
-                raise _too_few(options.writers, lost.slots) from None
-            logger.warning("Only %d slots are left for the writers of a batch: it is written again", lost.slots)
+                raise cannot_have(options.writers, few) from None
+            most_writers = few.writers
+            logger.warning("A batch is begun anew with at most %d writers: %s", few.writers, few.why)
         except _Repeated:
-            logger.warning("Executors were lost with a part of a batch: the whole batch is made and written again")
+            logger.warning(
+                "A part of a batch was lost, with executors or on its way: all of it is made and written again"
+            )
     raise SinkRefused(
-        f"Executors were lost in each of {ATTEMPTS} attempts to write a batch: see Spark's logs why they end; nothing "
-        "is written"
+        f"Executors, or what they had made, were lost in each of {ATTEMPTS} attempts to write a batch: see Spark's "
+        "logs why; nothing is written"
     )
 
 
@@ -119,7 +120,13 @@ class _Batch:
     """One attempt to write a batch with a certain number of writers."""
 
     def __init__(
-        self, rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer, volume: _Volume
+        self,
+        rows: DataFrame,
+        options: SinkOptions,
+        planned: Planned,
+        observe: Observer,
+        volume: _Volume,
+        most_writers: int | None,
     ) -> None:
         self._spark: SparkSession = rows.sparkSession
         self._options = options
@@ -130,18 +137,20 @@ class _Batch:
         self._volume = volume
         encoding = encoding_for(rows.schema, options)
         context = self._spark.sparkContext
-        self.writers = choose_writers(context, options.writers, sum(encoding.partition_counts.values()))
+        writers = choose_writers(context, options.writers, sum(encoding.partition_counts.values()))
+        self.writers = writers if most_writers is None else min(writers, most_writers)
         self._executors = _executors_of(context)
         encoder = Encoder(encoding, max(self.writers, 1), self._write.batch_id, volume.add)
         shuffled = rows.mapInArrow(encoder, ENCODED).repartitionById(max(self.writers, 1), "writer")
-        self._encoded = self._shuffle(shuffled, volume)
+        with tagged(context) as self._tag:
+            self._encoded = self._shuffle(shuffled, volume)
         self._runs, self._estimated_rows, self._size_bytes = volume.taken()
         if not self._executors <= _executors_of(context):
             raise _Repeated
 
     def _check_made_once(self) -> None:
-        """Raises _Repeated if a task that encodes has run again since the shuffle was complete."""
-        if self._volume.taken()[0] != self._runs:
+        """Raises _Repeated if a task that encodes has run again since the shuffle was complete, or any stage."""
+        if self._volume.taken()[0] != self._runs or any_stage_repeated(self._spark.sparkContext, self._tag):
             raise _Repeated
 
     def _shuffle(self, shuffled: Any, volume: _Volume) -> DataFrame:
@@ -212,7 +221,7 @@ class _Batch:
                     raise _Repeated from None
                 logger.warning("A writer of a batch died, all of its writers begin again: %s", _cause_of(error))
                 continue
-            except (SinkRefused, InvariantError, _TooFewSlots) as error:
+            except (SinkRefused, InvariantError, TooFewSlots) as error:
                 self._abort(opened, error)
                 raise
             sent = sum(report.size_bytes for report in reports)
@@ -250,7 +259,7 @@ class _Batch:
             self._observe,
         )
         plan = self._encoded.mapInArrow(writer, REPORT, barrier=True)
-        with _enough_slots(context, self.writers):
+        with enough_slots(context, self.writers):
             reports = [Report.decode(row.report) for row in plan.collect()]
         check_reports(reports, self.writers)
         return reports
@@ -320,91 +329,10 @@ def _warn_of_timeout(seconds: float, timeout_ms: int) -> None:
         )
 
 
-# --- slots --------------------------------------------------------------------------------------------------------
-
-
-def choose_writers(context: SparkContext, wanted: int | None, partitions: int) -> int:
-    """How many tasks write at the same time; 0 where the driver must. Raises ConfigError where ``wanted`` cannot be."""
-    dynamic = _dynamic_allocation(context)
-    if wanted is None:
-        return 0 if dynamic else min(slots_of(context), partitions)
-    if wanted and dynamic:
-        raise ConfigError(
-            f"Option writers is {wanted}, but spark.dynamicAllocation.enabled is true, and all writers must run at the "
-            "same time: switch it off, or set writers to 0 so that the driver writes"
-        )
-    if (slots := _await_slots(context, wanted)) < wanted:
-        raise _too_few(wanted, slots)
-    return min(wanted, partitions)
-
-
-def _too_few(wanted: int, slots: int) -> ConfigError:
-    return ConfigError(
-        f"Option writers is {wanted}, but the cluster has {slots} slots for tasks, and all writers must run at "
-        "the same time: lower writers, add executors, or set writers to 0 so that the driver writes"
-    )
-
-
-def slots_of(context: SparkContext) -> int:
-    """Tasks that the executors can run at the same time now."""
-    scala: Any = context._jsc.sc()
-    return int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
-
-
 def _executors_of(context: SparkContext) -> set[tuple[str, int]]:
     """Addresses of the executors that are there; one that ends and is started again has another."""
     scala: Any = context._jsc.sc()
     return {(str(info.host()), int(info.port())) for info in scala.statusTracker().getExecutorInfos()}
-
-
-def _dynamic_allocation(context: SparkContext) -> bool:
-    enabled = context.getConf().get("spark.dynamicAllocation.enabled", "false") or "false"
-    return enabled.lower() == "true" and not (context.master or "").startswith("local")
-
-
-@contextmanager
-def _enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
-    """Begins when there are enough slots; ends the jobs of this block when there are too few for a while.
-
-    Raises _TooFewSlots then. Spark itself would wait for ever for a cluster that has become too small.
-    """
-    if (slots := _await_slots(context, writers)) < writers:
-        raise _TooFewSlots(slots)
-    tag = f"oncelog-{uuid.uuid4().hex}"
-    over = threading.Event()
-    seen: list[int] = []
-
-    def watch() -> None:
-        since = time.monotonic()
-        while not over.wait(1.0):
-            slots = slots_of(context)
-            if slots >= writers:
-                since = time.monotonic()
-            elif time.monotonic() - since > SLOTS_PATIENCE_S:
-                seen.append(slots)
-                context.cancelJobsWithTag(tag)
-                return
-
-    watcher = threading.Thread(target=watch, name="oncelog-slots", daemon=True)
-    context.addJobTag(tag)
-    watcher.start()
-    try:
-        yield
-    except (PySparkException, Py4JJavaError):
-        if seen:
-            raise _TooFewSlots(seen[0]) from None
-        raise
-    finally:
-        over.set()
-        context.removeJobTag(tag)
-
-
-def _await_slots(context: SparkContext, wanted: int) -> int:
-    """How many there are: at least ``wanted`` unless they do not come for a while."""
-    deadline = time.monotonic() + SLOTS_PATIENCE_S
-    while (slots := slots_of(context)) < wanted and time.monotonic() <= deadline:
-        time.sleep(0.2)
-    return slots
 
 
 class _Volume:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from oncelog.errors import ConfigError, Error, InvariantError, KafkaError, OncelogError
-from oncelog.spark import executors
+from oncelog.spark import scheduling
 from oncelog.spark.barrier import Report, explained, final
-from oncelog.spark.executors import check_reports, choose_writers, timeouts_ms
+from oncelog.spark.executors import check_reports, timeouts_ms
 from oncelog.spark.options import parse_sink_options
+from oncelog.spark.scheduling import choose_writers
 from oncelog.spark.sink_protocol import SinkRefused
 
 ONE = Report(0, rows=10)
@@ -79,8 +80,8 @@ class Context:
 
 @pytest.fixture
 def four_slots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executors, "slots_of", lambda context: 4)
-    monkeypatch.setattr(executors, "SLOTS_PATIENCE_S", 0.0)
+    monkeypatch.setattr(scheduling, "slots_of", lambda context: 4)
+    monkeypatch.setattr(scheduling, "PATIENCE_S", 0.0)
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,6 @@ LONG_FUNCTIONS = {
 }
 
 LONG_FILES = {
-    "broker/broker.py": "the one object that both shells drive: each method is short, and most hand on",
     "config.py": "two tables: each setting of a topic and of a broker, with its default, range and documentation",
     "coordinator/group/classic_protocol.py": "the effects of one protocol; its rules are in classic_rules.py",
     "coordinator/transaction/rules.py": "the tables of one state machine, which are read side by side",

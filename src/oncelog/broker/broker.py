@@ -1,6 +1,6 @@
 """The broker's core: requests in, answers out, no I/O of its own but through ports.
 
-Called by the server's shell, on one thread. Owns partitions, both coordinators, parked fetches and timers. The order
+Called by the server's shell, on one thread. Owns topics, both coordinators, parked fetches and timers. The order
 of events decides everything; time comes as an argument. Source: Kafka's ``KafkaApis`` and ``ReplicaManager``.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import add
 from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.api_versions import unsupported_version
@@ -16,11 +15,12 @@ from oncelog.broker.apis.registry import SERVED, handler_for
 from oncelog.broker.context import Channel, Part, RequestContext
 from oncelog.broker.coordinators import Coordinators
 from oncelog.broker.fetch_sessions import FetchSessionCache
+from oncelog.broker.flushing import Flushing
 from oncelog.broker.interception import Interceptor, MarkerGate
-from oncelog.broker.log_manager import FlushJob, LogManager
+from oncelog.broker.log_manager import LogManager
 from oncelog.broker.node import Node
 from oncelog.broker.nodes import BrokerNodes
-from oncelog.broker.partition import METERS, Partition
+from oncelog.broker.partition import Partition
 from oncelog.broker.produce_runs import ProduceRuns
 from oncelog.broker.purgatory import FetchPurgatory
 from oncelog.broker.recovery import RecoveryProgress
@@ -28,13 +28,14 @@ from oncelog.broker.repeated_fetches import RepeatedFetches
 from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.request_rules import refused_request
 from oncelog.broker.security.security_log import SecurityLog
-from oncelog.broker.slices import Slices, Work, finished, in_parts
+from oncelog.broker.slices import Slices
 from oncelog.broker.throttle import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE, Throttle
+from oncelog.broker.topics import Topics
 from oncelog.config import BrokerConfig
 from oncelog.deferred import Deferred
-from oncelog.errors import Error, KafkaError, StorageError
+from oncelog.errors import Error
 from oncelog.log.results import FileSlice
-from oncelog.metadata.store import MetadataStore, TopicInfo
+from oncelog.metadata.store import MetadataStore
 from oncelog.ports import Background, Disk, Random
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
@@ -44,7 +45,7 @@ from oncelog.protocol.messages import request_type, response_type
 from oncelog.protocol.produce_fast import parse_produce_request
 from oncelog.protocol.wire import Message
 from oncelog.timers import Timers
-from oncelog.types import INTERNAL_TOPICS, TopicPartition
+from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.acls import Acl
@@ -55,12 +56,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CLOSED_SEGMENT_FLUSH_INTERVAL_MS = 60_000
-"""Flush policy ``none`` syncs a log only once it has closed a segment; looked at this often."""
 FETCH = int(ApiKey.FETCH)
 """For every request: a member of an enumeration takes as long to be looked up as some calls."""
-PARTITIONS_IN_A_PIECE = 2
-"""Of a new topic that are opened at a time: each one's files cost some 0.3 ms."""
 
 
 class Broker:
@@ -95,22 +92,19 @@ class Broker:
         self.slices = Slices(work_clock)
         self.fetch_sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, random)
         self.logs = LogManager(disk, config, self.timers, background, random)
-        self._partitions: dict[TopicPartition, Partition] = {}
         self.slices.all_at_once = bool(nodes)
         self._produce_runs = ProduceRuns(self)
         self.gathered = self._produce_runs.gathered
         """What the end of a turn settles; empty for most."""
         self._repeated_fetches = RepeatedFetches(self)
-        self.retired_meters = [0] * METERS
-        """What deleted partitions add to the counts of all."""
         self._coordinators = Coordinators(self)
+        self.flushing = Flushing(self)
         self.interceptor: Interceptor | None = None
         self.nodes = BrokerNodes(self, nodes, self._coordinators)
         self.cluster = self.nodes.cluster
+        self.topics = Topics(self, self._coordinators)
+        self._partitions = self.topics.partitions
         self._recovered = False
-        self._dirty: dict[Partition, None] = {}
-        self._syncs_before_commit = config.oncelog_flush_policy == "commit"
-        self._flush_due = False
         self.security_log = SecurityLog()
         self.authorizer = authorizer_of(config, metadata)
         self._work_clock = work_clock
@@ -144,7 +138,7 @@ class Broker:
         topics = self.metadata.topics()
         self.recovery.partitions = sum(info.partitions for info in topics)
         for info in topics:
-            self._open_partitions(info, range(info.partitions), now_ms)
+            self.topics.open(info, range(info.partitions), now_ms)
         self.metadata.reserve_producer_ids(self.logs.producer_ids_end(self.metadata.next_producer_id))
         begun_ns = self.requests.clock() if self.requests is not None else 0
         self._coordinators.recover()
@@ -167,20 +161,7 @@ class Broker:
         self.logs.started(now_ms)
         self._coordinators.start(now_ms)
         self.recovery.done = True
-        if not self._syncs_before_commit:
-            self._repeat_flush(now_ms)
-
-    def _repeat_flush(self, now_ms: int) -> None:
-        """Without a sync before each commit: from time to time, so that a restart has less to check."""
-        interval = self.config.oncelog_flush_policy == "interval"
-
-        def pause_ms() -> int:
-            return self.config.log_flush_interval_ms if interval else CLOSED_SEGMENT_FLUSH_INTERVAL_MS
-
-        def due(at_ms: int) -> None:
-            self._flush_due = interval or any(partition.log.has_unflushed_segments for partition in self._dirty)
-
-        self.timers.repeat(now_ms + pause_ms(), pause_ms, due)
+        self.flushing.start(now_ms)
 
     def stop(self, now_ms: int) -> None:
         """Commit what was appended, answer whoever waits, close everything, leave the mark of a clean shutdown.
@@ -189,8 +170,8 @@ class Broker:
         """
         self.settle(now_ms)
         self.slices.finish()
-        while self._syncs_before_commit and (job := self.take_flush()) is not None:
-            self.flushed(job, job.sync())
+        while self.flushing.before_commit and (job := self.flushing.take()) is not None:
+            self.flushing.done(job, job.sync())
         self.fetches.expire_all()
         self.slices.finish()
         self._coordinators.stop()
@@ -438,81 +419,6 @@ class Broker:
     def partitions(self) -> Mapping[TopicPartition, Partition]:
         return self._partitions
 
-    def create_topic(
-        self,
-        name: str,
-        partitions: int,
-        overrides: Mapping[str, str],
-        now_ms: int,
-        replicas: Sequence[Sequence[int]] | int = -1,
-    ) -> TopicInfo:
-        """Make a topic and lead its partitions; KafkaError where the metadata refuses it.
-
-        :param replicas: with several nodes, who holds each partition, or how many do (-1: the default).
-        """
-        return finished(self.creating_topic(name, partitions, overrides, now_ms, replicas))
-
-    def creating_topic(
-        self,
-        name: str,
-        partitions: int,
-        overrides: Mapping[str, str],
-        now_ms: int,
-        replicas: Sequence[Sequence[int]] | int = -1,
-    ) -> Work[TopicInfo]:
-        """:meth:`create_topic` in pieces; the partitions are led one after the other."""
-        info = self.metadata.create_topic(name, partitions, overrides, now_ms)
-        info = self.nodes.place(info, replicas)
-        try:
-            yield from self._opening(info, range(partitions), now_ms)
-        except StorageError:
-            self.delete_topic(name, now_ms)
-            raise
-        self._coordinators.metadata_changed()
-        return info
-
-    def add_partitions(
-        self, name: str, partitions: int, now_ms: int, replicas: Sequence[Sequence[int]] | int = -1
-    ) -> TopicInfo:
-        """Raise a topic's partition count to ``partitions``; ``replicas`` as for :meth:`create_topic`."""
-        return finished(self.adding_partitions(name, partitions, now_ms, replicas))
-
-    def adding_partitions(
-        self, name: str, partitions: int, now_ms: int, replicas: Sequence[Sequence[int]] | int = -1
-    ) -> Work[TopicInfo]:
-        """:meth:`add_partitions` in pieces."""
-        old = self.metadata.topic(name)
-        info = self.metadata.add_partitions(name, partitions)
-        info = self.nodes.place(info, replicas)
-        yield from self._opening(info, range(old.partitions if old else 0, partitions), now_ms)
-        self._coordinators.metadata_changed()
-        return info
-
-    def _opening(self, info: TopicInfo, indexes: range, now_ms: int) -> Work[None]:
-        for part in in_parts(indexes, PARTITIONS_IN_A_PIECE):
-            if self.metadata.topic_by_id(info.topic_id) is None:
-                return  # it was deleted meanwhile
-            self._open_partitions(info, part, now_ms)
-            yield
-
-    def delete_topic(self, name: str, now_ms: int) -> None:
-        """Forget a topic at once; its files go after ``file.delete.delay.ms``."""
-        info = self.metadata.topic(name)
-        self.metadata.delete_topic(name)
-        for index in range(info.partitions if info else 0):
-            topic_partition = TopicPartition(name, index)
-            partition = self._partitions.pop(topic_partition, None)
-            if self.cluster is not None:
-                self.cluster.remove(topic_partition)
-            if partition is not None:
-                self.retired_meters = [*map(add, self.retired_meters, partition.meters())]
-                self._dirty.pop(partition, None)
-                partition.close_waiters(Error.UNKNOWN_TOPIC_OR_PARTITION)
-                self.logs.delete(partition.log, now_ms)
-                self.fetches.wake(topic_partition)
-        self.forget_routes()
-        self._coordinators.topic_deleted(name, now_ms)
-
     def change_acls(self, added: Iterable[Acl] = (), removed: Iterable[Acl] = ()) -> None:
         """Add and remove ACLs, for good and at once."""
         self.metadata.change_acls(added, removed)
@@ -528,101 +434,18 @@ class Broker:
         self.timers.intervals_changed()
         self.forget_routes()
 
-    def topic_config_changed(self, name: str) -> None:
-        """The effective settings of a topic are new: its logs follow at once."""
-        info = self.metadata.topic(name)
-        if info is not None:
-            for index in range(info.partitions):
-                partition = self._partitions.get(TopicPartition(name, index))
-                if partition is not None:
-                    partition.log.update_config(info.config)
-        self.forget_routes()
-
-    def ensure_internal_topic(self, name: str, now_ms: int) -> None:
-        """Make ``__consumer_offsets`` or ``__transaction_state`` when it is first needed, and coordinate it."""
-        if self.metadata.topic(name) is None:
-            partitions, overrides = self._coordinators.internal_topic(name)
-            self.create_topic(name, partitions, overrides, now_ms)
-            self._coordinators.lead(name, now_ms)
-
-    def _open_partitions(self, info: TopicInfo, indexes: Sequence[int], now_ms: int) -> None:
-        info = self.nodes.place(info)
-        for index in indexes:
-            topic_partition = TopicPartition(info.name, index)
-            log = self.logs.open(topic_partition, info.topic_id, info.config, now_ms)
-            self.recovery.opened += 1
-            epoch = self.metadata.leader_epoch(info.name, index)
-            if self.cluster is not None:
-                epoch = max(epoch, log.leader_epoch_cache.latest_epoch + 1)
-            partition = Partition(
-                topic_partition,
-                info.topic_id,
-                log,
-                epoch,
-                sync_before_commit=self._syncs_before_commit,
-                on_dirty=self._mark_dirty,
-                on_advance=self._advanced,
-            )
-            self._partitions[topic_partition] = partition
-            if self.cluster is not None:
-                partition.replicas = self.cluster.add(topic_partition, info.replicas[index])
-                partition.in_sync_changed()
-            if log.flushed_offset < log.log_end_offset:
-                self._mark_dirty(self._partitions[topic_partition])
-        self.logs.opened([TopicPartition(info.name, index) for index in indexes], now_ms)
-
-    def _advanced(self, partition: Partition) -> None:
+    def partition_deleted(self, partition: Partition, now_ms: int) -> None:
+        """Nobody is to wait for a partition whose topic was deleted; its files go later."""
+        self.flushing.forget(partition)
+        partition.close_waiters(Error.UNKNOWN_TOPIC_OR_PARTITION)
+        self.logs.delete(partition.log, now_ms)
         self.fetches.wake(partition.topic_partition)
-
-    # -- durability ---------------------------------------------------------------------------------------------
-
-    def _mark_dirty(self, partition: Partition) -> None:
-        self._dirty[partition] = None
-
-    @property
-    def wants_flush(self) -> bool:
-        """Whether answers wait for a sync, or one is due."""
-        return (self._syncs_before_commit or self._flush_due) and bool(self._dirty)
-
-    def take_flush(self) -> FlushJob | None:
-        """Everything appended since the last call, to be synced in one go (group commit); None if there is nothing."""
-        dirty, self._dirty = self._dirty, {}
-        self._flush_due = False
-        tickets = []
-        for partition in dirty:
-            try:
-                ticket = None if partition.failed else partition.log.begin_flush()
-            except StorageError as error:
-                partition.flush_failed(str(error))
-                continue
-            if ticket is not None:
-                tickets.append((partition, ticket))
-        return FlushJob(self.logs.disk, tuple(tickets)) if tickets else None
-
-    def flushed(self, job: FlushJob, failures: Mapping[TopicPartition, str]) -> None:
-        """A job was synced: commit what it covers; a partition whose disk failed stops and says so."""
-        for partition, ticket in job.tickets:
-            reason = failures.get(partition.topic_partition)
-            if reason is None:
-                partition.flushed(ticket)
-            else:
-                partition.flush_failed(reason)
 
     # -- transactions -------------------------------------------------------------------------------------------
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
         """Append one transaction's end to each of its partitions here; each answers once its marker is committed."""
         return self._coordinators.write_marker(marker, now_ms)
-
-    def auto_create_topic(self, name: str, now_ms: int) -> TopicInfo | Error:
-        """A topic that a client named for the first time; the refusal where settings or its name forbid it."""
-        if name in INTERNAL_TOPICS:
-            self.ensure_internal_topic(name, now_ms)
-            return self.metadata.topic(name) or Error.UNKNOWN_TOPIC_OR_PARTITION
-        try:
-            return self.create_topic(name, self.config.num_partitions, {}, now_ms)
-        except KafkaError as error:
-            return error.error
 
 
 def _size(parts: Iterable[Part]) -> int:

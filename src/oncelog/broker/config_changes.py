@@ -206,7 +206,7 @@ def _take_effect(broker: Broker, kind: ResourceType, name: str, values: Mapping[
     store = broker.metadata
     if kind is ResourceType.TOPIC:
         store.set_topic_config(name, values)
-        broker.topic_config_changed(name)
+        broker.topics.config_changed(name)
         return
     store.set_dynamic_config(kind, name, values)
     if kind is ResourceType.BROKER:
@@ -246,7 +246,7 @@ def _reconfigure(broker: Broker, config: BrokerConfig) -> None:
     broker.reconfigure(effective_config(store, config))
     if store.topic_defaults != defaults:
         for info in store.topics():
-            broker.topic_config_changed(info.name)
+            broker.topics.config_changed(info.name)
 
 
 def _refusal_of_broker_settings(broker: Broker, name: str, values: Mapping[str, str]) -> Refusal | None:

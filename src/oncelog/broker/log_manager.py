@@ -40,7 +40,7 @@ CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 
 
 class FlushJob(NamedTuple):
-    """Partitions with the files to sync for each; made by ``Broker.take_flush``, settled by ``Broker.flushed``."""
+    """Partitions with the files to sync for each; made by ``Flushing.take``, settled by ``Flushing.done``."""
 
     disk: Disk
     tickets: tuple[tuple[Partition, FlushTicket], ...]

@@ -190,7 +190,7 @@ def _replicas(partition: Partition, node_id: int) -> tuple[int, int, int, int]:
 
 
 def _add_topics(page: Exposition, broker: Broker, topics: Mapping[str, _Topic]) -> Iterator[None]:
-    totals = list(broker.retired_meters)
+    totals = list(broker.topics.retired_meters)
     names = [f"{_METER_PREFIX}{meter.lower()}" for meter in TOPIC_METERS]
     for number, (topic, known) in enumerate(topics.items()):
         at = f'topic="{topic}"'

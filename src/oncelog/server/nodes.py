@@ -139,7 +139,7 @@ class Nodes:
         if (group is None) == (transactional_id is None):
             raise OncelogError("name a group or a transactional_id, one of the two")
         topic = CONSUMER_OFFSETS_TOPIC if group is not None else TRANSACTION_STATE_TOPIC
-        self._broker.ensure_internal_topic(topic, self._server.now_ms())
+        self._broker.topics.ensure_internal(topic, self._server.now_ms())
         return self._broker.nodes.coordinator_partition(topic, group or transactional_id or "")
 
     def leader(self, topic_partition: TopicPartition) -> int:

@@ -363,7 +363,7 @@ class Server:
             connection.write()
             if gathered and not writable:  # requests that waited for their connection's answers
                 self.broker.settle(self.now_ms())
-        if self.broker.wants_flush and not self._flushing and not self._flush_scheduled:
+        if self.broker.flushing.wanted and not self._flushing and not self._flush_scheduled:
             # After this iteration of the loop, so that what other connections sent meanwhile shares the sync.
             self._flush_scheduled = True
             self.loop.call_soon(self._flush)
@@ -423,7 +423,7 @@ class Server:
         self._flush_scheduled = False
         if self._flushing or self._stopped:
             return
-        job = self.broker.take_flush()
+        job = self.broker.flushing.take()
         if job is None:
             return
         if self._small_sync_s < QUICK_SYNC_S and job.is_small:
@@ -445,5 +445,5 @@ class Server:
         self.counts.flush_failures += len(failures)
         if job.is_small:
             self._small_sync_s += (min(seconds, 4 * QUICK_SYNC_S) - self._small_sync_s) / 8
-        self.broker.flushed(job, failures)
+        self.broker.flushing.done(job, failures)
         self.turn_ends()

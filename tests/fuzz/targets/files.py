@@ -93,12 +93,12 @@ def folder() -> dict[str, bytes]:
     disk = MemoryDisk()
     admin = Admin(disk=disk, **SETTINGS)
     broker = admin.broker
-    broker.create_topic("orders", 1, {}, NOW_MS)
+    broker.topics.create("orders", 1, {}, NOW_MS)
     partition = broker.partition(TopicPartition("orders", 0))
     assert partition is not None
     partition.log.update_config(replace(partition.log.config, segment_bytes=1024, index_interval_bytes=100))
     for name in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
-        broker.ensure_internal_topic(name, NOW_MS)
+        broker.topics.ensure_internal(name, NOW_MS)
     for number in range(8):
         _produce(admin, "orders", encode_batch([Record(0, NOW_MS + number, b"k", b"v" * 150)]))
     _transaction(admin, commit=False)
@@ -219,13 +219,13 @@ class Coordinating:
         self._admin = Admin(**SETTINGS)
         self._now_ms = NOW_MS
         for name in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
-            self._admin.broker.ensure_internal_topic(name, NOW_MS)
+            self._admin.broker.topics.ensure_internal(name, NOW_MS)
 
     def feed(self, data: bytes) -> None:
         if not data:
             return
         admin, broker = self._admin, self._admin.broker
-        broker.create_topic("orders", 2, {}, self._now_ms)
+        broker.topics.create("orders", 2, {}, self._now_ms)
         FAILURES.seen.clear()
         groups = not data[0] & 1
         producer = ProducerStamp(7, 0) if data[0] & 2 else NO_PRODUCER
@@ -244,12 +244,12 @@ class Coordinating:
         listed = admin.ask(ListGroupsRequest(), 4)
         admin.ask(DescribeGroupsRequest(groups=[group.group_id for group in listed.groups][:20]), 5)
         admin.ask(ListTransactionsRequest(), 1)
-        broker.create_topic("more", 1, {}, self._now_ms)
+        broker.topics.create("more", 1, {}, self._now_ms)
         for hours in (1, 24 * 8):
             broker.advance(self._now_ms + hours * HOUR_MS)
         self._now_ms += 24 * 9 * HOUR_MS
         for name in ("orders", "more"):
-            broker.delete_topic(name, self._now_ms)
+            broker.topics.delete(name, self._now_ms)
         FAILURES.check()
 
     def end(self) -> None:

@@ -94,7 +94,7 @@ def new_message(random: Random) -> bytes:
 NAMES = ("orders", "orders", "keyed", "id", "group", "range", "member", "", "1", "__consumer_offsets", "x" * 250)
 TOPICS = {"orders": {}, "keyed": {"cleanup.policy": "compact"}}
 SETTINGS = {"transaction.state.log.num.partitions": "1", "offsets.topic.num.partitions": "1"}
-TOPIC_IDS = [Admin(**SETTINGS).broker.create_topic(name, 2, TOPICS[name], NOW_MS).topic_id for name in ("orders",)]
+TOPIC_IDS = [Admin(**SETTINGS).broker.topics.create(name, 2, TOPICS[name], NOW_MS).topic_id for name in ("orders",)]
 BATCHES = [
     encode_batch([Record(0, NOW_MS, b"k", b"v")]),
     encode_batch([Record(0, NOW_MS, b"k", b"v")], producer_id=0, producer_epoch=0, base_sequence=0),
@@ -162,9 +162,9 @@ class Harness:
     def __init__(self) -> None:
         self.broker = Admin(**SETTINGS).broker
         for name, settings in TOPICS.items():
-            self.broker.create_topic(name, 2, settings, NOW_MS)
+            self.broker.topics.create(name, 2, settings, NOW_MS)
         for name in ("__consumer_offsets", "__transaction_state"):
-            self.broker.ensure_internal_topic(name, NOW_MS)
+            self.broker.topics.ensure_internal(name, NOW_MS)
         self.channels: list[RecordingChannel] = []
         self.now_ms = NOW_MS
 

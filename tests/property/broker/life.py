@@ -65,9 +65,9 @@ class Life:
         self.broker.start(NOW_MS)
         for topic, partitions in TOPICS.items():
             if self.broker.partition(TopicPartition(topic, 0)) is None:
-                self.broker.create_topic(topic, partitions, {}, NOW_MS)
+                self.broker.topics.create(topic, partitions, {}, NOW_MS)
         for topic in ("__transaction_state", "__consumer_offsets"):
-            self.broker.ensure_internal_topic(topic, NOW_MS)
+            self.broker.topics.ensure_internal(topic, NOW_MS)
 
     @property
     def coordinator(self) -> GroupCoordinator:
@@ -100,7 +100,7 @@ class Life:
         if not self._syncs and self._rng.random() < 0.2:
             self.broker.stop(NOW_MS)
             raise PowerLost
-        job = self.broker.take_flush()
+        job = self.broker.flushing.take()
         if job is None:
             return False
         self._syncs -= 1
@@ -109,7 +109,7 @@ class Life:
                 for _, ticket in self._rng.sample(job.tickets, self._rng.randint(0, len(job.tickets))):
                     ticket.sync(self.disk)
             raise PowerLost
-        self.broker.flushed(job, job.sync())
+        self.broker.flushing.done(job, job.sync())
         return True
 
     def flush_all(self) -> None:

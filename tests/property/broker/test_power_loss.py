@@ -123,7 +123,7 @@ def test_what_a_killed_process_left_is_synced_at_the_first_interval(tmp_path: Pa
     life.metadata.close()
     life = Life(disk, tmp_path / "metadata.sqlite", rng, 1000, settings)
     life.pass_time(1000)
-    assert life.broker.wants_flush
+    assert life.broker.flushing.wanted
     life.flush_all()
     life.metadata.close()
     life = Life(disk.crash(rng), tmp_path / "metadata.sqlite", rng, 1000, settings)

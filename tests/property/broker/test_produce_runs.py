@@ -152,7 +152,7 @@ class Side:
         self.admin = Admin(**{"oncelog.flush.policy": policy, "transaction.state.log.num.partitions": "1"})
         self.broker = self.admin.broker
         self.topic_ids = {
-            name: self.broker.create_topic(name, 2, settings, NOW_MS).topic_id for name, settings in TOPICS.items()
+            name: self.broker.topics.create(name, 2, settings, NOW_MS).topic_id for name, settings in TOPICS.items()
         }
         for index in range(2):
             small = self.broker.partition(TopicPartition("small", index))
@@ -163,7 +163,7 @@ class Side:
         self._begin_transactions()
 
     def _begin_transactions(self) -> None:
-        self.broker.ensure_internal_topic("__transaction_state", NOW_MS)
+        self.broker.topics.ensure_internal("__transaction_state", NOW_MS)
         self.flush()
         channel = RecordingChannel()
         request = InitProducerIdRequest(transactional_id=ID, transaction_timeout_ms=60_000)
@@ -200,8 +200,8 @@ class Side:
         return b"".join(self.channel.answers), self.channel.closed
 
     def flush(self) -> None:
-        while (job := self.broker.take_flush()) is not None:
-            self.broker.flushed(job, job.sync())
+        while (job := self.broker.flushing.take()) is not None:
+            self.broker.flushing.done(job, job.sync())
 
     def seen(self) -> object:
         logs = {}

@@ -78,8 +78,8 @@ class Side:
 
     def new_topic(self) -> None:
         if self.broker.metadata.topic("t") is not None:
-            self.broker.delete_topic("t", NOW_MS)
-        self.topic_id = self.broker.create_topic("t", 2, {}, NOW_MS).topic_id
+            self.broker.topics.delete("t", NOW_MS)
+        self.topic_id = self.broker.topics.create("t", 2, {}, NOW_MS).topic_id
         self.sequence = 0
 
     def partition(self) -> Partition:

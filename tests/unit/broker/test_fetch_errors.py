@@ -15,7 +15,7 @@ from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
 def test_a_leader_epoch_that_is_not_current_is_refused(version: int, epoch: int, error: Error) -> None:
     """KIP-320, as Apache Kafka 4.3.1 answers: a negative epoch asks for no check, and nobody is said to lead."""
     admin = Admin()
-    info = admin.broker.create_topic("orders", 1, {}, NOW_MS)
+    info = admin.broker.topics.create("orders", 1, {}, NOW_MS)
     topic = FetchTopic(partitions=[FetchPartition(0, current_leader_epoch=epoch, fetch_offset=0)])
     if version < 13:
         topic.topic = "orders"

@@ -66,7 +66,7 @@ def idle_producer(admin: Admin) -> Callable[[int], bool]:
 
 
 def test_producer_id_expiration(admin: Admin) -> None:
-    admin.broker.create_topic("t", 1, {}, NOW_MS)
+    admin.broker.topics.create("t", 1, {}, NOW_MS)
     known_after = idle_producer(admin)
     assert known_after(600_000)
     change(admin, "producer.id.expiration.ms", "60000")
@@ -75,14 +75,14 @@ def test_producer_id_expiration(admin: Admin) -> None:
 
 def test_flush_interval() -> None:
     admin = Admin(**{"oncelog.flush.policy": "interval", "log.flush.interval.ms": "600000"})
-    admin.broker.create_topic("t", 1, {}, NOW_MS)
+    admin.broker.topics.create("t", 1, {}, NOW_MS)
     idle_producer(admin)
     admin.broker.advance(NOW_MS + 1000)
-    assert not admin.broker.wants_flush
+    assert not admin.broker.flushing.wanted
     change(admin, "log.flush.interval.ms", "500")
     admin.broker.advance(NOW_MS + 1001)
     admin.broker.advance(NOW_MS + 1501)
-    assert admin.broker.wants_flush
+    assert admin.broker.flushing.wanted
 
 
 def test_cleaner_backoff(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def test_cleaner_backoff(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_transaction_verification(admin: Admin) -> None:
-    admin.broker.create_topic("t", 1, {}, NOW_MS)
+    admin.broker.topics.create("t", 1, {}, NOW_MS)
     partition = admin.broker.partition(T0)
     assert partition is not None
     assert partition.log.begin_verification(7, 0, 0, False) is not None
@@ -107,7 +107,7 @@ def test_transaction_verification(admin: Admin) -> None:
 
 
 def test_consumer_group_assignment_interval(admin: Admin) -> None:
-    admin.broker.ensure_internal_topic("__consumer_offsets", NOW_MS)
+    admin.broker.topics.ensure_internal("__consumer_offsets", NOW_MS)
     shard = next(admin.broker.groups.runtime.shards())
     assert shard.env.consumer_setting("g", "consumer.assignment.interval.ms") == 1000
     change(admin, "group.consumer.assignment.interval.ms", "0")
@@ -188,7 +188,7 @@ VALUES: dict[str, tuple[str, Any]] = {
     "name", sorted(OF_TOPICS & CHANGEABLE - {"log.local.retention.bytes", "log.local.retention.ms"})
 )
 def test_defaults_of_topics_are_in_force_in_their_logs(admin: Admin, name: str) -> None:
-    admin.broker.create_topic("t", 1, {}, NOW_MS)
+    admin.broker.topics.create("t", 1, {}, NOW_MS)
     (topic_name, factor), *_ = [(t, f) for t, synonyms in TOPIC_SYNONYMS.items() for s, f in synonyms if s == name]
     text, expected = VALUES.get(name, ("2097152", 2097152))
     change(admin, name, text)

@@ -74,7 +74,7 @@ def finish(broker: Broker) -> None:
 
 @pytest.fixture
 def wide(broker: Broker) -> Broker:
-    broker.create_topic("wide", PARTITIONS, {}, NOW_MS)
+    broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
     return broker
 
 
@@ -156,7 +156,7 @@ def test_a_topic_that_is_deleted_while_it_is_made_leaves_nothing(broker: Broker)
     topic = CreatableTopic(name="wide", num_partitions=PARTITIONS, replication_factor=1)
     asked = Asked(broker, CreateTopicsRequest(topics=[topic], timeout_ms=1000), 7)
     broker.slices.step()
-    broker.delete_topic("wide", NOW_MS)
+    broker.topics.delete("wide", NOW_MS)
     finish(broker)
     assert len(asked.answers) == 1
     assert not broker.partitions()

@@ -29,7 +29,7 @@ def commit(producer_id: int, epoch: int, member_id: str) -> TxnOffsetCommitReque
 
 def test_no_guard_outlives_the_transaction_it_was_taken_for() -> None:
     admin = Admin()
-    admin.broker.create_topic("t", 1, {}, NOW_MS)
+    admin.broker.topics.create("t", 1, {}, NOW_MS)
     for key_type in (0, 1):
         admin.ask(FindCoordinatorRequest(key_type=key_type, coordinator_keys=["txn"]), 4)
     begun = admin.ask(InitProducerIdRequest(transactional_id="txn", transaction_timeout_ms=60_000), 4)

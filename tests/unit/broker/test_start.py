@@ -32,7 +32,7 @@ class Running:
 def test_sessions_begin_when_the_broker_serves_however_long_recovery_took(tmp_path: Path) -> None:
     disk, path = MemoryDisk(), str(tmp_path / "metadata.sqlite")
     before = Running(Admin(path, disk, **{"group.initial.rebalance.delay.ms": "0"}), NOW_MS)
-    before.broker.ensure_internal_topic("__consumer_offsets", NOW_MS)
+    before.broker.topics.ensure_internal("__consumer_offsets", NOW_MS)
     (member,) = GroupClient(cast(Any, before)).stable(1, session_timeout_ms=SESSION_MS)
     before.broker.metadata.close()
     started_ms = NOW_MS + 10 * SESSION_MS

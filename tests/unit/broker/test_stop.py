@@ -22,7 +22,7 @@ def test_a_clean_stop_acknowledges_what_was_appended() -> None:
     node = Node(1, "broker.example", 9092, None)
     broker = Broker(config=config, node=node, metadata=metadata, disk=disk, random=random, background=AtOnce())
     broker.start(NOW_MS)
-    broker.create_topic("topic", 1, {}, NOW_MS)
+    broker.topics.create("topic", 1, {}, NOW_MS)
     partition = broker.partition(TopicPartition("topic", 0))
     assert partition is not None
     answers: list[Error] = []
@@ -36,7 +36,7 @@ def test_a_clean_stop_acknowledges_what_was_appended() -> None:
 
 def test_a_clean_stop_commits_what_a_long_request_still_had_to_append() -> None:
     made = Admin(**{"oncelog.flush.policy": "commit"})
-    made.broker.create_topic("topic", 1, {}, NOW_MS)
+    made.broker.topics.create("topic", 1, {}, NOW_MS)
     partition = made.broker.partition(TopicPartition("topic", 0))
     assert partition is not None
     answers: list[Error] = []

@@ -48,7 +48,7 @@ def test_a_request_that_waits_for_its_connections_answers_is_not_begun_by_a_stop
     fetch = FetchRequest(max_wait_ms=60_000, min_bytes=1, max_bytes=1000, session_epoch=-1, topics=[asked])
     broker = oncelog.Broker(tmp_path, settings={"oncelog.flush.policy": policy})
     with broker, socket.create_connection((broker.address.host, broker.address.port)) as connection:
-        broker.on_loop(lambda nodes: nodes.server.broker.create_topic("t", 1, {}, 0))
+        broker.on_loop(lambda nodes: nodes.server.broker.topics.create("t", 1, {}, 0))
         connection.sendall(encode_request(1, 12, 1, "test", fetch.encode(12)) + produce(2))
         deadline = time.monotonic() + 10
         while not broker.on_loop(lambda nodes: any(c.is_waiting for c in nodes.server.connected())):
@@ -65,12 +65,12 @@ def test_what_was_gathered_comes_before_a_change_by_a_long_request() -> None:
     def act(nodes: Nodes) -> list[bytes]:
         server: Server = nodes.server
         broker, channel, now_ms = server.broker, RecordingChannel(), server.now_ms()
-        broker.create_topic("t", 1, {}, now_ms)
+        broker.topics.create("t", 1, {}, now_ms)
 
         def work() -> Generator[None, None, None]:
             for _ in range(AT_ONCE + 1):
                 yield
-            broker.delete_topic("t", now_ms)
+            broker.topics.delete("t", now_ms)
 
         broker.slices.begin(work())
         broker.receive(channel, 0, memoryview(produce(1))[4:], now_ms)

@@ -95,7 +95,7 @@ def _create(
             replicas = [
                 assignment.broker_ids for assignment in sorted(topic.assignments, key=lambda a: a.partition_index)
             ]
-            made = yield from broker.creating_topic(
+            made = yield from broker.topics.creating(
                 topic.name, partitions, overrides, context.now_ms, replicas or topic.replication_factor
             )
             topic_id = made.topic_id

@@ -100,7 +100,7 @@ def _delete_all(
             results.append(_result(name, topic_id, unknown, UNKNOWN_ID if ids[topic_id] else UNKNOWN_NAME))
             continue
         try:
-            broker.delete_topic(name, context.now_ms)
+            broker.topics.delete(name, context.now_ms)
         except KafkaError as error:  # another request was faster
             results.append(_result(name, topic_id, error.error, UNKNOWN_NAME))
         except StorageError as error:

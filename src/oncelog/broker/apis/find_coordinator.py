@@ -66,7 +66,7 @@ def _find(broker: Broker, context: RequestContext, key_type: int, key: str) -> C
     kind, refused = RIGHTS[key_type]
     if not allows(broker, context, Operation.DESCRIBE, kind, key):
         return _refused(key, refused, MESSAGES[refused])
-    broker.ensure_internal_topic(topic, context.now_ms)
+    broker.topics.ensure_internal(topic, context.now_ms)
     node = broker.nodes.coordinator_of(context, topic, key)
     if node is None:
         refused = Error.COORDINATOR_NOT_AVAILABLE

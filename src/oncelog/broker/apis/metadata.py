@@ -139,7 +139,7 @@ def _by_name(broker: Broker, context: RequestContext, name: str, *, may_create: 
         error = Error.INVALID_TOPIC_EXCEPTION
     elif may_create and colliding_topic(name, (topic.name for topic in broker.metadata.topics())) is None:
         try:
-            made = broker.auto_create_topic(name, context.now_ms)
+            made = broker.topics.auto_create(name, context.now_ms)
         except StorageError:
             made = Error.KAFKA_STORAGE_ERROR
         if isinstance(made, TopicInfo):

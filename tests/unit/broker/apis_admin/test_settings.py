@@ -284,7 +284,7 @@ def test_deleted_records_raise_the_log_start_up_to_the_high_watermark(with_topic
 
 
 def test_records_of_internal_topics_are_not_deleted(admin: Admin) -> None:
-    admin.broker.ensure_internal_topic("__consumer_offsets", NOW_MS)
+    admin.broker.topics.ensure_internal("__consumer_offsets", NOW_MS)
     asked = DeleteRecordsTopic("__consumer_offsets", [DeleteRecordsPartition(0, -1)])
     ((result,),) = (t.partitions for t in admin.ask(DeleteRecordsRequest([asked], 1000)).topics)
     assert result.error_code == Error.INVALID_TOPIC_EXCEPTION

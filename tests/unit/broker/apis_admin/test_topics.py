@@ -265,15 +265,15 @@ def test_a_page_of_a_missing_topic_says_so(admin: Admin) -> None:
 
 
 def test_a_topic_made_anew_outlives_the_deletion_of_its_former_id(admin: Admin) -> None:
-    ids = [admin.broker.create_topic(f"t{index}", 1, {}, NOW_MS).topic_id for index in range(AT_ONCE + 5)]
+    ids = [admin.broker.topics.create(f"t{index}", 1, {}, NOW_MS).topic_id for index in range(AT_ONCE + 5)]
     request = DeleteTopicsRequest([DeleteTopicState(topic_id=topic_id, name=None) for topic_id in ids], [], 1000)
     channel = RecordingChannel()
     frame = encode_request(request.API_KEY, 6, 7, "test", request.encode(6))
     admin.broker.receive(channel, 0, memoryview(frame)[4:], NOW_MS)
     assert not channel.answers
     last = f"t{len(ids) - 1}"
-    admin.broker.delete_topic(last, NOW_MS)
-    anew = admin.broker.create_topic(last, 1, {}, NOW_MS)
+    admin.broker.topics.delete(last, NOW_MS)
+    anew = admin.broker.topics.create(last, 1, {}, NOW_MS)
     admin.broker.slices.finish()
     assert admin.broker.metadata.topic(last) == anew
     answer = DeleteTopicsResponse.decode(channel.answers[0], 6, 9)

@@ -1,0 +1,160 @@
+"""Topics of one broker: made, grown, changed, deleted, and the partitions that they have open.
+
+Called by the broker, by the APIs that are about topics, and by coordinators for the internal ones. The metadata store
+knows which topics there are; here is what of them is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from operator import add
+from typing import TYPE_CHECKING
+
+from oncelog.broker.partition import METERS, Partition
+from oncelog.broker.slices import Work, finished, in_parts
+from oncelog.errors import Error, KafkaError, StorageError
+from oncelog.metadata.store import TopicInfo
+from oncelog.types import INTERNAL_TOPICS, TopicPartition
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+    from oncelog.broker.coordinators import Coordinators
+
+PARTITIONS_IN_A_PIECE = 2
+"""Of a new topic that are opened at a time: each one's files cost some 0.3 ms."""
+
+
+class Topics:
+    """Topics and their open partitions."""
+
+    def __init__(self, broker: Broker, coordinators: Coordinators) -> None:
+        self._broker = broker
+        self._coordinators = coordinators
+        self.partitions: dict[TopicPartition, Partition] = {}
+        self.retired_meters = [0] * METERS
+        """What deleted partitions add to the counts of all."""
+
+    def create(
+        self,
+        name: str,
+        partitions: int,
+        overrides: Mapping[str, str],
+        now_ms: int,
+        replicas: Sequence[Sequence[int]] | int = -1,
+    ) -> TopicInfo:
+        """Make a topic and lead its partitions; KafkaError if the metadata refuses it.
+
+        :param replicas: with several nodes, who holds each partition, or how many do (-1: the default).
+        """
+        return finished(self.creating(name, partitions, overrides, now_ms, replicas))
+
+    def creating(
+        self,
+        name: str,
+        partitions: int,
+        overrides: Mapping[str, str],
+        now_ms: int,
+        replicas: Sequence[Sequence[int]] | int = -1,
+    ) -> Work[TopicInfo]:
+        """:meth:`create` in pieces; the partitions are led one after the other."""
+        info = self._broker.metadata.create_topic(name, partitions, overrides, now_ms)
+        info = self._broker.nodes.place(info, replicas)
+        try:
+            yield from self._opening(info, range(partitions), now_ms)
+        except StorageError:
+            self.delete(name, now_ms)
+            raise
+        self._coordinators.metadata_changed()
+        return info
+
+    def adding_partitions(
+        self, name: str, partitions: int, now_ms: int, replicas: Sequence[Sequence[int]] | int = -1
+    ) -> Work[TopicInfo]:
+        """Raise a topic's partition count to ``partitions``, in pieces; ``replicas`` as for :meth:`create`."""
+        old = self._broker.metadata.topic(name)
+        info = self._broker.metadata.add_partitions(name, partitions)
+        info = self._broker.nodes.place(info, replicas)
+        yield from self._opening(info, range(old.partitions if old else 0, partitions), now_ms)
+        self._coordinators.metadata_changed()
+        return info
+
+    def delete(self, name: str, now_ms: int) -> None:
+        """Forget a topic at once; its files go after ``file.delete.delay.ms``."""
+        broker = self._broker
+        info = broker.metadata.topic(name)
+        broker.metadata.delete_topic(name)
+        for index in range(info.partitions if info else 0):
+            topic_partition = TopicPartition(name, index)
+            partition = self.partitions.pop(topic_partition, None)
+            if broker.cluster is not None:
+                broker.cluster.remove(topic_partition)
+            if partition is not None:
+                self.retired_meters = [*map(add, self.retired_meters, partition.meters())]
+                broker.partition_deleted(partition, now_ms)
+        broker.forget_routes()
+        self._coordinators.topic_deleted(name, now_ms)
+
+    def config_changed(self, name: str) -> None:
+        """The effective settings of a topic are new: its logs follow at once."""
+        info = self._broker.metadata.topic(name)
+        if info is not None:
+            for index in range(info.partitions):
+                partition = self.partitions.get(TopicPartition(name, index))
+                if partition is not None:
+                    partition.log.update_config(info.config)
+        self._broker.forget_routes()
+
+    def ensure_internal(self, name: str, now_ms: int) -> None:
+        """Make ``__consumer_offsets`` or ``__transaction_state`` when it is first needed, and coordinate it."""
+        if self._broker.metadata.topic(name) is None:
+            partitions, overrides = self._coordinators.internal_topic(name)
+            self.create(name, partitions, overrides, now_ms)
+            self._coordinators.lead(name, now_ms)
+
+    def auto_create(self, name: str, now_ms: int) -> TopicInfo | Error:
+        """A topic that a client named for the first time; the refusal if settings or its name forbid it."""
+        if name in INTERNAL_TOPICS:
+            self.ensure_internal(name, now_ms)
+            return self._broker.metadata.topic(name) or Error.UNKNOWN_TOPIC_OR_PARTITION
+        try:
+            return self.create(name, self._broker.config.num_partitions, {}, now_ms)
+        except KafkaError as error:
+            return error.error
+
+    def _opening(self, info: TopicInfo, indexes: range, now_ms: int) -> Work[None]:
+        for part in in_parts(indexes, PARTITIONS_IN_A_PIECE):
+            if self._broker.metadata.topic_by_id(info.topic_id) is None:
+                return  # it was deleted meanwhile
+            self.open(info, part, now_ms)
+            yield
+
+    def open(self, info: TopicInfo, indexes: Sequence[int], now_ms: int) -> None:
+        """Open the logs of some partitions and lead them."""
+        broker = self._broker
+        info = broker.nodes.place(info)
+        for index in indexes:
+            topic_partition = TopicPartition(info.name, index)
+            log = broker.logs.open(topic_partition, info.topic_id, info.config, now_ms)
+            broker.recovery.opened += 1
+            epoch = broker.metadata.leader_epoch(info.name, index)
+            if broker.cluster is not None:
+                epoch = max(epoch, log.leader_epoch_cache.latest_epoch + 1)
+            partition = Partition(
+                topic_partition,
+                info.topic_id,
+                log,
+                epoch,
+                sync_before_commit=broker.flushing.before_commit,
+                on_dirty=broker.flushing.appended,
+                on_advance=self._advanced,
+            )
+            self.partitions[topic_partition] = partition
+            if broker.cluster is not None:
+                partition.replicas = broker.cluster.add(topic_partition, info.replicas[index])
+                partition.in_sync_changed()
+            if log.flushed_offset < log.log_end_offset:
+                broker.flushing.appended(partition)
+        broker.logs.opened([TopicPartition(info.name, index) for index in indexes], now_ms)
+
+    def _advanced(self, partition: Partition) -> None:
+        self._broker.fetches.wake(partition.topic_partition)

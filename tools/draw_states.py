@@ -18,7 +18,8 @@ from oncelog.coordinator.transaction.events import (
     Timeout,
     VerifyPartitions,
 )
-from oncelog.coordinator.transaction.rules import IGNORE, IMPOSSIBLE, RULES, decide
+from oncelog.coordinator.transaction.rule_parts import IGNORE, IMPOSSIBLE
+from oncelog.coordinator.transaction.rules import RULES, decide
 from oncelog.coordinator.transaction.states import TransactionState, Txn
 from oncelog.types import ProducerStamp, TopicPartition
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.api_versions import unsupported_version
-from oncelog.broker.apis.registry import SERVED, handler_for
+from oncelog.broker.apis.registry import handler_for, served_apis
 from oncelog.broker.context import Channel, Part, RequestContext
 from oncelog.broker.coordinators import Coordinators
 from oncelog.broker.fetch_sessions import FetchSessionCache
@@ -105,6 +105,8 @@ class Broker:
         self.topics = Topics(self, self._coordinators)
         self._partitions = self.topics.partitions
         self._recovered = False
+        self.served = served_apis(config.transaction_two_phase_commit_enable)
+        """The APIs, with the versions of each."""
         self.security_log = SecurityLog()
         self.authorizer = authorizer_of(config, metadata)
         self._work_clock = work_clock
@@ -147,7 +149,7 @@ class Broker:
 
     def import_all(self) -> None:
         """Import what is else imported when it is first asked for: later there may be no file descriptor for it."""
-        for api_key in SERVED:
+        for api_key in self.served:
             request_type(api_key)
             response_type(api_key)
             handler_for(api_key)
@@ -233,7 +235,7 @@ class Broker:
             return
         try:
             header, body = decode_request_header(frame)
-            served = SERVED.get(header.api_key)
+            served = self.served.get(header.api_key)
             if served is None or not served.low <= header.api_version <= served.high:
                 self._refuse_version(channel, slot, header)
                 return

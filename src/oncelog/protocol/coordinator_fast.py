@@ -38,6 +38,7 @@ def transaction_value(
     previous_producer_id: int,
     next_producer_id: int,
     client_transaction_version: int,
+    next_producer_epoch: int = -1,
 ) -> bytes:
     """Version 1: topics with their partitions, or None; what is at its default has no tag."""
     parts = [_packed(_STATE, "TransactionLogValue", 1, producer_id, producer_epoch, timeout_ms, status)]
@@ -58,6 +59,8 @@ def transaction_value(
         tags.append(_TAG_INT64.pack(1, 8, next_producer_id))
     if client_transaction_version:
         tags.append(_TAG_INT16.pack(2, 2, client_transaction_version))
+    if next_producer_epoch != -1:
+        tags.append(_TAG_INT16.pack(3, 2, next_producer_epoch))
     parts.append(bytes((len(tags),)))
     return b"".join(parts + tags)
 

@@ -43,7 +43,7 @@ def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest)
         error_code=Error.NONE,
         api_keys=[
             ApiVersion(api_key=key, min_version=served.advertised_from, max_version=served.high)
-            for key, served in sorted(SERVED.items())
+            for key, served in sorted(broker.served.items())
         ],
         supported_features=[
             # Clients of versions 0-3 take a lowest version of 0 for a fault (KAFKA-17011).

@@ -1,14 +1,17 @@
-"""InitProducerId (key 22), versions 0-5: a producer id, and for a transactional id the fencing of whoever had it.
+"""InitProducerId (key 22), versions 0-6: a producer id, and for a transactional id the fencing of whoever had it.
 
 Version 2 is flexible; 3 lets a producer name the stamp it had (KIP-360); 4 knows PRODUCER_FENCED, which is
 INVALID_PRODUCER_EPOCH before (KIP-588); 5 knows TRANSACTION_ABORTABLE, which this API never answers. Version 6
-(two-phase commit, KIP-939) is unstable in Kafka 4.3 and not advertised.
+is for two-phase commit (KIP-939); Kafka 4.3 hides it as unstable, here ``transaction.two.phase.commit.enable`` has it
+served. Such a producer's transactions have no time-out, and with ``keepPreparedTxn`` an open one is not aborted: the
+answer carries its producer id and epoch beside those that may end it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oncelog.broker.apis.registry import TWO_PHASE_COMMIT
 from oncelog.broker.context import RequestContext
 from oncelog.coordinator.transaction.coordinator import ProducerResult
 from oncelog.deferred import Deferred
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 FIRST_WITH_PRODUCER_FENCED = 4
+FIRST_WITH_TWO_PHASE_COMMIT = 6
 
 
 def handle(
@@ -33,6 +37,8 @@ def handle(
         request.transaction_timeout_ms,
         ProducerStamp(request.producer_id, request.producer_epoch),
         context.now_ms,
+        two_phase=request.enable_2pc,
+        keep_prepared=request.keep_prepared_txn,
     ).map(lambda result: _response(context.api_version, result))
 
 
@@ -40,6 +46,9 @@ def _response(api_version: int, result: ProducerResult) -> InitProducerIdRespons
     error = result.error
     if error is Error.PRODUCER_FENCED and api_version < FIRST_WITH_PRODUCER_FENCED:
         error = Error.INVALID_PRODUCER_EPOCH
-    return InitProducerIdResponse(
+    answer = InitProducerIdResponse(
         error_code=error, producer_id=result.stamp.producer_id, producer_epoch=result.stamp.producer_epoch
     )
+    if api_version >= TWO_PHASE_COMMIT:
+        answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch = result.ongoing
+    return answer

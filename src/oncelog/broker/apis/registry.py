@@ -6,6 +6,7 @@ first use, so that a start does not pay for APIs that nobody calls. A test compa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -112,6 +113,18 @@ SERVED: dict[int, Served] = {
     ApiKey.LIST_CONFIG_RESOURCES: Served(0, 1, (cluster(Operation.DESCRIBE_CONFIGS),)),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: Served(0, 0),
 }
+
+TWO_PHASE_COMMIT: Final = 6
+"""The version of InitProducerId that is for it (KIP-939); unstable, so hidden, in Apache Kafka 4.3."""
+
+
+def served_apis(two_phase_commit: bool) -> Mapping[int, Served]:
+    """The rows of a broker; with ``transaction.two.phase.commit.enable`` one more version of InitProducerId."""
+    if not two_phase_commit:
+        return SERVED
+    key = ApiKey.INIT_PRODUCER_ID
+    return {**SERVED, key: SERVED[key]._replace(high=TWO_PHASE_COMMIT)}
+
 
 _handlers: dict[int, Handler] = {}
 

@@ -57,14 +57,22 @@ def transactional_id(broker: Broker, context: RequestContext, request: Any) -> E
 
 
 def _may_write_as(broker: Broker, context: RequestContext, name: str) -> Error:
-    allowed = allows(broker, context, Operation.WRITE, TRANSACTIONAL_ID, name)
+    return _may_act_as(broker, context, Operation.WRITE, name)
+
+
+def _may_act_as(broker: Broker, context: RequestContext, operation: Operation, name: str) -> Error:
+    allowed = allows(broker, context, operation, TRANSACTIONAL_ID, name)
     return Error.NONE if allowed else Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 def idempotent_write(broker: Broker, context: RequestContext, request: Any) -> Error:
-    """InitProducerId: who may write to any topic may do so idempotently (KIP-679)."""
+    """InitProducerId: who may write to any topic may do so idempotently (KIP-679); two-phase commit is a right of its
+    own, for whoever has it may hold readers back without end (KIP-939)."""
     if request.transactional_id is not None:
-        return _may_write_as(broker, context, request.transactional_id)
+        refused = _may_write_as(broker, context, request.transactional_id)
+        if refused is Error.NONE and request.enable_2pc:
+            return _may_act_as(broker, context, Operation.TWO_PHASE_COMMIT, request.transactional_id)
+        return refused
     if allows_cluster(broker, context, Operation.IDEMPOTENT_WRITE, log=False) or allows_some(
         broker, context, Operation.WRITE, TOPIC
     ):

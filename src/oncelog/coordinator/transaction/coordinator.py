@@ -28,7 +28,7 @@ from oncelog.coordinator.transaction.events import (
 from oncelog.coordinator.transaction.host import TransactionHost, TxnMarker
 from oncelog.coordinator.transaction.orphans import Held, find_orphans
 from oncelog.coordinator.transaction.shard import Outcome, TransactionShard
-from oncelog.coordinator.transaction.states import PREPARED, TransactionState, Txn
+from oncelog.coordinator.transaction.states import NO_TIME_LIMIT, PREPARED, TransactionState, Txn
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.types import (
@@ -54,10 +54,12 @@ __all__ = [
 
 
 class ProducerResult(NamedTuple):
-    """``stamp`` is the producer's from now on; ``NO_PRODUCER`` with an error."""
+    """``stamp`` is the producer's from now on; ``NO_PRODUCER`` with an error. ``ongoing`` is that of a transaction that
+    was kept for it to end."""
 
     error: Error
     stamp: ProducerStamp = NO_PRODUCER
+    ongoing: ProducerStamp = NO_PRODUCER
 
 
 class TransactionListing(NamedTuple):
@@ -139,12 +141,22 @@ class TransactionCoordinator:
     # -- producers -----------------------------------------------------------------------------------------------
 
     def init_producer_id(
-        self, transactional_id: str | None, timeout_ms: int, expected: ProducerStamp, now_ms: int
+        self,
+        transactional_id: str | None,
+        timeout_ms: int,
+        expected: ProducerStamp,
+        now_ms: int,
+        *,
+        two_phase: bool = False,
+        keep_prepared: bool = False,
     ) -> Deferred[ProducerResult]:
         """A producer id and epoch; with a transactional id the former producer is fenced and its transaction aborted.
 
         CONCURRENT_TRANSACTIONS while that abort is under way: ask again. ``expected`` is the stamp of a producer that
         goes on after an error (KIP-360), or ``NO_PRODUCER``.
+
+        :param two_phase: the producer's transactions have no time-out, since a database decides on them (KIP-939).
+        :param keep_prepared: an open transaction is not aborted; it is told and waits for its end.
         """
         if transactional_id is None:
             allocated = self._host.allocate_producer_id()
@@ -152,9 +164,17 @@ class TransactionCoordinator:
             return deferred.map(_new_producer)
         if not transactional_id:
             return Deferred.of(ProducerResult(Error.INVALID_REQUEST))
-        if not 0 < timeout_ms <= self._settings().transaction_max_timeout_ms:
+        if two_phase and not self._settings().transaction_two_phase_commit_enable:
+            return Deferred.of(ProducerResult(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+        if timeout_ms <= 0 or (timeout_ms > self._settings().transaction_max_timeout_ms and not two_phase):
             return Deferred.of(ProducerResult(Error.INVALID_TRANSACTION_TIMEOUT))
-        event = InitProducerId(transactional_id, timeout_ms, expected, self._host.transaction_version)
+        event = InitProducerId(
+            transactional_id,
+            NO_TIME_LIMIT if two_phase else timeout_ms,
+            expected,
+            self._host.transaction_version,
+            keep_prepared=keep_prepared,
+        )
         return self._submit(transactional_id, event, now_ms).map(_producer_result)
 
     def add_partitions(
@@ -234,10 +254,10 @@ class TransactionCoordinator:
         self._submit(transactional_id, Disown(), now_ms)
 
     def expire(self, transactional_id: str, now_ms: int) -> bool:
-        """Have an open transaction's time-out come at once, for tests; False where none is open."""
+        """Have an open transaction's time-out come at once, for tests; False where none is open that has one."""
         shard = self.runtime.shard(self.runtime.partition_for(transactional_id).partition)
         txn = shard.txn(transactional_id) if shard is not None else None
-        if shard is None or txn is None or txn.state is not TransactionState.ONGOING:
+        if shard is None or txn is None or txn.state is not TransactionState.ONGOING or not txn.timed:
             return False
         shard.submit(transactional_id, Timeout(self._host.transaction_version), txn.start_ms + txn.timeout_ms + 1)
         return True
@@ -317,4 +337,6 @@ def _error_of(outcome: Outcome) -> Error:
 
 
 def _producer_result(outcome: Outcome) -> ProducerResult:
-    return ProducerResult(outcome.error, outcome.stamp if outcome.error is Error.NONE else NO_PRODUCER)
+    if outcome.error is not Error.NONE:
+        return ProducerResult(outcome.error)
+    return ProducerResult(Error.NONE, outcome.stamp, outcome.ongoing)

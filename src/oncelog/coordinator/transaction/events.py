@@ -1,6 +1,6 @@
 """What can happen to a transactional id: requests, and what the coordinator itself notices.
 
-Made by ``coordinator`` and ``shard``, understood by ``rules``. Source: KIP-98, KIP-360, KIP-890.
+Made by ``coordinator`` and ``shard``, understood by ``rules``. Source: KIP-98, KIP-360, KIP-890, KIP-939.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ class InitProducerId:
     """A producer starts, or goes on after an error with the stamp it had (``expected``, KIP-360).
 
     ``transaction_version`` is the broker's level; ``fresh_producer_id`` is filled in once a rule has asked for it.
+    ``keep_prepared``: an open transaction stays, and only its end may follow (KIP-939).
     """
 
     transactional_id: str
@@ -26,6 +27,7 @@ class InitProducerId:
     expected: ProducerStamp = NO_PRODUCER
     transaction_version: int = EPOCH_BUMP_VERSION
     fresh_producer_id: int = NO_PRODUCER_ID
+    keep_prepared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Records of ``__transaction_state``: a key for each transactional id, a value for each change, as Kafka writes them.
 
 Called by ``shard`` and by tools that show the topic. Version 0 is written while transaction.version is 0, version 1
-(flexible, with the fields of KIP-890 as tags) from 1 on; both are read. ``Txn.last_producer_epoch`` is not kept.
+(flexible, with the fields of KIP-890 and KIP-939 as tags) from 1 on; both are read. ``Txn.last_producer_epoch`` is not
+kept.
 Source: Kafka's ``TransactionLog``.
 """
 
@@ -54,6 +55,7 @@ def encode_value(txn: Txn, version: int) -> bytes:
             txn.previous_producer_id,
             txn.next_producer_id,
             txn.client_transaction_version,
+            txn.next_producer_epoch,
         )
     partitions = [PartitionsSchema(topic, indexes) for topic, indexes in _by_topic(txn.partitions)]
     value = TransactionLogValue(
@@ -96,6 +98,7 @@ def decode_value(transactional_id: str, data: bytes) -> Txn:
         previous_producer_id=value.previous_producer_id,
         next_producer_id=value.next_producer_id,
         client_transaction_version=value.client_transaction_version,
+        next_producer_epoch=value.next_producer_epoch,
     )
 
 

@@ -11,14 +11,14 @@ the markers are written".
 Order of the checks as in Kafka 4.3: InitProducerId, AddPartitions and EndTxn 5 look for a pending end of the
 transaction first (51), then at the producer id (49, InitProducerId 90), then at the epoch (90); EndTxn 0-4 and
 verification look at id and epoch first. Source: Kafka's ``TransactionCoordinator`` and ``TransactionMetadata``;
-KIP-98, KIP-360, KIP-588, KIP-890.
+KIP-98, KIP-360, KIP-588, KIP-890; for transactions that are kept (KIP-939) the KIP and its pull request, since no
+release has them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from collections.abc import Mapping
+from typing import Any, Final
 
 from oncelog.coordinator.transaction.events import (
     EPOCH_BUMP_VERSION,
@@ -33,8 +33,27 @@ from oncelog.coordinator.transaction.events import (
     Timeout,
     VerifyPartitions,
 )
-from oncelog.coordinator.transaction.states import EXPIRABLE, LAST_CLIENT_EPOCH, TransactionState, Txn
-from oncelog.errors import Error, InvariantError
+from oncelog.coordinator.transaction.rule_parts import (
+    FENCED,
+    IGNORE,
+    IMPOSSIBLE,
+    INVALID_STATE,
+    NEEDS_PRODUCER_ID,
+    NOTHING,
+    UNKNOWN,
+    UNSUPPORTED,
+    Decision,
+    Rule,
+    Table,
+    expected_producer,
+    first_or_retry,
+    follow,
+    next_owner,
+    owned,
+    refuse,
+)
+from oncelog.coordinator.transaction.states import EXPIRABLE, NO_TIME_LIMIT, TransactionState, Txn
+from oncelog.errors import Error
 from oncelog.types import (
     MAX_EPOCH,
     NO_PRODUCER,
@@ -42,43 +61,9 @@ from oncelog.types import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
     ProducerStamp,
-    TopicPartition,
 )
 
 S = TransactionState
-E = TypeVar("E")
-
-
-class Decision(NamedTuple):
-    """What to do, in this order: write ``value`` (or the tombstone), then answer ``error``, ``stamp``, ``absent``.
-
-    No value and no tombstone: only answer. ``needs_producer_id``: nothing is decided; ask again with
-    ``fresh_producer_id`` set. A value in a state of ``states.PREPARED`` has its markers sent once it is committed.
-    """
-
-    error: Error = Error.NONE
-    value: Txn | None = None
-    forget: bool = False
-    stamp: ProducerStamp = NO_PRODUCER
-    absent: tuple[TopicPartition, ...] = ()
-    needs_producer_id: bool = False
-
-
-NOTHING: Final = Decision()
-_NEEDS_PRODUCER_ID: Final = Decision(needs_producer_id=True)
-UNKNOWN: Final = Txn("", NO_PRODUCER_ID, NO_PRODUCER_EPOCH, 0, S.DEAD)
-"""Stands for an id that the coordinator does not know."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rule(Generic[E]):
-    """One cell of the tables; ``text`` is what the documentation shows."""
-
-    text: str
-    run: Callable[[Txn, E, int], Decision]
-
-
-Table = Mapping[TransactionState, Rule[E]]
 
 
 def decide(txn: Txn | None, event: Event, now_ms: int) -> Decision:
@@ -87,111 +72,13 @@ def decide(txn: Txn | None, event: Event, now_ms: int) -> Decision:
     return RULES[type(event)][known.state].run(known, event, now_ms)
 
 
-# --- building blocks of rules -----------------------------------------------------------------------------
-
-
-def refuse(error: Error) -> Rule[Any]:
-    decision = Decision(error)
-    return Rule(f"{error.name} ({error.value})", lambda txn, event, now_ms: decision)
-
-
-def _impossible(txn: Txn, event: object, now_ms: int) -> Decision:
-    raise InvariantError(f"{type(event).__name__} in state {txn.state.label} of {txn.transactional_id!r} cannot be")
-
-
-IMPOSSIBLE: Final[Rule[Any]] = Rule("cannot be", _impossible)
-IGNORE: Final[Rule[Any]] = Rule("nothing", lambda txn, event, now_ms: NOTHING)
-
-_MAPPING: Final = Decision(Error.INVALID_PRODUCER_ID_MAPPING)
-_FENCED: Final = Decision(Error.PRODUCER_FENCED)
-
-Stamped = TypeVar("Stamped", AddPartitions, VerifyPartitions, EndTxn)
-
-
-def owned(rule: Rule[Stamped]) -> Rule[Stamped]:
-    """The rule for the producer that owns the id; another producer id is 49, another epoch is 90."""
-
-    def run(txn: Txn, event: Stamped, now_ms: int) -> Decision:
-        if event.stamp.producer_id != txn.producer_id:
-            return _MAPPING
-        if event.stamp.producer_epoch != txn.producer_epoch:
-            return _FENCED
-        return rule.run(txn, event, now_ms)
-
-    return Rule(f"owner: {rule.text}", run)
-
-
-def first_or_retry(first: Rule[EndTxnAndBump], retry: Rule[EndTxnAndBump]) -> Rule[EndTxnAndBump]:
-    """With bumped epochs the stamp tells a new EndTxn from a repeated one: the repeated one has the epoch before.
-
-    When the end used up the producer id's epochs, the repeated one shows the producer id and the last epoch before.
-    """
-
-    def run(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
-        producer_id, epoch = event.stamp
-        rotated = producer_id == txn.previous_producer_id and epoch == LAST_CLIENT_EPOCH and txn.producer_epoch == 0
-        if producer_id != txn.producer_id and not rotated:
-            return _MAPPING
-        if rotated or epoch + 1 == txn.producer_epoch:
-            return retry.run(txn, event, now_ms)
-        if epoch == txn.producer_epoch:
-            return first.run(txn, event, now_ms)
-        return _FENCED
-
-    return Rule(f"owner: {first.text}; repeated: {retry.text}", run)
-
-
-def expected_producer(rule: Rule[InitProducerId]) -> Rule[InitProducerId]:
-    """KIP-360: a producer that names itself must be the current one, or the one before a rotation."""
-
-    def run(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
-        producer_id, epoch = event.expected
-        before_rotation = producer_id == txn.previous_producer_id and epoch >= LAST_CLIENT_EPOCH
-        if event.expected != NO_PRODUCER and producer_id != txn.producer_id and not before_rotation:
-            return _FENCED
-        return rule.run(txn, event, now_ms)
-
-    return Rule(f"same producer or none given: {rule.text}", run)
-
-
-def _follow(
-    txn: Txn,
-    state: TransactionState,
-    now_ms: int,
-    *,
-    epoch: int,
-    last_epoch: int,
-    version: int,
-    partitions: frozenset[TopicPartition],
-    start_ms: int,
-    producer_id: int | None = None,
-    next_producer_id: int = NO_PRODUCER_ID,
-    timeout_ms: int | None = None,
-) -> Txn:
-    """The value after ``txn``; every value remembers the producer id of the one before."""
-    return Txn(
-        txn.transactional_id,
-        txn.producer_id if producer_id is None else producer_id,
-        epoch,
-        txn.timeout_ms if timeout_ms is None else timeout_ms,
-        state,
-        partitions,
-        start_ms,
-        now_ms,
-        txn.producer_id,
-        next_producer_id,
-        last_epoch,
-        version,
-    )
-
-
 # --- InitProducerId ---------------------------------------------------------------------------------------
 
 
 def _create(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
     fresh = event.fresh_producer_id
     if fresh == NO_PRODUCER_ID:
-        return _NEEDS_PRODUCER_ID
+        return NEEDS_PRODUCER_ID
     value = Txn(event.transactional_id, fresh, 0, event.timeout_ms, last_update_ms=now_ms, previous_producer_id=fresh)
     return Decision(value=value, stamp=value.stamp)
 
@@ -202,18 +89,18 @@ def _renew(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
     expected_epoch = event.expected.producer_epoch
     producer_id, epoch = txn.producer_id, txn.producer_epoch
     if given and expected_epoch not in (epoch, txn.last_producer_epoch):
-        return _FENCED
+        return FENCED
     if given and expected_epoch != epoch:
         last_epoch = txn.last_producer_epoch
     else:
         last_epoch = epoch if given else NO_PRODUCER_EPOCH
         if txn.epochs_exhausted:
             if event.fresh_producer_id == NO_PRODUCER_ID:
-                return _NEEDS_PRODUCER_ID
+                return NEEDS_PRODUCER_ID
             producer_id, epoch = event.fresh_producer_id, 0
         else:
             epoch += 1
-    value = _follow(
+    value = follow(
         txn,
         S.EMPTY,
         now_ms,
@@ -228,20 +115,50 @@ def _renew(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
     return Decision(value=value, stamp=value.stamp)
 
 
+def _keep(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
+    """The open transaction keeps its stamp, which a database may have stored; its producer gets the next one.
+
+    Its data could not be told apart by epochs if more were added, so it can only be ended. Two-phase commit takes the
+    time limit off; without it the transaction keeps the limit with which it began.
+    """
+    owner = txn.owner
+    if event.expected not in (NO_PRODUCER, owner):
+        return FENCED
+    if event.transaction_version < EPOCH_BUMP_VERSION:
+        return UNSUPPORTED
+    if txn.epochs_exhausted and event.fresh_producer_id == NO_PRODUCER_ID:
+        return NEEDS_PRODUCER_ID
+    value = follow(
+        txn,
+        S.ONGOING,
+        now_ms,
+        epoch=txn.producer_epoch,
+        last_epoch=txn.last_producer_epoch,
+        next_producer=next_owner(txn, event.fresh_producer_id),
+        version=txn.client_transaction_version,
+        partitions=txn.partitions,
+        start_ms=txn.start_ms,
+        timeout_ms=NO_TIME_LIMIT if event.timeout_ms == NO_TIME_LIMIT else txn.timeout_ms,
+    )
+    return Decision(value=value, stamp=value.owner, ongoing=value.stamp)
+
+
 def _fence(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
     """Abort what is open; the client asks again after that.
 
     A write that fails bumps nothing, so repeated attempts do not add up (Kafka's ``hasFailedEpochFence``).
     """
+    if event.keep_prepared:
+        return _keep(txn, event, now_ms)
     aborted = _abort_open(txn, event.transaction_version, event.fresh_producer_id, now_ms)
     return aborted._replace(error=Error.CONCURRENT_TRANSACTIONS) if aborted.value is not None else aborted
 
 
 def _abort_open(txn: Txn, version: int, fresh_producer_id: int, now_ms: int) -> Decision:
     """Abort by the coordinator itself, with an epoch that fences the producer."""
-    if version >= EPOCH_BUMP_VERSION:
+    if version >= EPOCH_BUMP_VERSION or txn.kept:
         return _end_and_bump(txn, False, fresh_producer_id, txn.start_ms, now_ms)
-    value = _follow(
+    value = follow(
         txn,
         S.PREPARE_ABORT,
         now_ms,
@@ -259,7 +176,9 @@ INIT_PRODUCER_ID: Final[Table[InitProducerId]] = {
     S.EMPTY: expected_producer(Rule("next epoch; PRODUCER_FENCED (90) for a stale one", _renew)),
     S.COMPLETE_COMMIT: expected_producer(Rule("next epoch; PRODUCER_FENCED (90) for a stale one", _renew)),
     S.COMPLETE_ABORT: expected_producer(Rule("next epoch; PRODUCER_FENCED (90) for a stale one", _renew)),
-    S.ONGOING: expected_producer(Rule("fence, abort, CONCURRENT_TRANSACTIONS (51)", _fence)),
+    S.ONGOING: expected_producer(
+        Rule("fence, abort, CONCURRENT_TRANSACTIONS (51); with keepPreparedTxn: next epoch to end it with", _fence)
+    ),
     S.PREPARE_COMMIT: refuse(Error.CONCURRENT_TRANSACTIONS),
     S.PREPARE_ABORT: refuse(Error.CONCURRENT_TRANSACTIONS),
     S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
@@ -270,10 +189,12 @@ INIT_PRODUCER_ID: Final[Table[InitProducerId]] = {
 
 
 def _add(txn: Txn, event: AddPartitions, now_ms: int) -> Decision:
+    if txn.kept:
+        return INVALID_STATE
     ongoing = txn.state is S.ONGOING
     if ongoing and event.partitions <= txn.partitions:
         return NOTHING
-    value = _follow(
+    value = follow(
         txn,
         S.ONGOING,
         now_ms,
@@ -291,7 +212,7 @@ ADD_PARTITIONS: Final[Table[AddPartitions]] = {
     S.EMPTY: owned(Rule("begin the transaction", _add)),
     S.COMPLETE_COMMIT: owned(Rule("begin the transaction", _add)),
     S.COMPLETE_ABORT: owned(Rule("begin the transaction", _add)),
-    S.ONGOING: owned(Rule("add; nothing is written for partitions that are in it", _add)),
+    S.ONGOING: owned(Rule("add; nothing is written for partitions that are in it; kept: INVALID_TXN_STATE (48)", _add)),
     S.PREPARE_COMMIT: refuse(Error.CONCURRENT_TRANSACTIONS),
     S.PREPARE_ABORT: refuse(Error.CONCURRENT_TRANSACTIONS),
     S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
@@ -299,10 +220,14 @@ ADD_PARTITIONS: Final[Table[AddPartitions]] = {
 
 
 def _verify(txn: Txn, event: VerifyPartitions, now_ms: int) -> Decision:
+    if txn.kept:
+        return INVALID_STATE
     return Decision(absent=tuple(sorted(event.partitions - txn.partitions)))
 
 
-_VERIFY: Final = owned(Rule("TRANSACTION_ABORTABLE (120) for each partition that is not in it", _verify))
+_VERIFY: Final = owned(
+    Rule("TRANSACTION_ABORTABLE (120) for each partition that is not in it; kept: INVALID_TXN_STATE (48)", _verify)
+)
 
 VERIFY_PARTITIONS: Final[Table[VerifyPartitions]] = {
     S.DEAD: refuse(Error.INVALID_PRODUCER_ID_MAPPING),
@@ -320,7 +245,7 @@ VERIFY_PARTITIONS: Final[Table[VerifyPartitions]] = {
 
 
 def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
-    value = _follow(
+    value = follow(
         txn,
         S.PREPARE_COMMIT if event.commit else S.PREPARE_ABORT,
         now_ms,
@@ -329,15 +254,16 @@ def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
         version=0,
         partitions=txn.partitions,
         start_ms=txn.start_ms,
+        next_producer=txn.owner if txn.kept else NO_PRODUCER,
     )
-    return Decision(value=value, stamp=value.stamp)
+    return Decision(value=value, stamp=value.owner)
 
 
 def _same(commit: bool, answer: Error) -> Rule[EndTxn]:
     """``answer`` for the outcome that was decided, INVALID_TXN_STATE for the other one."""
 
     def run(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
-        return Decision(answer, stamp=txn.stamp) if event.commit == commit else Decision(Error.INVALID_TXN_STATE)
+        return Decision(answer, stamp=txn.owner) if event.commit == commit else INVALID_STATE
 
     outcome = "commit" if commit else "abort"
     return owned(Rule(f"{outcome}: {answer.name} ({answer.value}); else INVALID_TXN_STATE (48)", run))
@@ -359,21 +285,30 @@ def _end_and_bump(txn: Txn, commit: bool, fresh_producer_id: int, start_ms: int,
     """Prepare with the next epoch, which fences late writes of this transaction.
 
     Where that is the last epoch, the next transaction gets a new producer id, and it stays for the marker alone.
+    A transaction that was kept is marked with the epoch after its own, and whoever ends it gets the one after theirs.
     """
     if txn.epochs_exhausted and fresh_producer_id == NO_PRODUCER_ID:
-        return _NEEDS_PRODUCER_ID
-    value = _follow(
+        return NEEDS_PRODUCER_ID
+    value = follow(
         txn,
         S.PREPARE_COMMIT if commit else S.PREPARE_ABORT,
         now_ms,
         epoch=min(txn.producer_epoch + 1, MAX_EPOCH),
-        last_epoch=txn.producer_epoch,
-        next_producer_id=fresh_producer_id if txn.epochs_exhausted else NO_PRODUCER_ID,
+        last_epoch=txn.owner.producer_epoch,
+        next_producer=_after_end(txn, fresh_producer_id),
+        previous_producer_id=txn.owner.producer_id,
         version=EPOCH_BUMP_VERSION,
         partitions=txn.partitions,
         start_ms=start_ms,
     )
     return Decision(value=value, stamp=complete(value, now_ms).stamp)
+
+
+def _after_end(txn: Txn, fresh_producer_id: int) -> ProducerStamp:
+    """Who comes after the end, where that is not the stamp of the markers. Kafka leaves an epoch of 0 out."""
+    if txn.kept:
+        return next_owner(txn, fresh_producer_id)
+    return ProducerStamp(fresh_producer_id, NO_PRODUCER_EPOCH) if txn.epochs_exhausted else NO_PRODUCER
 
 
 def _end_open(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
@@ -383,13 +318,13 @@ def _end_open(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
 def _abort_nothing(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
     """A client that cannot know whether a partition was added aborts anyway; there is nothing to commit."""
     if event.commit:
-        return Decision(Error.INVALID_TXN_STATE)
+        return INVALID_STATE
     return _end_and_bump(txn, False, event.fresh_producer_id, now_ms, now_ms)
 
 
 def _answer_again(commit: bool) -> Rule[EndTxnAndBump]:
     def run(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
-        return Decision(stamp=txn.stamp) if event.commit == commit else Decision(Error.INVALID_TXN_STATE)
+        return Decision(stamp=txn.stamp) if event.commit == commit else INVALID_STATE
 
     return Rule(f"{'commit' if commit else 'abort'}: NONE (0); else INVALID_TXN_STATE (48)", run)
 
@@ -412,27 +347,30 @@ END_TXN_AND_BUMP: Final[Table[EndTxnAndBump]] = {
 
 
 def _time_out(txn: Txn, event: Timeout, now_ms: int) -> Decision:
-    if txn.start_ms + txn.timeout_ms >= now_ms:
+    if not txn.timed or txn.start_ms + txn.timeout_ms >= now_ms:
         return NOTHING
     return _abort_open(txn, event.transaction_version, event.fresh_producer_id, now_ms)
 
 
 TIMEOUT: Final[Table[Timeout]] = {
     **dict.fromkeys(S, IGNORE),
-    S.ONGOING: Rule("past start + timeout: fence and abort", _time_out),
+    S.ONGOING: Rule("past start + timeout, if it has one: fence and abort", _time_out),
     S.PREPARE_EPOCH_FENCE: IMPOSSIBLE,
 }
 
 
 def complete(txn: Txn, now_ms: int) -> Txn:
     """The value after a prepared one, once all markers are written."""
-    rotate = txn.next_producer_id != NO_PRODUCER_ID
-    return _follow(
+    after = txn.stamp
+    if txn.next_producer_id != NO_PRODUCER_ID:
+        after = ProducerStamp(txn.next_producer_id, max(txn.next_producer_epoch, 0))
+    return follow(
         txn,
         S.COMPLETE_COMMIT if txn.state is S.PREPARE_COMMIT else S.COMPLETE_ABORT,
         now_ms,
-        producer_id=txn.next_producer_id if rotate else txn.producer_id,
-        epoch=0 if rotate else txn.producer_epoch,
+        producer_id=after.producer_id,
+        epoch=after.producer_epoch,
+        previous_producer_id=txn.previous_producer_id if txn.kept else txn.producer_id,
         last_epoch=txn.last_producer_epoch,
         version=txn.client_transaction_version,
         partitions=frozenset(),
@@ -466,7 +404,7 @@ EXPIRE: Final[Table[Expire]] = {
 def _disown(txn: Txn, event: Disown, now_ms: int) -> Decision:
     """Use the epochs up: whoever still is this producer is fenced, and the next one gets another producer id."""
     ongoing = txn.state is S.ONGOING
-    value = _follow(
+    value = follow(
         txn,
         S.PREPARE_ABORT if ongoing else S.EMPTY,
         now_ms,

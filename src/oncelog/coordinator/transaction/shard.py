@@ -41,7 +41,8 @@ from oncelog.coordinator.transaction.events import (
     Timeout,
 )
 from oncelog.coordinator.transaction.host import TransactionHost, TxnMarker
-from oncelog.coordinator.transaction.rules import Decision, decide
+from oncelog.coordinator.transaction.rule_parts import Decision
+from oncelog.coordinator.transaction.rules import decide
 from oncelog.coordinator.transaction.states import EXPIRABLE, PREPARED, TransactionState, Txn
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, InvariantError
@@ -67,6 +68,7 @@ class Outcome(NamedTuple):
     error: Error
     stamp: ProducerStamp = NO_PRODUCER
     absent: tuple[TopicPartition, ...] = ()
+    ongoing: ProducerStamp = NO_PRODUCER
 
 
 @dataclass(slots=True, eq=False)
@@ -234,7 +236,7 @@ class TransactionShard:
         if write_error is not Error.NONE:
             request.outcome.resolve(Outcome(write_error))
         else:
-            request.outcome.resolve(Outcome(decision.error, decision.stamp, decision.absent))
+            request.outcome.resolve(Outcome(decision.error, decision.stamp, decision.absent, decision.ongoing))
 
     def _with_producer_id(self, request: _Request) -> None:
         """Ask for a producer id and decide again on the state that there is by then."""

@@ -2,7 +2,7 @@
 
 Called by the rules, the record codec and the coordinator. A :class:`Txn` never changes: a rule makes the next one,
 the log keeps it, and it is applied by replacing the old one.
-Source: Kafka's ``TransactionState`` and ``TransactionMetadata`` (KIP-98, KIP-360, KIP-890).
+Source: Kafka's ``TransactionState`` and ``TransactionMetadata`` (KIP-98, KIP-360, KIP-890, KIP-939).
 """
 
 from __future__ import annotations
@@ -73,13 +73,18 @@ EXPIRABLE: Final = frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT})
 LAST_CLIENT_EPOCH: Final = MAX_EPOCH - 1
 """The highest epoch a client is given, so that the coordinator can always bump once more for a marker (KIP-360)."""
 
+NO_TIME_LIMIT: Final = 2**31 - 1
+"""As ``timeout_ms``: the producer takes part in two-phase commit, so its transactions are never timed out (KIP-939)."""
+
 
 class Txn(NamedTuple):
     """A transactional id with its producer and its current or last transaction.
 
     ``previous_producer_id`` is the producer id before the last record (Kafka writes it with every record, so it
     mostly equals ``producer_id``). ``next_producer_id`` is set while a transaction ends that used up the
-    epochs of ``producer_id``. ``last_producer_epoch`` is the epoch before the last bump that a retry may still name;
+    epochs of ``producer_id``. With ``next_producer_epoch`` it is the stamp of a producer that found this transaction
+    open and kept it: it alone may end it, while data and markers have the transaction's own stamp (KIP-939).
+    ``last_producer_epoch`` is the epoch before the last bump that a retry may still name;
     the log does not keep it. ``start_ms`` is -1 before the first transaction.
     """
 
@@ -95,13 +100,29 @@ class Txn(NamedTuple):
     next_producer_id: int = NO_PRODUCER_ID
     last_producer_epoch: int = NO_PRODUCER_EPOCH
     client_transaction_version: int = 0
+    next_producer_epoch: int = NO_PRODUCER_EPOCH
 
     @property
     def stamp(self) -> ProducerStamp:
-        """The producer as it is now: whoever shows another one is a stranger or a zombie."""
+        """The transaction's, as its data and markers carry it."""
         return ProducerStamp(self.producer_id, self.producer_epoch)
+
+    @property
+    def kept(self) -> bool:
+        """Whether a later producer found the transaction open and kept it."""
+        return self.next_producer_epoch != NO_PRODUCER_EPOCH
+
+    @property
+    def owner(self) -> ProducerStamp:
+        """The producer as it is now: whoever shows another stamp is a stranger or a zombie."""
+        return ProducerStamp(self.next_producer_id, self.next_producer_epoch) if self.kept else self.stamp
+
+    @property
+    def timed(self) -> bool:
+        """Whether its transactions may be open for ``timeout_ms`` alone."""
+        return self.timeout_ms != NO_TIME_LIMIT
 
     @property
     def epochs_exhausted(self) -> bool:
         """The next producer needs a new producer id."""
-        return self.producer_epoch >= LAST_CLIENT_EPOCH
+        return self.owner.producer_epoch >= LAST_CLIENT_EPOCH

@@ -1,0 +1,175 @@
+"""What the rules of the transaction protocol are made of: decisions, cells of the tables, and who may come at all.
+
+Called by ``rules`` alone. Source: Kafka's ``TransactionCoordinator`` and ``TransactionMetadata``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from oncelog.coordinator.transaction.events import (
+    AddPartitions,
+    EndTxn,
+    EndTxnAndBump,
+    InitProducerId,
+    VerifyPartitions,
+)
+from oncelog.coordinator.transaction.states import LAST_CLIENT_EPOCH, TransactionState, Txn
+from oncelog.errors import Error, InvariantError
+from oncelog.types import (
+    NO_PRODUCER,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    ProducerStamp,
+    TopicPartition,
+)
+
+S = TransactionState
+E = TypeVar("E")
+
+
+class Decision(NamedTuple):
+    """What to do, in this order: write ``value`` (or the tombstone), then answer ``error``, ``stamp``, ``absent``.
+
+    No value and no tombstone: only answer. ``needs_producer_id``: nothing is decided; ask again with
+    ``fresh_producer_id`` set. ``ongoing`` is the stamp of a transaction that was kept. A value in a state of
+    ``states.PREPARED`` has its markers sent once it is committed.
+    """
+
+    error: Error = Error.NONE
+    value: Txn | None = None
+    forget: bool = False
+    stamp: ProducerStamp = NO_PRODUCER
+    absent: tuple[TopicPartition, ...] = ()
+    needs_producer_id: bool = False
+    ongoing: ProducerStamp = NO_PRODUCER
+
+
+NOTHING: Final = Decision()
+NEEDS_PRODUCER_ID: Final = Decision(needs_producer_id=True)
+UNKNOWN: Final = Txn("", NO_PRODUCER_ID, NO_PRODUCER_EPOCH, 0, S.DEAD)
+"""Stands for an id that the coordinator does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule(Generic[E]):
+    """One cell of the tables; ``text`` is what the documentation shows."""
+
+    text: str
+    run: Callable[[Txn, E, int], Decision]
+
+
+Table = Mapping[TransactionState, Rule[E]]
+
+
+def refuse(error: Error) -> Rule[Any]:
+    decision = Decision(error)
+    return Rule(f"{error.name} ({error.value})", lambda txn, event, now_ms: decision)
+
+
+def _impossible(txn: Txn, event: object, now_ms: int) -> Decision:
+    raise InvariantError(f"{type(event).__name__} in state {txn.state.label} of {txn.transactional_id!r} cannot be")
+
+
+IMPOSSIBLE: Final[Rule[Any]] = Rule("cannot be", _impossible)
+IGNORE: Final[Rule[Any]] = Rule("nothing", lambda txn, event, now_ms: NOTHING)
+
+MAPPING: Final = Decision(Error.INVALID_PRODUCER_ID_MAPPING)
+FENCED: Final = Decision(Error.PRODUCER_FENCED)
+INVALID_STATE: Final = Decision(Error.INVALID_TXN_STATE)
+UNSUPPORTED: Final = Decision(Error.UNSUPPORTED_VERSION)
+
+Stamped = TypeVar("Stamped", AddPartitions, VerifyPartitions, EndTxn)
+
+
+def owned(rule: Rule[Stamped]) -> Rule[Stamped]:
+    """The rule for the producer that owns the id; another producer id is 49, another epoch is 90.
+
+    Whoever had a transaction before another producer kept it is 90.
+    """
+
+    def run(txn: Txn, event: Stamped, now_ms: int) -> Decision:
+        producer_id, epoch = txn.owner
+        if event.stamp.producer_id != producer_id and not (txn.kept and event.stamp == txn.stamp):
+            return MAPPING
+        if event.stamp.producer_epoch != epoch or event.stamp.producer_id != producer_id:
+            return FENCED
+        return rule.run(txn, event, now_ms)
+
+    return Rule(f"owner: {rule.text}", run)
+
+
+def first_or_retry(first: Rule[EndTxnAndBump], retry: Rule[EndTxnAndBump]) -> Rule[EndTxnAndBump]:
+    """With bumped epochs the stamp tells a new EndTxn from a repeated one: the repeated one has the epoch before.
+
+    When the end used up the producer id's epochs, the repeated one shows the producer id and the last epoch before.
+    """
+
+    def run(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
+        producer_id, epoch = event.stamp
+        owner = txn.owner
+        if txn.kept and event.stamp == txn.stamp:
+            return FENCED
+        rotated = producer_id == txn.previous_producer_id and epoch == LAST_CLIENT_EPOCH and owner.producer_epoch == 0
+        if producer_id != owner.producer_id and not rotated:
+            return MAPPING
+        if rotated or epoch + 1 == owner.producer_epoch:
+            return retry.run(txn, event, now_ms)
+        if epoch == owner.producer_epoch:
+            return first.run(txn, event, now_ms)
+        return FENCED
+
+    return Rule(f"owner: {first.text}; repeated: {retry.text}", run)
+
+
+def expected_producer(rule: Rule[InitProducerId]) -> Rule[InitProducerId]:
+    """KIP-360: a producer that names itself must be the current one, or the one before a rotation."""
+
+    def run(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
+        producer_id, epoch = event.expected
+        before_rotation = producer_id == txn.previous_producer_id and epoch >= LAST_CLIENT_EPOCH
+        if event.expected != NO_PRODUCER and producer_id != txn.owner.producer_id and not before_rotation:
+            return FENCED
+        return rule.run(txn, event, now_ms)
+
+    return Rule(f"same producer or none given: {rule.text}", run)
+
+
+def follow(
+    txn: Txn,
+    state: TransactionState,
+    now_ms: int,
+    *,
+    epoch: int,
+    last_epoch: int,
+    version: int,
+    partitions: frozenset[TopicPartition],
+    start_ms: int,
+    producer_id: int | None = None,
+    next_producer: ProducerStamp = NO_PRODUCER,
+    previous_producer_id: int | None = None,
+    timeout_ms: int | None = None,
+) -> Txn:
+    """The value after ``txn``; every value remembers the producer id of the one before."""
+    return Txn(
+        txn.transactional_id,
+        txn.producer_id if producer_id is None else producer_id,
+        epoch,
+        txn.timeout_ms if timeout_ms is None else timeout_ms,
+        state,
+        partitions,
+        start_ms,
+        now_ms,
+        txn.producer_id if previous_producer_id is None else previous_producer_id,
+        next_producer.producer_id,
+        last_epoch,
+        version,
+        next_producer.producer_epoch,
+    )
+
+
+def next_owner(txn: Txn, fresh_producer_id: int) -> ProducerStamp:
+    producer_id, epoch = txn.owner
+    return ProducerStamp(fresh_producer_id, 0) if txn.epochs_exhausted else ProducerStamp(producer_id, epoch + 1)

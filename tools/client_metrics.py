@@ -49,6 +49,7 @@ GROUPS: Mapping[str, tuple[str, _Table]] = {
             "flush-time-ns-total": (ONE, "Nanoseconds that the program waited in `flush()`."),
             "txn-init-time-ns-total": (ONE, "Nanoseconds until there was a producer id."),
             "txn-send-offsets-time-ns-total": (ONE, "Nanoseconds in `send_offsets_to_transaction()`."),
+            "txn-prepare-time-ns-total": (ONE, "Nanoseconds in `prepare()`, of two-phase commit."),
             "txn-commit-time-ns-total": (ONE, "Nanoseconds in `commit_transaction()`."),
             "txn-abort-time-ns-total": (ONE, "Nanoseconds in `abort_transaction()`."),
         },

@@ -42,6 +42,7 @@ from oncelog.client.core.sender import Sender
 from oncelog.client.core.structs import ConsumerGroupMetadata, RecordMetadata
 from oncelog.client.core.transaction_manager import TransactionManager
 from oncelog.client.core.transaction_states import State
+from oncelog.client.core.two_phase import TwoPhaseTransactions, token_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -104,7 +105,8 @@ class Producer:
         )
         self._transactions: TransactionManager | None = None
         if config.enable_idempotence:
-            self._transactions = TransactionManager(
+            manager = TwoPhaseTransactions if config.two_phase_commit else TransactionManager
+            self._transactions = manager(
                 self._network,
                 self._accumulator,
                 transactional_id=config.transactional_id,
@@ -126,7 +128,10 @@ class Producer:
     # --- life
 
     async def start(self) -> None:
-        """Connect; with idempotence get a producer id, with a ``transactional_id`` fence older instances."""
+        """Connect; with idempotence get a producer id, with a ``transactional_id`` fence older instances.
+
+        What they left open is aborted; with ``two_phase_commit`` it is :attr:`prepared`, for :meth:`complete` to end.
+        """
         if self._closed:
             raise ProducerClosed("the producer was stopped; make a new one")
         if self._loop is not None:
@@ -146,7 +151,10 @@ class Producer:
             raise
 
     async def stop(self) -> None:
-        """Send what is queued, abort an open transaction, close the connections. May be called twice."""
+        """Send what is queued, abort an open transaction unless it is prepared, close the connections.
+
+        May be called twice.
+        """
         if self._closed:
             return
         if self._loop is None:
@@ -326,8 +334,50 @@ class Producer:
         """Take the transaction back; no reader of committed records will see any of it."""
         await self._outcome(self._transactional().abort(), "abort_transaction()", "abort")
 
+    async def prepare(self) -> str:
+        """End the first phase of two-phase commit: everything is stored, nothing more is taken.
+
+        Store the token in the database, in its transaction, then call :meth:`complete`. Until then the transaction
+        stays as it is, whatever dies; readers of committed records wait before it.
+
+        :return: the token, ``''`` where the transaction has no contents.
+        :raises AbortableTransactionError: a record or the offsets failed; abort the transaction.
+        """
+        transactions = self._two_phase()
+        await self._outcome(transactions.prepare(), "prepare()", "prepare")
+        return token_of(transactions.prepared)
+
+    async def complete(self, token: str) -> None:
+        """End what is prepared as the database says: commit it if ``token`` is its token, else abort it.
+
+        After a restart ``start()`` finds what an earlier producer has prepared; call this before
+        ``begin_transaction()``, with what the database has: ``''`` where that is nothing. Nothing happens where
+        nothing is prepared.
+
+        :raises ValueError: ``token`` is no token.
+        :raises IllegalStateError: the token is not of this transactional id; or a transaction is open, not prepared.
+        :raises KafkaTimeoutError: the outcome is not known yet; call this again, and nothing else.
+        """
+        transactions = self._two_phase()
+        counted = "commit" if token == self.prepared else "abort"
+        await self._outcome(transactions.complete(token), "complete()", counted)
+
+    @property
+    def prepared(self) -> str | None:
+        """The token of the transaction that waits for :meth:`complete`; None where none does."""
+        transactions = self._transactions
+        if not isinstance(transactions, TwoPhaseTransactions) or transactions.state is not State.PREPARED:
+            return None
+        return token_of(transactions.prepared)
+
+    def _two_phase(self) -> TwoPhaseTransactions:
+        transactions = self._transactional()
+        if not isinstance(transactions, TwoPhaseTransactions):
+            raise IllegalStateError("the producer has no two-phase commit; give it two_phase_commit=True")
+        return transactions
+
     def transaction(self) -> Transaction:
-        """``async with producer.transaction():`` commits at the end, aborts on an exception."""
+        """``async with producer.transaction():`` commits at the end, aborts on an exception what is not prepared."""
         self._transactional()
         return Transaction(self)
 

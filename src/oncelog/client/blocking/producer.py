@@ -307,8 +307,22 @@ class Producer:
         """Commit consumed positions together with the transaction's records."""
         self._run(lambda: self._producer.send_offsets_to_transaction(offsets, group_id))
 
+    def prepare(self) -> str:
+        """End the first phase of two-phase commit; the token is for the database. See the asyncio producer."""
+        return self._run(self._producer.prepare)
+
+    def complete(self, token: str) -> None:
+        """End what is prepared as the database says: commit it if ``token`` is its token, else abort it."""
+        self._run(lambda: self._producer.complete(token))
+
+    @property
+    def prepared(self) -> str | None:
+        """The token of the transaction that waits for :meth:`complete`; None where none does."""
+        self.start()
+        return self._producer.prepared
+
     def transaction(self) -> Transaction:
-        """``with producer.transaction():`` commits at the end, aborts on an exception."""
+        """``with producer.transaction():`` commits at the end, aborts on an exception what is not prepared."""
         return Transaction(self)
 
     def abort_if_open(self) -> None:

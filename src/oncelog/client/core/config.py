@@ -201,6 +201,11 @@ class ProducerConfig(ClientConfig):
         low=1,
         high=MAX_INT,
     )
+    two_phase_commit: bool = setting(
+        "transaction.two.phase.commit.enable",
+        False,
+        "A database decides on the transactions, which have no time-out then (KIP-939).",
+    )
     retries: int = setting("retries", MAX_INT, "Repeats of a batch in delivery.timeout.ms.", low=0, high=MAX_INT)
     max_in_flight_requests_per_connection: int = setting(
         "max.in.flight.requests.per.connection",
@@ -273,6 +278,7 @@ class ProducerConfig(ClientConfig):
     def _checked(self, explicit: frozenset[str]) -> Self:
         checked = ClientConfig._checked(self, explicit)
         checked = checked._idempotence_checked(explicit)
+        checked._check_two_phase_commit(explicit)
         least = checked.linger_ms + checked.request_timeout_ms
         if checked.delivery_timeout_ms < least:
             if "delivery.timeout.ms" in explicit:
@@ -282,6 +288,20 @@ class ProducerConfig(ClientConfig):
                 )
             checked = replace(checked, delivery_timeout_ms=int(least))
         return checked
+
+    def _check_two_phase_commit(self, explicit: frozenset[str]) -> None:
+        if not self.two_phase_commit:
+            return
+        if self.transactional_id is None:
+            raise ConfigError(
+                "transaction.two.phase.commit.enable=true needs a transactional.id, under which a later producer finds "
+                "what is prepared; set one"
+            )
+        if "transaction.timeout.ms" in explicit:
+            raise ConfigError(
+                f"transaction.timeout.ms={self.transaction_timeout_ms} contradicts "
+                "transaction.two.phase.commit.enable=true, which knows no time-out; leave one of the two out"
+            )
 
     def _idempotence_checked(self, explicit: frozenset[str]) -> Self:
         """Refuse what idempotence cannot keep; where nobody asked for idempotence, do without it, as Kafka does."""

@@ -109,6 +109,11 @@ class CoordinatorRequests:
         """The request that may go now; it stays queued until it is taken or sent."""
         return None if self._busy or self._waiting or not self._queue else self._queue[0]
 
+    @property
+    def idle(self) -> bool:
+        """Whether no request is queued or under way."""
+        return not self._busy and not self._queue
+
     def take(self) -> CoordinatorRequest:
         """Remove the next request unsent."""
         return heapq.heappop(self._queue)

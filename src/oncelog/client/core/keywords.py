@@ -223,6 +223,7 @@ class ProducerKeywords(TypedDict, total=False):
     ssl_truststore_type: str | None
     transaction_timeout_ms: int | None
     transactional_id: str | None
+    two_phase_commit: bool | None
     value_serializer_class: str | None
 
 

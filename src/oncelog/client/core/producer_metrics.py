@@ -27,6 +27,7 @@ _CALLS = {
     "flush": "flush",
     "init": "txn-init",
     "send-offsets": "txn-send-offsets",
+    "prepare": "txn-prepare",
     "commit": "txn-commit",
     "abort": "txn-abort",
 }

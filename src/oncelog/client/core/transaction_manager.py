@@ -4,13 +4,13 @@ Called by the producer (the user's calls) and the sender (which asks what may be
 of state goes through ``_become``, which holds it against the table ``MAY_FOLLOW``; requests are queued and repeated by
 :class:`~oncelog.client.core.coordinator_requests.CoordinatorRequests`. With ``transaction.version`` 2 (KIP-890)
 partitions and offsets join the transaction by being written, and every end brings the next epoch; with older brokers
-they are added first, and only a failed transaction brings a new epoch. Source: Kafka's ``TransactionManager`` (KIP-98,
-KIP-360, KIP-447, KIP-890).
+they are added first, and only a failed one brings a new epoch. Source: Kafka's ``TransactionManager`` (KIP-98, 890).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 from oncelog.client.core.accumulator import Accumulator, ProducerBatch
 from oncelog.client.core.coordinator import CoordinatorType
@@ -45,6 +45,8 @@ class TransactionManager:
     :param on_change: something may be sent now that could not before.
     """
 
+    two_phase_commit: ClassVar[bool] = False
+
     def __init__(
         self,
         wire: Wire,
@@ -65,7 +67,7 @@ class TransactionManager:
         """Whether :meth:`check_send` has nothing to say: asked for each record."""
         self.last_error: KafkaError | None = None
         self.book = SequenceBook()
-        self._requests = TxnRequests(transactional_id, transaction_timeout_ms)
+        self._requests = TxnRequests(transactional_id, transaction_timeout_ms, self.two_phase_commit)
         self._pending: tuple[Call, Result] | None = None
         self._transaction_v2 = False
         self._contents = TransactionContents()
@@ -129,16 +131,16 @@ class TransactionManager:
         if not offsets:
             return Deferred.of(None)
         result: Result = Deferred()
-        if self._transaction_v2:
+
+        def join() -> None:
             self._contents.started = True
             self._request_offsets(dict(offsets), group, result)
+
+        if self._transaction_v2:
+            join()
         else:
-            self._queue.add(
-                Step.ADD_OFFSETS,
-                self._requests.add_offsets(self.stamp, group.group_id),
-                lambda outcome, now_ms: self._offsets_added(dict(offsets), group, result),
-                result,
-            )
+            add = self._requests.add_offsets(self.stamp, group.group_id)
+            self._queue.add(Step.ADD_OFFSETS, add, lambda outcome, now_ms: join(), result)
         self._on_change()
         return result
 
@@ -162,6 +164,7 @@ class TransactionManager:
         if ruling is Ruling.JOIN:
             raise InvariantError(f"{call.name} is under way, yet nobody waits for it")
         failed = self.last_error
+        self._finish_call(AbortableTransactionError(Error.OPERATION_NOT_ATTEMPTED, "the transaction was ended before"))
         self._become(target)
         if call is Call.ABORT:
             self._contents.drop_new()
@@ -284,10 +287,11 @@ class TransactionManager:
         self._resolve()
         if not self.transactional:
             self._bump_locally()
-        if self._contents.has_new and self.state in (State.IN_TRANSACTION, State.COMMITTING):
+        if self._contents.has_new and self.state in (State.IN_TRANSACTION, State.PREPARED, State.COMMITTING):
             self._request_add_partitions()
         request = self._queue.next()
         if request is None:
+            self._all_sent()
             return
         if request.step is Step.END_TXN:
             if self._accumulator.incomplete:
@@ -296,6 +300,9 @@ class TransactionManager:
                 self._queue.take().done(Outcome(Error.NONE, "", None), now_ms)
                 return
         self._queue.send(request, self._requests.highest(request.step, self._transaction_v2))
+
+    def _all_sent(self) -> None:
+        """No request waits that could go now."""
 
     def _resolve(self) -> None:
         """Settle partitions in which a batch expired after it was sent, once nothing of theirs is in flight."""
@@ -355,8 +362,12 @@ class TransactionManager:
             self._transaction_over(outcome.stamp)
         else:
             self._start_epoch(outcome.stamp, restart)
-        self._become(State.READY)
+        self._become(self._found(outcome))
         self._finish_call(None)
+
+    def _found(self, outcome: Outcome) -> State:
+        """Where a producer begins."""
+        return State.READY
 
     def _request_add_partitions(self) -> None:
         partitions = self._contents.take_new()
@@ -367,12 +378,6 @@ class TransactionManager:
         self._queue.add(
             Step.ADD_PARTITIONS, self._requests.add_partitions(lambda: self.stamp, partitions), added, Deferred()
         )
-
-    def _offsets_added(
-        self, offsets: dict[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata, result: Result
-    ) -> None:
-        self._contents.started = True
-        self._request_offsets(offsets, group, result)
 
     def _request_offsets(
         self, offsets: dict[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata, result: Result
@@ -464,8 +469,6 @@ class TransactionManager:
         self.may_send = target is State.IN_TRANSACTION if self.transactional else target is not State.FATAL_ERROR
 
     def _to_abortable(self, error: KafkaError) -> None:
-        if self.state is State.ABORTING:
-            return
         if self.state not in MAY_FOLLOW[State.ABORTABLE_ERROR]:
             return
         if not self._transaction_v2:
@@ -493,6 +496,3 @@ class TransactionManager:
             self._to_abortable(error)
         else:
             self._to_fatal(fatal_error(Action.FATAL, error, self.transactional_id))
-
-
-__all__ = ["TransactionManager"]

@@ -18,6 +18,7 @@ from oncelog.client.core.wire import (
     ADD_PARTITIONS_TO_TXN,
     END_TXN,
     INIT_PRODUCER_ID,
+    INIT_TWO_PHASE,
     NO_LIMIT,
     TXN_OFFSET_COMMIT,
     Answer,
@@ -37,7 +38,7 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from oncelog.types import ProducerStamp
+from oncelog.types import NO_PRODUCER, ProducerStamp
 
 TV1_HIGHEST = {Step.END_TXN: 4, Step.TXN_OFFSET_COMMIT: 4}
 """With these versions and below, partitions and offsets are added before they are written (KIP-890)."""
@@ -52,6 +53,8 @@ class Outcome(NamedTuple):
     stamp: ProducerStamp | None = None
     retry: tuple[TopicPartition, ...] = ()
     """Offsets that are to be committed again while the others were taken."""
+    ongoing: ProducerStamp = NO_PRODUCER
+    """Of the transaction that was found open and kept (KIP-939)."""
 
 
 Request: TypeAlias = tuple[Api, Build, Callable[[Answer, int], Outcome]]
@@ -68,9 +71,10 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
 class TxnRequests:
     """Builds the requests of one transactional id (None for a producer that is only idempotent)."""
 
-    def __init__(self, transactional_id: str | None, timeout_ms: int) -> None:
+    def __init__(self, transactional_id: str | None, timeout_ms: int, two_phase_commit: bool = False) -> None:
         self._id = transactional_id
         self._timeout_ms = timeout_ms
+        self._two_phase_commit = two_phase_commit
 
     def highest(self, step: Step, transaction_v2: bool) -> int:
         """The highest version allowed for a step."""
@@ -85,6 +89,7 @@ class TxnRequests:
             )
             if version >= 3:
                 request.producer_id, request.producer_epoch = current
+            request.enable_2pc = request.keep_prepared_txn = self._two_phase_commit
             return request
 
         def read(answer: Answer, version: int) -> Outcome:
@@ -95,9 +100,13 @@ class TxnRequests:
                     f": transaction.timeout.ms={self._timeout_ms} is more than the broker's "
                     "transaction.max.timeout.ms; lower it",
                 )
-            return Outcome(error, "", ProducerStamp(answer.producer_id, answer.producer_epoch))
+            stamp = ProducerStamp(answer.producer_id, answer.producer_epoch)
+            if not self._two_phase_commit:
+                return Outcome(error, "", stamp)
+            ongoing = ProducerStamp(answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch)
+            return Outcome(error, "", stamp, ongoing=ongoing)
 
-        return INIT_PRODUCER_ID, build, read
+        return INIT_TWO_PHASE if self._two_phase_commit else INIT_PRODUCER_ID, build, read
 
     def add_partitions(self, stamp: Callable[[], ProducerStamp], partitions: list[TopicPartition]) -> Request:
         topics = by_topic(partitions)

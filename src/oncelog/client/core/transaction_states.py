@@ -1,6 +1,6 @@
 """The life of a producer as two tables: which state may follow which, and what each call does in each state.
 
-Called by the transaction manager; drawn into the docs. Source: ``TransactionManager.State`` (KIP-98, KIP-890).
+Called by the transaction manager; drawn into the docs. Source: ``TransactionManager.State`` (KIP-98, KIP-890, KIP-939).
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ class State(Enum):
     INITIALIZING = auto()
     READY = auto()
     IN_TRANSACTION = auto()
+    PREPARED = auto()
+    """All is stored, and a database decides what becomes of it (KIP-939)."""
     COMMITTING = auto()
     ABORTING = auto()
     ABORTABLE_ERROR = auto()
@@ -29,9 +31,10 @@ MAY_FOLLOW: Mapping[State, frozenset[State]] = {
     _S.INITIALIZING: frozenset({_S.UNINITIALIZED, _S.COMMITTING, _S.ABORTING}),
     _S.READY: frozenset({_S.INITIALIZING, _S.COMMITTING, _S.ABORTING}),
     _S.IN_TRANSACTION: frozenset({_S.READY}),
-    _S.COMMITTING: frozenset({_S.IN_TRANSACTION}),
-    _S.ABORTING: frozenset({_S.IN_TRANSACTION, _S.ABORTABLE_ERROR}),
-    _S.ABORTABLE_ERROR: frozenset({_S.IN_TRANSACTION, _S.COMMITTING, _S.ABORTABLE_ERROR}),
+    _S.PREPARED: frozenset({_S.IN_TRANSACTION, _S.INITIALIZING}),
+    _S.COMMITTING: frozenset({_S.IN_TRANSACTION, _S.PREPARED}),
+    _S.ABORTING: frozenset({_S.IN_TRANSACTION, _S.PREPARED, _S.ABORTABLE_ERROR}),
+    _S.ABORTABLE_ERROR: frozenset({_S.IN_TRANSACTION, _S.PREPARED, _S.COMMITTING, _S.ABORTABLE_ERROR}),
     _S.FATAL_ERROR: frozenset(State),
 }
 """Target: the states it may be reached from."""
@@ -44,6 +47,8 @@ class Call(Enum):
     BEGIN = auto()
     SEND = auto()
     SEND_OFFSETS = auto()
+    PREPARE = auto()
+    COMPLETE = auto()
     COMMIT = auto()
     ABORT = auto()
 
@@ -68,6 +73,7 @@ _NOT_OPEN = {
     _S.INITIALIZING: _R.MISUSE,
     _S.READY: _R.MISUSE,
     _S.IN_TRANSACTION: _R.PROCEED,
+    _S.PREPARED: _R.MISUSE,
     _S.COMMITTING: _R.MISUSE,
     _S.ABORTING: _R.MISUSE,
 }
@@ -78,6 +84,7 @@ RULINGS: Mapping[Call, Mapping[State, Ruling]] = {
         _S.INITIALIZING: _R.JOIN,
         _S.READY: _R.MISUSE,
         _S.IN_TRANSACTION: _R.MISUSE,
+        _S.PREPARED: _R.MISUSE,
         _S.COMMITTING: _R.MISUSE,
         _S.ABORTING: _R.MISUSE,
         **_BAD,
@@ -87,15 +94,27 @@ RULINGS: Mapping[Call, Mapping[State, Ruling]] = {
         _S.INITIALIZING: _R.MISUSE,
         _S.READY: _R.PROCEED,
         _S.IN_TRANSACTION: _R.MISUSE,
+        _S.PREPARED: _R.MISUSE,
         _S.COMMITTING: _R.MISUSE,
         _S.ABORTING: _R.MISUSE,
         **_BAD,
     },
     Call.SEND: {**_NOT_OPEN, **_BAD},
     Call.SEND_OFFSETS: {**_NOT_OPEN, **_BAD},
-    Call.COMMIT: {**_NOT_OPEN, **_BAD, _S.COMMITTING: _R.JOIN},
+    Call.PREPARE: {**_NOT_OPEN, **_BAD, _S.PREPARED: _R.JOIN},
+    Call.COMPLETE: {
+        **_NOT_OPEN,
+        **_BAD,
+        _S.READY: _R.PROCEED,
+        _S.IN_TRANSACTION: _R.MISUSE,
+        _S.PREPARED: _R.PROCEED,
+        _S.COMMITTING: _R.JOIN,
+        _S.ABORTING: _R.JOIN,
+    },
+    Call.COMMIT: {**_NOT_OPEN, **_BAD, _S.PREPARED: _R.PROCEED, _S.COMMITTING: _R.JOIN},
     Call.ABORT: {
         **_NOT_OPEN,
+        _S.PREPARED: _R.PROCEED,
         _S.INITIALIZING: _R.JOIN,
         _S.ABORTING: _R.JOIN,
         _S.ABORTABLE_ERROR: _R.PROCEED,
@@ -109,6 +128,7 @@ HINTS: Mapping[State, str] = {
     _S.INITIALIZING: "the producer is still starting; wait for start() to return",
     _S.READY: "no transaction is open; call begin_transaction() first",
     _S.IN_TRANSACTION: "a transaction is open; commit or abort it first",
+    _S.PREPARED: "a transaction is prepared, and takes no more records; end it with complete(token)",
     _S.COMMITTING: "a commit is under way; repeat commit_transaction() to learn its outcome",
     _S.ABORTING: "an abort is under way; repeat abort_transaction() to learn its outcome",
     _S.ABORTABLE_ERROR: "the transaction has failed; call abort_transaction()",

@@ -85,6 +85,8 @@ LEAVE_GROUP = Api(LeaveGroupRequest, LeaveGroupResponse, 0, 5)
 SYNC_GROUP = Api(SyncGroupRequest, SyncGroupResponse, 0, 5)
 API_VERSIONS = Api(ApiVersionsRequest, ApiVersionsResponse, 0, 3)
 INIT_PRODUCER_ID = Api(InitProducerIdRequest, InitProducerIdResponse, 0, 5)
+INIT_TWO_PHASE = Api(InitProducerIdRequest, InitProducerIdResponse, 6, 6)
+"""For two-phase commit (KIP-939). An older version would abort what is prepared, so none is fallen back on."""
 OFFSET_FOR_LEADER_EPOCH = Api(OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, 2, 4)
 ADD_PARTITIONS_TO_TXN = Api(AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, 0, 3)
 """4 and 5 are for brokers."""

@@ -11,6 +11,7 @@ from oncelog.client.core.metrics import NetworkMetrics
 from oncelog.client.core.producer_metrics import ProducerMetrics
 from oncelog.client.core.sender import Sender
 from oncelog.client.core.transaction_manager import TransactionManager
+from oncelog.client.core.two_phase import TwoPhaseTransactions
 from oncelog.client.core.wire import (
     FIND_COORDINATOR,
     INIT_PRODUCER_ID,
@@ -58,9 +59,10 @@ class ProducerCore:
             on_done=self._done,
             on_space=lambda: None,
         )
-        self.transactions = None
+        self.transactions: TransactionManager | None = None
         if self.config.enable_idempotence:
-            self.transactions = TransactionManager(
+            manager = TwoPhaseTransactions if self.config.two_phase_commit else TransactionManager
+            self.transactions = manager(
                 self.wire,
                 self.accumulator,
                 transactional_id=self.config.transactional_id,

@@ -1,0 +1,123 @@
+"""Two-phase commit at the producer: a database decides what becomes of a transaction (KIP-939).
+
+Called by the producers in place of the plain transaction manager. The token that the database keeps is Kafka's
+``PreparedTxnState`` as text: ``PRODUCER_ID:EPOCH``, or nothing for a transaction without contents. No two transactions
+of a transactional id have the same one, and each is greater than those before it: the epoch grows with every end, and
+producer ids are never given away twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from oncelog.client.core.coordinator_requests import CoordinatorRequest, Result
+from oncelog.client.core.error_rules import Step
+from oncelog.client.core.errors import IllegalStateError
+from oncelog.client.core.transaction_manager import TransactionManager
+from oncelog.client.core.transaction_requests import Outcome
+from oncelog.client.core.transaction_states import Call, Ruling, State
+from oncelog.deferred import Deferred
+from oncelog.errors import Error, KafkaError
+from oncelog.types import MAX_EPOCH, NO_PRODUCER, ProducerStamp
+
+_TOKEN = re.compile(r"([0-9]{1,19}):([0-9]{1,5})")
+
+_REFUSALS: Mapping[Error, str] = {
+    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (
+        ": two-phase commit needs transaction.two.phase.commit.enable=true on the broker, and where it has ACLs the "
+        "operations Write and TwoPhaseCommit on the transactional id"
+    ),
+    Error.UNSUPPORTED_VERSION: (
+        ": this cluster cannot keep prepared transactions; Apache Kafka up to 4.4 cannot, oncelog can with "
+        "transaction.two.phase.commit.enable=true and transaction.version 2"
+    ),
+}
+"""Why a start is refused, and what to do."""
+
+
+def token_of(stamp: ProducerStamp) -> str:
+    return "" if stamp == NO_PRODUCER else f"{stamp.producer_id}:{stamp.producer_epoch}"
+
+
+def stamp_of(token: str) -> ProducerStamp:
+    """
+    :raises ValueError: it is no token.
+    """
+    if token == "":
+        return NO_PRODUCER
+    found = _TOKEN.fullmatch(token)
+    stamp = NO_PRODUCER if found is None else ProducerStamp(int(found[1]), int(found[2]))
+    if found is None or stamp.producer_id >= 2**63 or stamp.producer_epoch > MAX_EPOCH:
+        raise ValueError(
+            f"{token!r} is no token of prepare(): it takes PRODUCER_ID:EPOCH, or '' where the database has none"
+        )
+    return stamp
+
+
+class TwoPhaseTransactions(TransactionManager):
+    """A transactional producer whose transactions are prepared, then completed as a database says."""
+
+    two_phase_commit: ClassVar[bool] = True
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.prepared = NO_PRODUCER
+        """The stamp of the transaction that is prepared, or was last; none where it has no contents."""
+
+    def prepare(self) -> Result:
+        """Have everything stored, and take nothing more."""
+        ruling = self._rule(Call.PREPARE)
+        if self._pending is not None and self._pending[0] is Call.PREPARE:
+            return self._pending[1]
+        result: Result = Deferred()
+        if ruling is Ruling.JOIN:
+            result.resolve(None)
+            return result
+        self._become(State.PREPARED)
+        self.prepared = NO_PRODUCER
+        self._pending = (Call.PREPARE, result)
+        self._on_change()
+        return result
+
+    def complete(self, token: str) -> Result:
+        """Commit what is prepared if the database has its token, else abort it; nothing where nothing is prepared.
+
+        :raises IllegalStateError: the token is of a transaction that this id has not had: it says nothing of this one.
+        """
+        decided = stamp_of(token)
+        self._rule(Call.COMPLETE)
+        nothing_prepared = self.state is State.READY
+        last = self.stamp if nothing_prepared or self.prepared == NO_PRODUCER else self.prepared
+        if decided > last:
+            raise IllegalStateError(
+                f"token {token} is of no transaction that transactional.id {self.transactional_id!r} has had, which is "
+                f"at {token_of(last)}: it is another id's, or the cluster was set back to an earlier state than the "
+                "database; nothing was ended"
+            )
+        if nothing_prepared:
+            return Deferred.of(None)
+        return self.commit() if decided == self.prepared != NO_PRODUCER else self.abort()
+
+    def _all_sent(self) -> None:
+        if self._pending is None or self._pending[0] is not Call.PREPARE or self.state is not State.PREPARED:
+            return
+        if self._queue.idle and not self._accumulator.incomplete:
+            self.prepared = self.stamp if self._contents.started else NO_PRODUCER
+            self._finish_call(None)
+
+    def _found(self, outcome: Outcome) -> State:
+        if outcome.ongoing == NO_PRODUCER:
+            return State.READY
+        self.prepared = outcome.ongoing
+        self._contents.started = True
+        return State.PREPARED
+
+    def _explain(self, request: CoordinatorRequest, outcome: Outcome) -> KafkaError:
+        if request.step is Step.INIT_PRODUCER_ID:
+            outcome = outcome._replace(where=_REFUSALS.get(outcome.error, outcome.where))
+        return super()._explain(request, outcome)
+
+
+__all__ = ["TwoPhaseTransactions", "stamp_of", "token_of"]

@@ -263,7 +263,11 @@ def test_it_is_a_right_of_its_own() -> None:
             "sasl_plain_password": PASSWORD,
             "transactional_id": "mine",
         }
-        for name, told in (("write", "Write and TwoPhaseCommit on the transactional id"), ("two phase commit", "authorization failed")):
+        hints = {
+            "write": "Write and TwoPhaseCommit on the transactional id",
+            "two phase commit": "authorization failed",
+        }
+        for name, told in hints.items():
             side.set_rules(rules[name])
             with pytest.raises(KafkaError, match=told) as refused:
                 Producer(**settings, two_phase_commit=True).start()  # type: ignore[arg-type]

@@ -26,10 +26,10 @@ SECTIONS: dict[str, dict[str, str]] = {
         "advertised.listeners": "What clients are told to connect to, by listener.",
         "listener.security.protocol.map": "NAME:PROTOCOL of each listener.",
         "controller.listener.names": "Listeners that are passed over: there is no controller here.",
-        "max.connections": "Connections at most.",
+        "max.connections": "Connections at most; also of one listener.",
         "max.connections.per.ip": "Connections of one address at most.",
         "max.connections.per.ip.overrides": "The same for named addresses.",
-        "max.connection.creation.rate": "New connections a second at most.",
+        "max.connection.creation.rate": "New connections a second at most; also of one listener.",
         "connections.max.idle.ms": "A connection without a request for so long is closed.",
     },
     "TLS": {
@@ -69,7 +69,10 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
 }
 """Heading to properties with what they do."""
-LIVE = ("ssl.", "max.connection")
+LIVE = (
+    *("ssl.", "max.connection", "listeners", "listener.security.protocol.map"),
+    *("sasl.enabled.mechanisms", "sasl.jaas.config"),
+)
 """How the names begin of what counts for the next connection when it is changed."""
 NOT_IN_THE_TABLE = {
     "super.users": "| `super.users` | string | empty | | at start |",

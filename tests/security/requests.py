@@ -48,6 +48,8 @@ DS, AS = _of(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS), _of(ApiKey.ALTER_USER_SCRA
 QU, UF, CL = _of(ApiKey.DESCRIBE_QUORUM), _of(ApiKey.UPDATE_FEATURES), _of(ApiKey.DESCRIBE_CLUSTER)
 DP, DX, LX = _of(ApiKey.DESCRIBE_PRODUCERS), _of(ApiKey.DESCRIBE_TRANSACTIONS), _of(ApiKey.LIST_TRANSACTIONS)
 CH, CD = _of(ApiKey.CONSUMER_GROUP_HEARTBEAT), _of(ApiKey.CONSUMER_GROUP_DESCRIBE)
+NT, ST = _of(ApiKey.CREATE_DELEGATION_TOKEN), _of(ApiKey.DESCRIBE_DELEGATION_TOKEN)
+RT, XT = _of(ApiKey.RENEW_DELEGATION_TOKEN), _of(ApiKey.EXPIRE_DELEGATION_TOKEN)
 LC, TP = _of(ApiKey.LIST_CONFIG_RESOURCES), _of(ApiKey.DESCRIBE_TOPIC_PARTITIONS)
 
 PAIR = (TOPIC, OTHER)
@@ -79,6 +81,14 @@ def _create_topic(topic_id: bytes) -> Message:
     topics = [CT.CreatableTopic(f"new-{name}", 1, 1) for name in PAIR]
     request: Message = CT.CreateTopicsRequest(topics, 5000, True)
     return request
+
+
+def _token(*renewers: Any, owner: str | None = None) -> Message:
+    request = NT.CreateDelegationTokenRequest(renewers=list(renewers), max_lifetime_ms=1000)
+    if owner is not None:
+        request.owner_principal_type, request.owner_principal_name = "User", owner
+    asked: Message = request
+    return asked
 
 
 def _metadata(version: int) -> Callable[[bytes], Message]:
@@ -298,6 +308,12 @@ ASKS = (
         0,
         lambda _: TP.DescribeTopicPartitionsRequest([TP.TopicRequest(name) for name in (*PAIR, "absent")], 100),
     ),
+    Ask("CreateDelegationToken", 2, lambda _: _token(NT.CreatableRenewers("User", "bob"))),
+    Ask("CreateDelegationToken for a group", 3, lambda _: _token(NT.CreatableRenewers("Group", "staff"))),
+    Ask("CreateDelegationToken of another", 3, lambda _: _token(owner="bob")),
+    Ask("DescribeDelegationToken", 3, lambda _: ST.DescribeDelegationTokenRequest(None)),
+    Ask("RenewDelegationToken", 2, lambda _: RT.RenewDelegationTokenRequest(b"hmac", 1000)),
+    Ask("ExpireDelegationToken", 2, lambda _: XT.ExpireDelegationTokenRequest(b"hmac", 1000)),
     Ask("DescribeTopicPartitions of all", 0, lambda _: TP.DescribeTopicPartitionsRequest([], 100)),
 )
 RESOURCES = ((2, TOPIC), (2, OTHER), (4, "1"), (8, "1"), (16, "metrics"), (32, GROUP))

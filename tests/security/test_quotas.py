@@ -14,6 +14,7 @@ from oncelog.protocol.generated.alter_client_quotas_request import (
     EntryData,
     OpData,
 )
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 
 
@@ -38,3 +39,42 @@ def test_request_percentage_throttles_a_client_and_its_end_frees_it(broker: once
     set_quota(broker, "user", "ANONYMOUS", "request_percentage", None)
     with Connection(broker.bootstrap_servers) as connection:
         eventually(lambda: connection.ask(MetadataRequest(None, False), 9).throttle_time_ms == 0)
+
+
+@pytest.fixture
+def on_two_addresses() -> Iterator[oncelog.Broker]:
+    listeners = {
+        "listeners": "PLAINTEXT://127.0.0.1:0,SIX://[::1]:0",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SIX:PLAINTEXT",
+    }
+    with oncelog.Broker(settings=listeners) as running:
+        yield running
+
+
+def is_served(servers: str, timeout_s: float = 30) -> bool:
+    with Connection(servers, timeout_s=timeout_s) as client:
+        try:
+            return bool(client.ask(ApiVersionsRequest("test", "1"), 3).error_code == 0)
+        except TimeoutError:
+            return False
+
+
+def test_connections_of_an_address_over_its_rate_wait_and_others_do_not(on_two_addresses: oncelog.Broker) -> None:
+    broker = on_two_addresses
+    four, six = str(broker.addresses["PLAINTEXT"]), str(broker.addresses["SIX"])
+    with Connection(four) as admin:
+
+        def set_rate(host: str | None, rate: float | None) -> None:
+            operation = OpData("connection_creation_rate", rate or 0.0, rate is None)
+            request = AlterClientQuotasRequest([EntryData([EntityData("ip", host)], [operation])], False)
+            assert [entry.error_code for entry in admin.ask(request, 1).entries] == [0]
+
+        set_rate("::1", 1)
+        assert not all(is_served(six, 0.2) for _ in range(50)), "a connection a second is served"
+        assert all(is_served(four) for _ in range(50))
+        set_rate("::1", None)
+        assert all(is_served(six) for _ in range(50))
+        set_rate(None, 1)
+        assert not all(is_served(four, 0.2) for _ in range(50)), "the quota of every address"
+        set_rate("127.0.0.1", 1000)
+        assert all(is_served(four) for _ in range(50)), "an address's own quota wins over that of all"

@@ -20,7 +20,10 @@ from tests.security.sides import Rule, Side, kafka_side, oncelog_side
 ALICE = "User:alice"
 NAMES = {"name", "topic", "group_id", "transactional_id", "topic_name", "resource_name", "user", "key", "resource_type"}
 CODES = {"error_code", "partition_error_code", "topic_config_error_code"}
-FIELDS = NAMES | CODES | {"topic_authorized_operations", "cluster_authorized_operations", "authorized_operations"}
+TOKENS = {"principal_type", "principal_name", "issue_timestamp_ms", "expiry_timestamp_ms", "max_timestamp_ms"}
+FIELDS = (
+    NAMES | CODES | TOKENS | {"topic_authorized_operations", "cluster_authorized_operations", "authorized_operations"}
+)
 LATE = {5, 6, 14, 15, 16, 51}
 """Errors that a coordinator or a topic answers for a moment after it was made, and then no more."""
 
@@ -56,6 +59,7 @@ RIGHTS: dict[str, tuple[Rule, ...]] = {
     **_each(Kind.CLUSTER, "kafka-cluster", O.CREATE, O.ALTER, O.DESCRIBE, O.CLUSTER_ACTION, O.DESCRIBE_CONFIGS),
     **_each(Kind.CLUSTER, "kafka-cluster", O.ALTER_CONFIGS, O.IDEMPOTENT_WRITE, O.DELETE),
     **_each(Kind.TRANSACTIONAL_ID, TXN_ID, O.WRITE, O.DESCRIBE),
+    **_each(Kind.USER, "User:bob", O.CREATE_TOKENS, O.DESCRIBE_TOKENS),
     "group and topic to read": (allow(Kind.GROUP, GROUP, O.READ), allow(Kind.TOPIC, TOPIC, O.READ)),
     "id and topic to write": (allow(Kind.TRANSACTIONAL_ID, TXN_ID, O.WRITE), allow(Kind.TOPIC, TOPIC, O.WRITE)),
     "id and group": (

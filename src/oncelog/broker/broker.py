@@ -17,6 +17,7 @@ from oncelog.broker.coordinators import Coordinators
 from oncelog.broker.fetch_sessions import FetchSessionCache
 from oncelog.broker.flushing import Flushing
 from oncelog.broker.interception import Interceptor, MarkerGate
+from oncelog.broker.listeners import ListenersAtWork
 from oncelog.broker.log_manager import LogManager
 from oncelog.broker.node import Node
 from oncelog.broker.nodes import BrokerNodes
@@ -100,6 +101,8 @@ class Broker:
         self._coordinators = Coordinators(self)
         self.flushing = Flushing(self)
         self.interceptor: Interceptor | None = None
+        self.listeners: ListenersAtWork | None = None
+        """Set by the shell, where listeners may change while it runs."""
         self.nodes = BrokerNodes(self, nodes, self._coordinators)
         self.cluster = self.nodes.cluster
         self.topics = Topics(self, self._coordinators)
@@ -172,8 +175,8 @@ class Broker:
         """
         self.settle(now_ms)
         self.slices.finish()
-        while self.flushing.before_commit and (job := self.flushing.take()) is not None:
-            self.flushing.done(job, job.sync())
+        while self.flushing.before_commit and (job := self.flushing.take(now_ms)) is not None:
+            self.flushing.done(job, job.sync(), now_ms)
         self.fetches.expire_all()
         self.slices.finish()
         self._coordinators.stop()
@@ -370,6 +373,7 @@ class Broker:
         caller = context.principal, context.client_id
         now_ms = context.now_ms
         wait_ms = throttle.use(REQUEST_PERCENTAGE, *caller, context.work_ns / 1e7, now_ms)
+        wait_ms = max(min(wait_ms, self._window_part_ms), context.mutation_wait_ms)
         if context.api_key == ApiKey.PRODUCE:
             wait_ms = max(wait_ms, throttle.use(PRODUCER_BYTE_RATE, *caller, context.request_bytes, now_ms))
         elif context.api_key == ApiKey.FETCH:
@@ -381,8 +385,8 @@ class Broker:
     def quotas_changed(self) -> None:
         """Hold clients to the quotas that the metadata store has."""
         quotas = self.metadata.client_quotas()
-        window_ms = 1000 * int(self.config.text("quota.window.num") or 11)
-        window_ms *= int(self.config.text("quota.window.size.seconds") or 1)
+        self._window_part_ms = 1000 * int(self.config.text("quota.window.size.seconds") or 1)
+        window_ms = self._window_part_ms * int(self.config.text("quota.window.num") or 11)
         throttle = self.throttle if self.throttle is not None else Throttle(quotas, window_ms)
         throttle.update(quotas)
         self.throttle = throttle if throttle.is_needed else None
@@ -434,6 +438,8 @@ class Broker:
         self.config = config
         self.logs.reconfigure(config)
         self.timers.intervals_changed()
+        if self.listeners is not None:
+            self.listeners.follow()
         self.forget_routes()
 
     def partition_deleted(self, partition: Partition, now_ms: int) -> None:

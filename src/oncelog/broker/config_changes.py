@@ -235,6 +235,9 @@ def reread(broker: Broker, given: Mapping[str, str]) -> tuple[list[str], list[st
     values = {fields[name]: getattr(parsed, fields[name]) for name in changed if name in fields}
     fresh = replace(started, static=static, topic_defaults=parsed.topic_defaults, started=None, dynamic={}, **values)
     if changed:
+        message = listeners_refusal(broker, fresh.with_dynamic(broker.config.dynamic))
+        if message is not None:
+            raise ConfigError(message)
         _reconfigure(broker, fresh)
     return changed, waiting
 
@@ -278,10 +281,22 @@ def _refusal_of_broker_settings(broker: Broker, name: str, values: Mapping[str, 
     try:
         for setting, base in plain.items():
             known[base].parse(values[setting])
-        broker.config.with_dynamic({**every, **mine})
+        changed = broker.config.with_dynamic({**every, **mine})
     except ConfigError as error:
         return Refusal(Error.INVALID_REQUEST, str(error))
-    return None
+    message = listeners_refusal(broker, changed)
+    return Refusal(Error.INVALID_REQUEST, message) if message is not None else None
+
+
+def listeners_refusal(broker: Broker, changed: BrokerConfig) -> str | None:
+    """Why listeners cannot become what ``changed`` has."""
+    if broker.listeners is None:
+        running = {**broker.config.static, **broker.config.dynamic}
+        asked = {**changed.static, **changed.dynamic}
+        if running.get("listeners") != asked.get("listeners"):
+            return "listeners cannot be changed while several nodes run in one process: restart them with others"
+        return None
+    return broker.listeners.refusal({**changed.static, **changed.dynamic})
 
 
 def _refusal_of_min_in_sync(broker: Broker, name: str, values: Mapping[str, str]) -> Refusal | None:

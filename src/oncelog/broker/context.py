@@ -64,6 +64,8 @@ class RequestContext:
     work_ns: int = 0
     begun_ns: int = 0
     local_ns: int = 0
+    mutation_wait_ms: int = 0
+    """For how long the caller has to wait after what it has made or removed (``broker.mutations``)."""
     """For metrics: when it came, and how long it was worked on."""
 
     @property

@@ -6,17 +6,22 @@ appended since the last sync in one go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.log_manager import FlushJob
 from oncelog.broker.partition import Partition
-from oncelog.errors import StorageError
+from oncelog.errors import OutOfDescriptors, StorageError
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
+logger = logging.getLogger(__name__)
+
+AGAIN_MS = 100
+"""After a sync for which there was no file descriptor."""
 CLOSED_SEGMENT_FLUSH_INTERVAL_MS = 60_000
 """Flush policy ``none`` syncs a log only once it has closed a segment; looked at this often."""
 
@@ -61,26 +66,49 @@ class Flushing:
         """Whether answers wait for a sync, or one is due."""
         return (self.before_commit or self._due) and bool(self._dirty)
 
-    def take(self) -> FlushJob | None:
+    def take(self, now_ms: int) -> FlushJob | None:
         """Everything appended since the last call, to be synced in one go (group commit); None if there is nothing."""
         dirty, self._dirty = self._dirty, {}
         self._due = False
-        tickets = []
+        tickets, later = [], []
         for partition in dirty:
             try:
                 ticket = None if partition.failed else partition.log.begin_flush()
+            except OutOfDescriptors:
+                later.append(partition)
+                continue
             except StorageError as error:
                 partition.flush_failed(str(error))
                 continue
             if ticket is not None:
                 tickets.append((partition, ticket))
+        self._again_later(later, now_ms)
         return FlushJob(self._broker.logs.disk, tuple(tickets)) if tickets else None
 
-    def done(self, job: FlushJob, failures: Mapping[TopicPartition, str]) -> None:
+    def done(self, job: FlushJob, failures: Mapping[TopicPartition, StorageError], now_ms: int) -> None:
         """A job was synced: commit what it covers; a partition whose disk failed stops and says so."""
+        later = []
         for partition, ticket in job.tickets:
-            reason = failures.get(partition.topic_partition)
-            if reason is None:
+            failure = failures.get(partition.topic_partition)
+            if failure is None:
                 partition.flushed(ticket)
+            elif isinstance(failure, OutOfDescriptors):
+                partition.log.not_flushed(ticket)
+                later.append(partition)
             else:
-                partition.flush_failed(reason)
+                partition.flush_failed(str(failure))
+        self._again_later(later, now_ms)
+
+    def _again_later(self, partitions: Sequence[Partition], now_ms: int) -> None:
+        """There was no descriptor to sync them with, which says nothing of the disk: whoever waits waits on."""
+        if not partitions:
+            return
+        logger.warning("%d partitions wait for their sync: the process has no file descriptor left", len(partitions))
+
+        def again(_: int) -> None:
+            for partition in partitions:
+                if self._broker.partition(partition.topic_partition) is partition:
+                    self._dirty[partition] = None
+            self._due = True
+
+        self._broker.timers.schedule(now_ms + AGAIN_MS, again)

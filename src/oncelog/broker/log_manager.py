@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.broker.cleaner import Cleaner
 from oncelog.config import BrokerConfig, TopicConfig
-from oncelog.errors import ConfigError, CorruptLogError, StorageError
+from oncelog.errors import ConfigError, CorruptLogError, OutOfDescriptors, StorageError
 from oncelog.log import checkpoints
 from oncelog.log.file_names import is_deleted_folder, parse_partition_folder, stray_folder
 from oncelog.log.partition_log import FlushTicket, PartitionLog
@@ -55,17 +55,18 @@ class FlushJob(NamedTuple):
             and sum(ticket.size_bytes for _, ticket in tickets) <= SMALL_FLUSH_BYTES
         )
 
-    def sync(self) -> dict[TopicPartition, str]:
-        """Sync every file (any thread); answers the partitions whose disk failed, with the cause."""
-        failed: dict[TopicPartition, str] = {}
+    def sync(self) -> dict[TopicPartition, StorageError]:
+        """Sync every file (any thread); answers the partitions of which one could not be synced, with the cause."""
+        failed: dict[TopicPartition, StorageError] = {}
         for partition, ticket in self.tickets:
             try:
                 ticket.sync(self.disk)
             except StorageError as error:
-                failed[partition.topic_partition] = str(error)
+                failed[partition.topic_partition] = error
             except Exception as error:
                 logger.exception("unforeseen failure of the sync of %s", partition.topic_partition)
-                failed[partition.topic_partition] = f"unforeseen {type(error).__name__} in its sync: {error}"
+                reason = f"unforeseen {type(error).__name__} in its sync: {error}"
+                failed[partition.topic_partition] = StorageError(reason)
         return failed
 
 
@@ -229,11 +230,15 @@ class LogManager:
         """What a killed process had not synced yet is about to be shown to readers and repeated to producers."""
         if log.flushed_offset >= log.log_end_offset:
             return
+        ticket: FlushTicket | None = None
         try:
             ticket = log.begin_flush()
             if ticket is None:
                 return
             ticket.sync(self.disk)
+        except OutOfDescriptors:
+            if ticket is not None:
+                log.not_flushed(ticket)  # its partition is dirty, and synced before anything of it is shown
         except StorageError as error:
             log.fail(str(error))
             logger.error("%s was recovered but cannot be synced: %s", log.topic_partition, error)

@@ -65,6 +65,8 @@ def change_refusal(entity: QuotaEntity, change: QuotaChange) -> str | None:
         return f"Quota {change.key} must be a finite number"
     if change.value <= 0:
         return f"Quota {change.key} must be greater than 0"
+    if whole and change.value >= 2**63:
+        return f"Proposed value for {change.key} is too large for a LONG."
     if whole and abs(change.value - round(change.value)) > 1e-6:
         return f"{change.key} cannot be a fractional value."
     return None

@@ -18,6 +18,7 @@ from oncelog.metadata.store import QuotaEntity
 PRODUCER_BYTE_RATE = "producer_byte_rate"
 CONSUMER_BYTE_RATE = "consumer_byte_rate"
 REQUEST_PERCENTAGE = "request_percentage"
+CONTROLLER_MUTATION_RATE = "controller_mutation_rate"
 _USER, _CLIENT = "user", "client-id"
 MOST_BUCKETS = 10_000
 LONGEST_WAIT_MS = 2**31 - 1
@@ -55,15 +56,27 @@ class Throttle:
             return 0
         limit, bucket = found
         begin = max(self._free_at_ms.get(bucket, 0.0), now_ms - self._window_ms)
-        free_at = begin + amount / limit * 1000
+        free_at = min(begin + amount / limit * 1000, now_ms + LONGEST_WAIT_MS)
         if len(self._free_at_ms) >= MOST_BUCKETS:
             self._free_at_ms = {known: at for known, at in self._free_at_ms.items() if at > now_ms - self._window_ms}
             self.used = {known: used for known, used in self.used.items() if known in self._free_at_ms}
             self.last_wait_ms = {known: ms for known, ms in self.last_wait_ms.items() if known in self._free_at_ms}
         self._free_at_ms[bucket] = free_at
         self.used[bucket] = self.used.get(bucket, 0.0) + amount
-        self.last_wait_ms[bucket] = wait_ms = min(max(0, round(free_at - now_ms)), LONGEST_WAIT_MS)
+        self.last_wait_ms[bucket] = wait_ms = max(0, round(free_at - now_ms))
         return wait_ms
+
+    def take(self, key: str, principal: str, client_id: str, amount: float, now_ms: int) -> int:
+        """Count ``amount`` where the client has nothing to wait for; else count nothing, and tell for how long it has
+        to (Kafka's strict quota)."""
+        found = self._quota(key, principal.partition(":")[2], client_id)
+        if found is None:
+            return 0
+        wait_ms = round(self._free_at_ms.get(found[1], 0.0) - now_ms)
+        if wait_ms > 0:
+            return wait_ms
+        self.use(key, principal, client_id, amount, now_ms)
+        return 0
 
     def _quota(self, key: str, user: str, client_id: str) -> tuple[float, _Bucket] | None:
         """The limit that holds, and who shares it."""

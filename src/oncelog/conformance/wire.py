@@ -526,7 +526,7 @@ class Connection:
         self.bootstrap_servers = bootstrap_servers
         self._client_id = client_id
         self._correlation_id = 0
-        self._socket = socket.create_connection((host, int(port)), timeout=timeout_s)
+        self._socket = socket.create_connection((host.strip("[]"), int(port)), timeout=timeout_s)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def __enter__(self) -> Connection:

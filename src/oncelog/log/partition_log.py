@@ -262,7 +262,7 @@ class PartitionLog:
         try:
             active.append_run(run, headers, self.log_end_offset, now_ms, self.config.index_interval_bytes)
         except StorageError as error:
-            self.fail(str(error))
+            self._append_failed(error)
             return []
         self._now_ms = now_ms
         activity = self.activity
@@ -532,7 +532,8 @@ class PartitionLog:
     def begin_flush(self) -> FlushTicket | None:
         """What to sync so that all that is appended by now is safe; None where it is.
 
-        Call the ticket's ``sync`` in any thread, then :meth:`flushed`, or :meth:`fail` where it failed.
+        Call the ticket's ``sync`` in any thread, then :meth:`flushed`; :meth:`fail` where the disk failed, or
+        :meth:`not_flushed` where it was not asked.
         """
         end = self.log_end_offset
         if self.flushed_offset >= end and not self._unsynced_files:
@@ -552,6 +553,11 @@ class PartitionLog:
         """All that ``ticket`` names is on stable storage."""
         self.flushed_offset = max(self.flushed_offset, min(ticket.end_offset, self.log_end_offset))
         self._closed_since_flush = [base for base in self._closed_since_flush if base not in ticket.closed]
+
+    def not_flushed(self, ticket: FlushTicket) -> None:
+        """What ``ticket`` names could not be synced for want of a descriptor: the next flush syncs it."""
+        self._unsynced_files = {file.path: file for file in ticket.files} | self._unsynced_files
+        self._folder_unsynced = self._name_unsynced = True
 
     def sync_later(self, path: str) -> None:
         """A file of the folder was written: the next flush syncs it."""

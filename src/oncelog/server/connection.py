@@ -18,12 +18,12 @@ Invariants
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import math
 import socket
 from typing import TYPE_CHECKING, cast
 
+from oncelog.server.listeners import host_text
 from oncelog.server.sending import OUT_AT_ONCE_BYTES, SEND_AT_ONCE, Sending
 
 if TYPE_CHECKING:
@@ -384,19 +384,6 @@ class Connection(Sending, asyncio.BufferedProtocol):
         if self._waiting is not None or self._yielded or self._closing or self.silent:
             return False
         return self._frame is None or self._frame_filled < self._frame_room
-
-
-def host_text(address: str) -> str:
-    """An address as Java writes it, which ACLs and the names of group members go by: IPv6 in full, no zeros first."""
-    if ":" not in address:
-        return address
-    try:
-        parsed = ipaddress.IPv6Address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return ":".join(f"{int(part, 16):x}" for part in parsed.exploded.split(":"))
 
 
 def _is_produce(buffer: bytearray, position: int) -> bool:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
     from oncelog.broker.security.distinguished_name import PrincipalMapper
     from oncelog.broker.security.sasl_gate import Login
+    from oncelog.broker.security.sasl_mechanisms import Mechanism
     from oncelog.server.server import Server
     from oncelog.server.tls import TlsContexts, TlsSettings
 
@@ -28,15 +29,27 @@ logger = logging.getLogger(__name__)
 ARRIVAL_BYTES = 256 * 1024
 
 
+def of_logins(settings: Mapping[str, str]) -> dict[str, str]:
+    """Of a listener's properties those that say how clients log in."""
+    return {name: text for name, text in settings.items() if name.startswith("sasl.") or ".sasl." in name}
+
+
 class Door:
     """One listener of a broker.
 
     :param sock: bound, not listening yet.
+    :param settings: of the broker, to try whether they would do; None for those in force.
     :raises ConfigError: what the listener needs for TLS or a login is missing or wrong.
     """
 
     def __init__(
-        self, listener: Listener, sock: socket.socket, node: Node, broker: Broker, clock: Callable[[], float]
+        self,
+        listener: Listener,
+        sock: socket.socket,
+        node: Node,
+        broker: Broker,
+        clock: Callable[[], float],
+        settings: Mapping[str, str] | None = None,
     ) -> None:
         self.listener = listener
         self.sock = sock
@@ -45,9 +58,11 @@ class Door:
         self._broker = broker
         self._closers: list[Callable[[], None]] = []
         self._login: Login | None = None
+        self._login_settings: dict[str, str] = {}
         self._contexts: TlsContexts | None = None
         self._mapper: PrincipalMapper | None = None
         self._arrivals = memoryview(b"")
+        self._tried = settings
         settings = self._settings()
         if listener.protocol.encrypts:
             from oncelog.server.tls import TlsContexts
@@ -61,8 +76,11 @@ class Door:
         if listener.protocol.asks_for_login:
             from oncelog.server.login import login_of
 
-            self._login = login_of(listener.name, settings, broker.metadata, self._closers)
-        self._warn_if_open(settings)
+            known: dict[str, Callable[[], Mechanism]] | None = {} if broker.listeners is not None else None
+            self._login = login_of(listener.name, settings, broker.metadata, self._closers, known)
+            self._login_settings = of_logins(settings)
+        if self._tried is None:
+            self._warn_if_open(settings)
 
     def connection(self, server: Server, connection_id: int) -> Connection:
         """The protocol of a connection that was accepted."""
@@ -91,10 +109,33 @@ class Door:
         for close in self._closers:
             close()
 
+    def check_login(self, settings: Mapping[str, str]) -> None:
+        """:raises ConfigError: the broker's ``settings`` would leave this listener without what its login needs."""
+        self._changed_login(settings)
+
+    def follow(self, settings: Mapping[str, str]) -> None:
+        """The broker's ``settings`` are others: who logs in from now on does so by them."""
+        changed = self._changed_login(settings)
+        if changed is not None and self._login is not None:
+            self._login.become(changed)
+            self._login_settings = of_logins(for_listener(settings, self.listener.name))
+            logger.info("the login of listener %s follows its settings", self.listener.name)
+
+    def _changed_login(self, settings: Mapping[str, str]) -> Login | None:
+        if self._login is None:
+            return None
+        own = for_listener(settings, self.listener.name)
+        if of_logins(own) == self._login_settings:
+            return None
+        from oncelog.server.login import login_of
+
+        return login_of(self.listener.name, own, self._broker.metadata, self._closers, self._login.mechanisms)
+
     def _settings(self) -> Mapping[str, str]:
         """The properties in force for this listener."""
         config = self._broker.config
-        return for_listener({**config.static, **config.dynamic}, self.listener.name)
+        settings = self._tried if self._tried is not None else {**config.static, **config.dynamic}
+        return for_listener(settings, self.listener.name)
 
     def _tls_settings(self) -> TlsSettings:
         from oncelog.server.tls import TlsSettings
@@ -105,7 +146,8 @@ class Door:
             # setting says so.
             own = f"listener.name.{self.listener.name.lower()}.ssl.client.auth"
             config = self._broker.config
-            found["ssl.client.auth"] = {**config.static, **config.dynamic}.get(own, "none")
+            all_of_them = self._tried if self._tried is not None else {**config.static, **config.dynamic}
+            found["ssl.client.auth"] = all_of_them.get(own, "none")
         return TlsSettings(self.listener.name, found)
 
     def _warn_if_open(self, settings: Mapping[str, str]) -> None:

@@ -19,6 +19,19 @@ _LISTENER = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)://(?P<host>\[[^\]]*\]|[^:]*):
 DEFAULT_HOST = "127.0.0.1"
 
 
+def host_text(address: str) -> str:
+    """An address as Java writes it, which ACLs and the names of group members go by: IPv6 in full, no zeros first."""
+    if ":" not in address:
+        return address
+    try:
+        parsed = ipaddress.IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return ":".join(f"{int(part, 16):x}" for part in parsed.exploded.split(":"))
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """Host and port of a listener."""

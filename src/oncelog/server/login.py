@@ -1,7 +1,7 @@
 """From a listener's properties to the login it asks for.
 
-Called once for each listener at start; ``sasl.*`` of the listener's own prefix wins, and the JAAS text of a mechanism
-is ``listener.name.NAME.MECHANISM.sasl.jaas.config``.
+Called for each listener at start, and when its settings change; ``sasl.*`` of the listener's own prefix wins, and the
+JAAS text of a mechanism is ``listener.name.NAME.MECHANISM.sasl.jaas.config``.
 """
 
 from __future__ import annotations
@@ -31,12 +31,18 @@ SERVED_MECHANISMS = (PLAIN, *SCRAM_MECHANISMS, OAUTHBEARER)
 
 
 def login_of(
-    listener: str, settings: Mapping[str, str], metadata: MetadataStore, closers: list[Callable[[], None]]
+    listener: str,
+    settings: Mapping[str, str],
+    metadata: MetadataStore,
+    closers: list[Callable[[], None]],
+    known: Mapping[str, Callable[[], Mechanism]] | None = None,
 ) -> Login:
     """The login of one listener.
 
     :param settings: the properties as they hold for the listener.
     :param closers: gets what is to be called when the broker stops.
+    :param known: what the listener offers already, where it is at work; None at start. Keys of tokens are fetched at
+        start alone, because that may take long.
     :raises ConfigError: a mechanism that is not served, or that lacks what it needs.
     """
     names = [name.strip() for name in settings.get("sasl.enabled.mechanisms", "").split(",") if name.strip()]
@@ -46,8 +52,18 @@ def login_of(
         raise ConfigError(
             f"sasl.enabled.mechanisms of listener {listener} {what}: it may hold {', '.join(SERVED_MECHANISMS)}"
         )
+    mechanisms: dict[str, Callable[[], Mechanism]] = {}
+    for name in names:
+        if name == OAUTHBEARER and known is not None:
+            if name not in known:
+                raise ConfigError(
+                    f"listener {listener} can begin to offer OAUTHBEARER only at a start: restart the broker with it"
+                )
+            mechanisms[name] = known[name]
+        else:
+            mechanisms[name] = _maker(name, listener, settings, metadata, closers)
     return Login(
-        mechanisms={name: _maker(name, listener, settings, metadata, closers) for name in names},
+        mechanisms=mechanisms,
         max_reauth_ms={
             name: int(
                 settings.get(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import socket
 import time
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.node import Node
+from oncelog.broker.security.delegation_tokens import SECRET_KEY
 from oncelog.config import BrokerConfig, parse_broker
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.metadata.first_users import FirstUser, parse_first_user
@@ -27,12 +29,16 @@ from oncelog.server import descriptors
 from oncelog.server.disk import OsDisk
 from oncelog.server.doors import Door
 from oncelog.server.listeners import Address, Listener
+from oncelog.server.live_listeners import LiveListeners
 from oncelog.server.memory_disk import MemoryDisk
 from oncelog.server.server import Server, Worker, wall_ms
 
 if TYPE_CHECKING:
     from oncelog.metrics.broker_source import BrokerSource
     from oncelog.metrics.endpoint import Endpoint
+
+
+logger = logging.getLogger(__name__)
 
 
 class ListenError(OncelogError):
@@ -134,7 +140,27 @@ async def open_server(
         if shares.connections < descriptors.FEW:
             server.broker.import_all()
     await server.listen(doors)
+    if nodes == 1:
+        _follow_settings(server, bound, doors)
     return server, bound
+
+
+def _follow_settings(server: Server, bound: Sequence[Listener], doors: Sequence[Door]) -> None:
+    """From now on listeners are as AlterConfigs has them, which may have been before this start."""
+    broker = server.broker
+
+    def open_door(listener: Listener, settings: Mapping[str, str] | None) -> Door:
+        sock = bind(listener.address)
+        address = replace(listener.address, port=sock.getsockname()[1])
+        listener = replace(listener, address=address)
+        try:
+            return Door(listener, sock, _node_at(broker.config, listener), broker, server.loop.time, settings)
+        except BaseException:
+            sock.close()
+            raise
+
+    broker.listeners = LiveListeners(server, bound, doors, open_door)
+    broker.listeners.follow()
 
 
 def _start(
@@ -175,6 +201,8 @@ def _start(
         )
         if source is not None:
             source.opens(broker)
+        if config.static.get(SECRET_KEY):
+            logger.warning("%s has no effect: this broker issues no delegation tokens", SECRET_KEY)
         for number, (listener, sock) in enumerate(zip(bound, sockets, strict=True)):
             node = _node_at(config, listener, number // (len(bound) // nodes))
             if broker.cluster is not None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.log_manager import FlushJob
+from oncelog.errors import StorageError
 from oncelog.metrics.shell import ShellCounts
 from oncelog.server.connection import READ_BUFFER_BYTES, Connection
 from oncelog.server.connection_limits import ConnectionLimits
@@ -142,7 +143,8 @@ class Server:
         self._flusher = flusher
         self._background = background
         self._listeners: dict[Door, asyncio.Server] = {}
-        self._doors: Sequence[Door] = ()
+        self._doors: list[Door] = []
+        self._opening: set[asyncio.Task[None]] = set()
         self._connections: dict[Connection, None] = {}
         self.has_many_connections = False
         self._limits = ConnectionLimits(broker)
@@ -162,7 +164,7 @@ class Server:
 
     async def listen(self, doors: Sequence[Door]) -> None:
         """Accept connections on bound sockets."""
-        self._doors = doors
+        self._doors = list(doors)
         for door in doors:
             await self._open(door)
         self._watch()
@@ -172,6 +174,25 @@ class Server:
 
     async def _open(self, door: Door) -> None:
         self._listeners[door] = await self.loop.create_server(partial(self._accept, door), sock=door.sock, backlog=512)
+
+    def open_later(self, door: Door) -> None:
+        """Listen at one more door."""
+        self._doors.append(door)
+        opening = self.loop.create_task(self._open(door))
+        self._opening.add(opening)
+        opening.add_done_callback(self._opening.discard)
+
+    def shut(self, door: Door, reason: str) -> None:
+        """Listen at a door no longer, and end its connections once what they were answered has left."""
+        self._doors.remove(door)
+        listener = self._listeners.pop(door, None)
+        if listener is not None:
+            listener.close()
+        for connection in list(self._connections):
+            if connection.session.listener == door.listener.name:
+                connection.close(reason)
+        door.close()
+        self.turn_ends()
 
     # -- several nodes ------------------------------------------------------------------------------------------
 
@@ -272,27 +293,26 @@ class Server:
         if self._stopped:
             return "the broker stops"
         config = self.broker.config
-        refusal = None
         if len(self._connections) > min(config.max_connections, self.most_connections):
             refusal = "the broker serves as many connections as max.connections, or its file descriptors, allow"
-        elif not self._limits.has_room(connection.client_host):
-            refusal = "its address has as many connections as max.connections.per.ip allows"
-        self._limits.opened(connection.client_host)
-        if refusal is not None:
+        else:
+            refusal = self._limits.refusal(connection.client_host, listener) or ""
+        self._limits.opened(connection.client_host, listener)
+        if refusal:
             self.broker.security_log.refused_connection(connection.client_host, refusal, self.now_ms())
             return refusal
         cluster, node_id = self.broker.cluster, connection.session.node_id
         if cluster is not None and node_id is not None and not cluster.member(node_id).reachable:
             connection.silence()
-        wait_ms = self._limits.wait_ms(connection.client_host, self.now_ms())
+        wait_ms = self._limits.wait_ms(connection.client_host, listener, self.now_ms())
         if wait_ms:
             connection.throttle(wait_ms)
         return None
 
     def forget(self, connection: Connection) -> None:
         if connection in self._connections:
-            self._limits.closed(connection.client_host)
             closed, listener = self.counts.closed, connection.session.listener
+            self._limits.closed(connection.client_host, listener)
             closed[listener] = closed.get(listener, 0) + 1
         self._connections.pop(connection, None)
         self.has_many_connections = len(self._connections) >= MANY_CONNECTIONS
@@ -423,7 +443,7 @@ class Server:
         self._flush_scheduled = False
         if self._flushing or self._stopped:
             return
-        job = self.broker.flushing.take()
+        job = self.broker.flushing.take(self.now_ms())
         if job is None:
             return
         if self._small_sync_s < QUICK_SYNC_S and job.is_small:
@@ -439,11 +459,11 @@ class Server:
         failures = job.sync()
         self.loop.call_soon_threadsafe(self._synced, job, failures, time.perf_counter() - begin)
 
-    def _synced(self, job: FlushJob, failures: dict[TopicPartition, str], seconds: float) -> None:
+    def _synced(self, job: FlushJob, failures: dict[TopicPartition, StorageError], seconds: float) -> None:
         self._flushing = False
         self.counts.flushes.record(int(seconds * 1e9))
         self.counts.flush_failures += len(failures)
         if job.is_small:
             self._small_sync_s += (min(seconds, 4 * QUICK_SYNC_S) - self._small_sync_s) / 8
-        self.broker.flushing.done(job, failures)
+        self.broker.flushing.done(job, failures, self.now_ms())
         self.turn_ends()

@@ -100,7 +100,7 @@ class Life:
         if not self._syncs and self._rng.random() < 0.2:
             self.broker.stop(NOW_MS)
             raise PowerLost
-        job = self.broker.flushing.take()
+        job = self.broker.flushing.take(NOW_MS)
         if job is None:
             return False
         self._syncs -= 1
@@ -109,7 +109,7 @@ class Life:
                 for _, ticket in self._rng.sample(job.tickets, self._rng.randint(0, len(job.tickets))):
                     ticket.sync(self.disk)
             raise PowerLost
-        self.broker.flushing.done(job, job.sync())
+        self.broker.flushing.done(job, job.sync(), NOW_MS)
         return True
 
     def flush_all(self) -> None:

@@ -200,8 +200,8 @@ class Side:
         return b"".join(self.channel.answers), self.channel.closed
 
     def flush(self) -> None:
-        while (job := self.broker.flushing.take()) is not None:
-            self.broker.flushing.done(job, job.sync())
+        while (job := self.broker.flushing.take(NOW_MS)) is not None:
+            self.broker.flushing.done(job, job.sync(), NOW_MS)
 
     def seen(self) -> object:
         logs = {}

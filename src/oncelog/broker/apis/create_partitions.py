@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Operation
 from oncelog.broker.apis.create_topics import MAX_PARTITIONS_OF_A_REQUEST, TOO_MANY_PARTITIONS, refusal_of_replicas
 from oncelog.broker.context import RequestContext
+from oncelog.broker.mutations import may_change
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred
@@ -20,6 +21,8 @@ from oncelog.protocol.generated.create_partitions_response import CreatePartitio
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
+
+FIRST_THROTTLED = 3
 
 
 def handle(
@@ -41,6 +44,11 @@ def _create_all(
         if counts[topic.name] > 1:
             continue
         error, message = _refusal(broker, context, topic) or (Error.NONE, None)
+        info = broker.metadata.topic(topic.name)
+        if error is Error.NONE and info is not None:
+            added = topic.count - info.partitions
+            if not may_change(broker, context, added, FIRST_THROTTLED):
+                error = Error.THROTTLING_QUOTA_EXCEEDED
         if error is Error.NONE and not request.validate_only:
             try:
                 replicas = [assignment.broker_ids for assignment in topic.assignments or ()]

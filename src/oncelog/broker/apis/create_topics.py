@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Operation
 from oncelog.broker.apis.describe_configs import layers_of
 from oncelog.broker.context import RequestContext
+from oncelog.broker.mutations import may_change
 from oncelog.broker.security.access import TOPIC, allows, allows_cluster
 from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred
@@ -31,6 +32,8 @@ from oncelog.protocol.generated.create_topics_response import (
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
+
+FIRST_THROTTLED = 6
 
 
 TOO_MANY_PARTITIONS = "Excessively large number of partitions per request."
@@ -89,6 +92,8 @@ def _create(
     partitions = len(topic.assignments) or (
         broker.config.num_partitions if topic.num_partitions == -1 else topic.num_partitions
     )
+    if not may_change(broker, context, partitions, FIRST_THROTTLED):
+        return _refused(topic.name, Error.THROTTLING_QUOTA_EXCEEDED, None)
     topic_id = ZERO_ID
     if not validate_only:
         try:
@@ -217,5 +222,5 @@ def _configs(broker: Broker, overrides: Mapping[str, str]) -> list[CreatableTopi
     ]
 
 
-def _refused(name: str, error: Error, message: str) -> CreatableTopicResult:
+def _refused(name: str, error: Error, message: str | None) -> CreatableTopicResult:
     return CreatableTopicResult(name=name, error_code=error, error_message=message, configs=[])

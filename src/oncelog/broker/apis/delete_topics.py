@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
+from oncelog.broker.mutations import may_change
 from oncelog.broker.security.access import TOPIC, allows, allows_cluster
 from oncelog.broker.security.refusals import MESSAGES
 from oncelog.broker.slices import Work
@@ -22,6 +23,8 @@ from oncelog.protocol.generated.delete_topics_response import DeletableTopicResu
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
+
+FIRST_THROTTLED = 5
 
 
 UNKNOWN_NAME = "This server does not host this topic-partition."
@@ -95,9 +98,13 @@ def _delete_all(
             found[info.topic_id] = name
     for topic_id, name in found.items():
         yield
-        if broker.metadata.topic_by_id(topic_id) is None:  # another request was faster, and may have made a new one
+        info = broker.metadata.topic_by_id(topic_id)
+        if info is None:  # another request was faster, and may have made a new one
             unknown = Error.UNKNOWN_TOPIC_ID if ids[topic_id] else Error.UNKNOWN_TOPIC_OR_PARTITION
             results.append(_result(name, topic_id, unknown, UNKNOWN_ID if ids[topic_id] else UNKNOWN_NAME))
+            continue
+        if not may_change(broker, context, info.partitions, FIRST_THROTTLED):
+            results.append(_result(name, topic_id, Error.THROTTLING_QUOTA_EXCEEDED, None))
             continue
         try:
             broker.topics.delete(name, context.now_ms)

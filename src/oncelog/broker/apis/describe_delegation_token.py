@@ -1,11 +1,11 @@
-"""DescribeDelegationToken (key 41), versions 1-3: refused, since only who authenticated may have a token (KIP-48)."""
+"""DescribeDelegationToken (key 41), versions 1-3: there are none."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
-from oncelog.errors import Error
+from oncelog.broker.security.delegation_tokens import refusal_of_tokens
 from oncelog.protocol.generated.describe_delegation_token_request import DescribeDelegationTokenRequest
 from oncelog.protocol.generated.describe_delegation_token_response import DescribeDelegationTokenResponse
 
@@ -16,4 +16,4 @@ if TYPE_CHECKING:
 def handle(
     broker: Broker, context: RequestContext, request: DescribeDelegationTokenRequest
 ) -> DescribeDelegationTokenResponse:
-    return DescribeDelegationTokenResponse(error_code=Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, tokens=[])
+    return DescribeDelegationTokenResponse(error_code=refusal_of_tokens(context.session), tokens=[])

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from oncelog.acls import CLUSTER_NAME, Operation
 from oncelog.broker.cluster import NO_LEADER
 from oncelog.broker.context import RequestContext
+from oncelog.broker.mutations import may_change
 from oncelog.broker.security.access import CLUSTER, TOPIC, allows, allows_cluster, authorized_operations
 from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, StorageError
+from oncelog.kafka_properties import MAX_SHORT
 from oncelog.metadata.identity import ZERO_ID
 from oncelog.metadata.store import TopicInfo
 from oncelog.metadata.topic_rules import colliding_topic, name_refusal
@@ -33,6 +35,9 @@ from oncelog.types import INTERNAL_TOPICS, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
+
+NEVER_THROTTLED = MAX_SHORT
+"""No version is refused: what is over the quota is made, and the client waits."""
 
 
 FIRST_VERSION_WITH_IDS_ASKED = 12
@@ -138,6 +143,7 @@ def _by_name(broker: Broker, context: RequestContext, name: str, *, may_create: 
     if name_refusal(name) is not None:
         error = Error.INVALID_TOPIC_EXCEPTION
     elif may_create and colliding_topic(name, (topic.name for topic in broker.metadata.topics())) is None:
+        may_change(broker, context, broker.config.num_partitions, NEVER_THROTTLED)
         try:
             made = broker.topics.auto_create(name, context.now_ms)
         except StorageError:

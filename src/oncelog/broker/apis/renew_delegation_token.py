@@ -1,10 +1,11 @@
-"""RenewDelegationToken (key 39), versions 1-2: refused, since only who authenticated may have a token (KIP-48)."""
+"""RenewDelegationToken (key 39), versions 1-2: there are none to renew."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.delegation_tokens import refusal_of_tokens
 from oncelog.errors import Error
 from oncelog.protocol.generated.renew_delegation_token_request import RenewDelegationTokenRequest
 from oncelog.protocol.generated.renew_delegation_token_response import RenewDelegationTokenResponse
@@ -16,4 +17,6 @@ if TYPE_CHECKING:
 def handle(
     broker: Broker, context: RequestContext, request: RenewDelegationTokenRequest
 ) -> RenewDelegationTokenResponse:
-    return RenewDelegationTokenResponse(error_code=Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, expiry_timestamp_ms=-1)
+    error = refusal_of_tokens(context.session)
+    expiry_ms = 0 if error is Error.DELEGATION_TOKEN_AUTH_DISABLED else -1
+    return RenewDelegationTokenResponse(error_code=error, expiry_timestamp_ms=expiry_ms)

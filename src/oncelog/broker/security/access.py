@@ -19,6 +19,7 @@ TOPIC = AclResourceType.TOPIC
 GROUP = AclResourceType.GROUP
 CLUSTER = AclResourceType.CLUSTER
 TRANSACTIONAL_ID = AclResourceType.TRANSACTIONAL_ID
+USER = AclResourceType.USER
 
 
 def allows(broker: Broker, context: RequestContext, operation: int, kind: int, name: str, *, log: bool = True) -> bool:

@@ -52,9 +52,9 @@ class State(Enum):
     ENDED = "refused"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Login:
-    """What a listener asks for.
+    """What a listener asks for; one object for all its connections, so that a change counts from the next login on.
 
     :param mechanisms: ``sasl.enabled.mechanisms``; each value makes the server's side of one exchange.
     :param max_reauth_ms: by mechanism, ``connections.max.reauth.ms``; 0 or absent: a session has no end of its own.
@@ -65,6 +65,11 @@ class Login:
     max_reauth_ms: Mapping[str, int]
     largest_token: int
     failure_delay_ms: int
+
+    def become(self, other: Login) -> None:
+        """Ask for the same as ``other`` from now on."""
+        self.mechanisms, self.max_reauth_ms = other.mechanisms, other.max_reauth_ms
+        self.largest_token, self.failure_delay_ms = other.largest_token, other.failure_delay_ms
 
 
 class SaslGate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.broker.throttle import PRODUCER_BYTE_RATE, Throttle
+from oncelog.broker.throttle import CONTROLLER_MUTATION_RATE, LONGEST_WAIT_MS, PRODUCER_BYTE_RATE, Throttle
 from oncelog.metadata.store import QuotaEntity
 
 WINDOW_MS = 1000
@@ -59,3 +59,24 @@ def test_the_most_particular_quota_holds() -> None:
 @pytest.mark.parametrize("one", [(("ip", "192.0.2.1"),), (("ip", None),)])
 def test_quotas_of_addresses_are_not_of_users(one: QuotaEntity) -> None:
     assert not Throttle({one: {"connection_creation_rate": 5.0}}, WINDOW_MS).is_needed
+
+
+def test_a_strict_quota_counts_nothing_once_it_is_used_up() -> None:
+    owner = Throttle({(("user", "u"),): {CONTROLLER_MUTATION_RATE: 1.0}}, 11_000)
+
+    def take(amount: float, now_ms: int) -> int:
+        return owner.take(CONTROLLER_MUTATION_RATE, "User:u", "c", amount, now_ms)
+
+    # As Apache Kafka 4.3.1: a window of 11 s saved up, 20 used, 9 s to wait whatever is asked meanwhile.
+    assert take(20, 100_000) == 0
+    assert take(30, 100_000) == 9000
+    assert take(30, 100_000) == 9000
+    assert take(1, 108_999) == 1
+    assert take(1, 109_000) == 0
+    assert take(1, 109_000) == 1000
+
+
+def test_a_rate_of_next_to_nothing_is_a_long_wait_and_no_overflow() -> None:
+    owner = Throttle({(("user", "u"),): {PRODUCER_BYTE_RATE: 1e-300}}, 11_000)
+    assert owner.use(PRODUCER_BYTE_RATE, "User:u", "c", 1e9, 100_000) == LONGEST_WAIT_MS
+    assert owner.use(PRODUCER_BYTE_RATE, "User:u", "c", 1e9, 100_001) == LONGEST_WAIT_MS

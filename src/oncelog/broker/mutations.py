@@ -1,0 +1,31 @@
+"""The quota ``controller_mutation_rate``: partitions that a client makes and removes in a second (KIP-599).
+
+Asked by CreateTopics, CreatePartitions, DeleteTopics and Metadata before they change anything. Versions that know
+THROTTLING_QUOTA_EXCEEDED are refused with it once the quota is used up; for the others, as in Apache Kafka, the change
+is made, and the client waits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.throttle import CONTROLLER_MUTATION_RATE
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+    from oncelog.broker.context import RequestContext
+
+
+def may_change(broker: Broker, context: RequestContext, partitions: int, first_strict: int) -> bool:
+    """Whether the caller may make or remove so many partitions now.
+
+    :param first_strict: the first version of the request that can be told that it may not.
+    """
+    throttle = broker.throttle
+    if throttle is None:
+        return True
+    strict = context.api_version >= first_strict
+    ask = throttle.take if strict else throttle.use
+    wait_ms = ask(CONTROLLER_MUTATION_RATE, context.principal, context.client_id, partitions, context.now_ms)
+    context.mutation_wait_ms = max(context.mutation_wait_ms, wait_ms)
+    return not (strict and wait_ms)

@@ -1,0 +1,24 @@
+"""Delegation tokens (KIP-48): this broker issues none, and answers as Apache Kafka does without
+``delegation.token.secret.key``.
+
+Asked by the four APIs of tokens.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oncelog.broker.security.authorizer import ANONYMOUS
+from oncelog.errors import Error
+
+if TYPE_CHECKING:
+    from oncelog.broker.security.session import Session
+
+SECRET_KEY = "delegation.token.secret.key"
+
+
+def refusal_of_tokens(session: Session) -> Error:
+    """Only who has shown who they are may ask for a token, and then there are none."""
+    if session.gate is None and session.principal == ANONYMOUS:
+        return Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    return Error.DELEGATION_TOKEN_AUTH_DISABLED

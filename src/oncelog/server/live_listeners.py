@@ -1,0 +1,113 @@
+"""Listeners and logins that change while the broker runs: ``listeners``, their protocols, ``sasl.*``.
+
+AlterConfigs asks before it keeps a change, and tells once it is in force; the loop then opens what is new, closes what
+is gone, with its connections, and has each login follow its settings. Apache Kafka 4.3 takes the same changes; there a
+listener that comes later leads clients nowhere, because KRaft does not register it, and a login that changes waits for
+a restart. Here both have their effect.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from oncelog.errors import ConfigError, OncelogError
+from oncelog.server.doors import Door
+from oncelog.server.listeners import Address, Listener, parse_listeners
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+    from oncelog.server.server import Server
+
+logger = logging.getLogger(__name__)
+
+MAP = "listener.security.protocol.map"
+
+
+class LiveListeners:
+    """Keeps a server's doors as its settings have them; implements ``broker.listeners.ListenersAtWork``.
+
+    :param given: the listeners that the broker was started with, at the ports that they have got.
+    :param open_door: makes a door with a bound socket. :raises OncelogError: it cannot be listened on.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        given: Sequence[Listener],
+        doors: Sequence[Door],
+        open_door: Callable[[Listener, Mapping[str, str] | None], Door],
+    ) -> None:
+        self._server = server
+        self._given = tuple(given)
+        self._started = dict(server.broker.config.static)
+        self._doors = {door.listener.name: door for door in doors}
+        self._open_door = open_door
+
+    @property
+    def _broker(self) -> Broker:
+        return self._server.broker
+
+    def refusal(self, settings: Mapping[str, str]) -> str | None:
+        """Why listeners and logins cannot become what ``settings`` say; nothing changes."""
+        try:
+            wanted = self._wanted(settings)
+            for listener in wanted:
+                door = self._doors.get(listener.name)
+                if door is not None and door.listener.protocol is not listener.protocol:
+                    return f"Security protocol cannot be updated for existing listener ListenerName({listener.name})"
+                if door is None or not _is_same(listener.address, door.listener.address):
+                    tried = self._open_door(listener, settings)
+                    tried.close()
+                    tried.sock.close()
+                else:
+                    door.check_login(settings)
+        except OncelogError as error:
+            return str(error)
+        return None
+
+    def follow(self) -> None:
+        """Settings have changed: act on it once the answers of this turn have left."""
+        self._server.loop.call_soon(self._follow)
+
+    def _wanted(self, settings: Mapping[str, str]) -> tuple[Listener, ...]:
+        """What is to be listened on: the property where it was set while the broker ran, else what it began with."""
+        live = settings.get("listeners") != self._started.get("listeners")
+        if not live and settings.get(MAP) == self._started.get(MAP):
+            return self._given
+        named = None if live else ",".join(f"{listener.name}://{listener.address}" for listener in self._given)
+        return parse_listeners(named, settings, "")
+
+    def _follow(self) -> None:
+        config = self._broker.config
+        settings = {**config.static, **config.dynamic}
+        try:
+            wanted = {listener.name: listener for listener in self._wanted(settings)}
+        except ConfigError as error:
+            logger.error("listeners stay as they are: %s", error)
+            return
+        for name, door in list(self._doors.items()):
+            listener = wanted.get(name)
+            if listener is not None and _is_same(listener.address, door.listener.address):
+                door.follow(settings)
+                continue
+            del self._doors[name]
+            self._server.shut(door, f"the listener {name} is gone")
+        for name, listener in wanted.items():
+            if name not in self._doors:
+                self._begin(listener)
+
+    def _begin(self, listener: Listener) -> None:
+        try:
+            door = self._open_door(listener, None)
+        except OncelogError as error:
+            logger.error("listener %s does not begin: %s", listener.name, error)
+            return
+        self._doors[listener.name] = door
+        self._server.open_later(door)
+
+
+def _is_same(address: Address, known: Address) -> bool:
+    """Port 0 is any port: the one that it has got."""
+    return address == known or (address.host == known.host and not address.port)

@@ -1,0 +1,47 @@
+"""A process without a file descriptor left refuses what needs one; nothing goes offline, and later all is as before."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+from oncelog.conformance.wire import Connection, batch, eventually
+from tests.hostile.conftest import Node
+
+PARTITIONS = 20
+NONE, STORAGE_ERROR = 0, 56
+
+
+def test_no_partition_goes_offline_for_want_of_a_descriptor(tmp_path: Path) -> None:
+    node = Node(tmp_path, {"oncelog.flush.policy": "commit"})
+    node.start()
+    try:
+        with node.connect() as client:
+            client.create_topic("t", partitions=PARTITIONS)
+            assert client.produce("t", batch(b"before")).error == NONE
+            _, hard = resource.prlimit(node.pid, resource.RLIMIT_NOFILE)
+            resource.prlimit(node.pid, resource.RLIMIT_NOFILE, (8, hard))
+            sent = [client.send_produce({("t", index): batch(b"scarce")}) for index in range(PARTITIONS)]
+            eventually(lambda: "no file descriptor left" in node.log_tail())
+            resource.prlimit(node.pid, resource.RLIMIT_NOFILE, (hard, hard))
+            answers = [client.receive_produce(correlation_id) for correlation_id in sent]
+            refused = [answer["t", index].error for index, answer in enumerate(answers)]
+            assert set(refused) <= {NONE, STORAGE_ERROR}
+            for index in range(PARTITIONS):
+                assert client.produce("t", batch(b"after"), partition=index).error == NONE
+        check_all_read(node, refused)
+        node.kill()
+        node.launch()
+        node.await_ready()
+        check_all_read(node, refused)
+    finally:
+        node.close()
+
+
+def check_all_read(node: Node, refused: list[int]) -> None:
+    """What was acknowledged is there, and nothing twice."""
+    with Connection(node.bootstrap_servers) as client:
+        for index, error in enumerate(refused):
+            values = client.read_committed("t", partition=index)
+            wanted = [b"before"] * (index == 0) + [b"scarce"] * (error == NONE) + [b"after"]
+            assert values == wanted

@@ -1,0 +1,220 @@
+"""Listeners, logins and their limits that change while the broker runs: new connections go by them, at once."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+import oncelog
+from oncelog.conformance.wire import Connection, ConnectionClosed, eventually
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from oncelog.protocol.generated.metadata_request import MetadataRequest
+from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
+from tests.security.certificates import Authority
+from tests.security.sides import PASSWORD, PLAIN_MODULE, Side, free_ports, logged_in, oncelog_side
+
+BROKER = 4
+INVALID_REQUEST = 42
+JAAS = "listener.name.clients.plain.sasl.jaas.config"
+PROTOCOLS = "PLAINTEXT:PLAINTEXT,CLIENTS:SASL_PLAINTEXT,EXTRA:PLAINTEXT,TLS:SSL"
+
+
+@pytest.fixture
+def side() -> Iterator[Side]:
+    with oncelog_side({}) as running:
+        yield running
+
+
+def alter(
+    servers: str, values: Mapping[str, str], *, delete: Sequence[str] = (), name: str = "1"
+) -> tuple[int, str | None]:
+    changes = [AlterableConfig(key, 0, value) for key, value in values.items()]
+    changes += [AlterableConfig(key, 1, None) for key in delete]
+    with Connection(servers) as admin:
+        answer = admin.ask(IncrementalAlterConfigsRequest([AlterConfigsResource(BROKER, name, changes)], False), 1)
+        (response,) = answer.responses
+        return response.error_code, response.error_message
+
+
+def accepted(servers: str, values: Mapping[str, str], *, delete: Sequence[str] = ()) -> None:
+    assert alter(servers, values, delete=delete) == (0, None)
+
+
+def answers(servers: str) -> bool:
+    """Whether a connection is made, and served."""
+    try:
+        with Connection(servers) as client:
+            return bool(client.ask(ApiVersionsRequest("test", "1"), 3).error_code == 0)
+    except (ConnectionClosed, OSError):
+        return False
+
+
+def served_brokers(servers: str) -> list[tuple[str, int]]:
+    with Connection(servers) as client:
+        return [(broker.host, broker.port) for broker in client.ask(MetadataRequest([], False), 9).brokers]
+
+
+def both(side: Side) -> str:
+    return f"PLAINTEXT://{side.open_servers},CLIENTS://{side.asking_servers}"
+
+
+def test_a_listener_comes_and_goes_with_its_connections(side: Side) -> None:
+    (port,) = free_ports(1)
+    extra = f"127.0.0.1:{port}"
+    with_it = f"{both(side)},EXTRA://{extra}"
+    code, message = alter(side.open_servers, {"listeners": with_it})
+    assert code == INVALID_REQUEST
+    assert message is not None and message.startswith("No security protocol defined for listener EXTRA")
+    accepted(side.open_servers, {"listeners": with_it, "listener.security.protocol.map": PROTOCOLS})
+    eventually(lambda: answers(extra))
+    assert served_brokers(extra) == [("127.0.0.1", port)], "it tells clients of itself"
+    with Connection(extra) as client, side.connect("alice") as other:
+        assert client.ask(ApiVersionsRequest("test", "1"), 3).error_code == 0
+        accepted(side.open_servers, {"listeners": both(side)})
+        with pytest.raises((ConnectionClosed, OSError)):
+            client.receive_frame()
+        assert other.ask(ApiVersionsRequest("test", "1"), 3).error_code == 0
+    eventually(lambda: not answers(extra))
+
+
+def test_the_setting_taken_back_brings_the_first_listeners_back(side: Side) -> None:
+    accepted(side.open_servers, {"listeners": f"PLAINTEXT://{side.open_servers}"})
+    eventually(lambda: not answers(side.asking_servers))
+    accepted(side.open_servers, {}, delete=["listeners"])
+    eventually(lambda: answers(side.asking_servers))
+    side.connect("alice").close()
+
+
+def test_a_listener_that_cannot_be_is_refused_and_changes_nothing(side: Side, tmp_path: Path) -> None:
+    protocols = {"listener.security.protocol.map": PROTOCOLS}
+    with Connection(side.open_servers) as client:
+        for listeners, words in (
+            ("nonsense", "nonsense"),
+            (f"{both(side)},EXTRA://{side.open_servers}", "different port"),
+            (f"PLAINTEXT://{side.open_servers},PLAINTEXT://127.0.0.1:0", "different name"),
+            (f"{both(side)},TLS://127.0.0.1:0", "ssl.keystore"),
+        ):
+            code, message = alter(side.open_servers, {"listeners": listeners, **protocols})
+            assert code == INVALID_REQUEST, listeners
+            assert message is not None and words in message
+        other = PROTOCOLS.replace("CLIENTS:SASL_PLAINTEXT", "CLIENTS:PLAINTEXT")
+        assert alter(side.open_servers, {"listener.security.protocol.map": other}) == (
+            INVALID_REQUEST,
+            "Security protocol cannot be updated for existing listener ListenerName(CLIENTS)",
+        )
+        assert client.ask(ApiVersionsRequest("test", "1"), 3).error_code == 0
+    side.connect("alice").close()
+
+
+def test_listeners_are_each_brokers_own(side: Side) -> None:
+    code, message = alter(side.open_servers, {"listeners": both(side)}, name="")
+    assert (code, message) == (
+        INVALID_REQUEST,
+        "Cannot update these configs at default cluster level, broker id must be specified: [listeners]",
+    )
+
+
+def test_an_encrypted_listener_comes_while_the_broker_runs(side: Side, tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    settings = {
+        "listeners": f"{both(side)},TLS://127.0.0.1:{port}",
+        "listener.security.protocol.map": PROTOCOLS,
+        "listener.name.tls.ssl.keystore.type": "PEM",
+        "listener.name.tls.ssl.keystore.location": str(Authority(tmp_path).issue("server").store),
+    }
+    accepted(side.open_servers, settings)
+
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+
+    def greets() -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", port), 10) as plain, context.wrap_socket(plain) as encrypted:
+                return encrypted.version() is not None
+        except ConnectionRefusedError:
+            return False
+
+    eventually(greets)
+
+
+def test_a_listener_set_while_it_ran_is_there_after_a_restart(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    extra = f"127.0.0.1:{port}"
+    with oncelog.Broker(tmp_path) as broker:
+        first = broker.bootstrap_servers
+        protocols = {"listener.security.protocol.map": PROTOCOLS}
+        accepted(first, {"listeners": f"PLAINTEXT://{first},EXTRA://{extra}", **protocols})
+        eventually(lambda: answers(extra))
+        broker.restart()
+        eventually(lambda: answers(extra))
+        assert answers(broker.bootstrap_servers)
+
+
+def mechanisms(side: Side) -> list[str]:
+    with Connection(side.asking_servers) as client:
+        found: list[str] = client.ask(SaslHandshakeRequest("NONE"), 1).mechanisms
+        return found
+
+
+def test_mechanisms_and_users_change_for_the_next_login(side: Side) -> None:
+    with side.connect("bob") as client:
+        accepted(side.open_servers, {"listener.name.clients.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256"})
+        eventually(lambda: mechanisms(side) == ["PLAIN", "SCRAM-SHA-256"])
+        accepted(side.open_servers, {JAAS: PLAIN_MODULE.replace("user_bob", "user_carol") + ";"})
+
+        def carol() -> bool:
+            try:
+                logged_in(side.asking_servers, "carol", PASSWORD).close()
+            except AssertionError:
+                return False
+            return True
+
+        eventually(carol)
+        with pytest.raises(AssertionError):
+            side.connect("bob")
+        assert client.ask(ApiVersionsRequest("test", "1"), 3).error_code == 0, "a session goes on"
+
+
+def test_users_or_mechanisms_that_cannot_be_are_refused(side: Side) -> None:
+    for settings, words in (
+        ({JAAS: "rubbish"}, "sasl.jaas.config"),
+        ({"listener.name.clients.sasl.enabled.mechanisms": "GSSAPI"}, "GSSAPI"),
+        ({"listener.name.clients.sasl.enabled.mechanisms": "PLAIN,OAUTHBEARER"}, "OAUTHBEARER only at a start"),
+    ):
+        code, message = alter(side.open_servers, settings)
+        assert code == INVALID_REQUEST, settings
+        assert message is not None and words in message
+        assert PASSWORD not in message
+    side.connect("alice").close()
+
+
+def test_a_listener_has_connections_at_most_of_its_own(side: Side) -> None:
+    accepted(side.open_servers, {"listener.name.clients.max.connections": "1"})
+    first = side.connect("alice")
+    try:
+        assert not answers(side.asking_servers)
+        assert answers(side.open_servers), "the other listener has no such limit"
+        accepted(side.open_servers, {"listener.name.clients.max.connections": "2"})
+        side.connect("alice").close()
+    finally:
+        first.close()
+
+
+def test_a_listener_has_a_rate_of_new_connections_of_its_own(side: Side) -> None:
+    rate = "listener.name.clients.max.connection.creation.rate"
+    accepted(side.open_servers, {rate: "0"})
+    with Connection(side.asking_servers, timeout_s=0.2) as late:
+        with pytest.raises(TimeoutError):
+            late.ask(ApiVersionsRequest("test", "1"), 3)
+        assert answers(side.open_servers), "the other listener has no such limit"
+    accepted(side.open_servers, {}, delete=[rate])
+    side.connect("alice").close()

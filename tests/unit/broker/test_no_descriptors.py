@@ -1,0 +1,82 @@
+"""That a process has no file descriptor left says nothing of its disk: no partition goes offline for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oncelog.broker.log_manager import FlushJob
+from oncelog.conformance.wire import batch
+from oncelog.errors import Error, OutOfDescriptors
+from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from oncelog.server.memory_disk import MemoryDisk
+from oncelog.types import TopicPartition
+from tests.support.frames import encode_request
+from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
+
+
+class ScarceDisk(MemoryDisk):
+    """Has no descriptor while ``scarce``."""
+
+    scarce = False
+
+    def sync_folder(self, path: str) -> None:
+        if self.scarce:
+            raise OutOfDescriptors(f"cannot open {path}: Too many open files")
+        super().sync_folder(path)
+
+    def write_atomic(self, path: str, data: bytes, *, sync: bool = True) -> None:
+        if self.scarce:
+            raise OutOfDescriptors(f"cannot write {path}: Too many open files")
+        super().write_atomic(path, data, sync=sync)
+
+
+def produced(admin: Admin) -> Sequence[bytes]:
+    """The answers that a record has got so far."""
+    request = ProduceRequest(
+        None, -1, 5000, [TopicProduceData("t", b"", [PartitionProduceData(0, batch(b"v", timestamp=NOW_MS))])]
+    )
+    channel = RecordingChannel()
+    sent = encode_request(ProduceRequest.API_KEY, 9, 7, "test", request.encode(9))
+    admin.broker.receive(channel, 0, memoryview(sent)[4:], NOW_MS)
+    return channel.answers
+
+
+def flush(admin: Admin, now_ms: int) -> FlushJob | None:
+    job = admin.broker.flushing.take(now_ms)
+    if job is not None:
+        admin.broker.flushing.done(job, job.sync(), now_ms)
+    return job
+
+
+def test_a_sync_without_a_descriptor_is_done_again_and_answered_then() -> None:
+    disk = ScarceDisk()
+    admin = Admin(disk=disk, **{"oncelog.flush.policy": "commit"})
+    admin.broker.topics.create("t", 1, {}, NOW_MS)
+    disk.scarce = True
+    answers = produced(admin)
+    assert flush(admin, NOW_MS) is not None or not admin.broker.flushing.wanted
+    partition = admin.broker.partition(TopicPartition("t", 0))
+    assert partition is not None
+    assert not partition.failed
+    assert not answers
+    assert not admin.broker.flushing.wanted, "it would try again in every turn"
+    disk.scarce = False
+    again_ms = admin.broker.next_wakeup_ms()
+    assert again_ms is not None
+    admin.broker.advance(again_ms)
+    assert admin.broker.flushing.wanted
+    assert flush(admin, again_ms) is not None
+    assert len(answers) == 1
+    assert partition.log.flushed_offset == 1
+    admin.broker.stop(NOW_MS)
+
+
+def test_a_stop_without_descriptors_ends() -> None:
+    disk = ScarceDisk()
+    admin = Admin(disk=disk, **{"oncelog.flush.policy": "commit"})
+    admin.broker.topics.create("t", 1, {}, NOW_MS)
+    disk.scarce = True
+    answers = produced(admin)
+    admin.broker.stop(NOW_MS)
+    (answer,) = answers
+    assert int(Error.NOT_LEADER_OR_FOLLOWER).to_bytes(2, "big") in answer

@@ -184,7 +184,9 @@ class ConsumerGroup:
         self._waits.fail(error)
 
     def reading(self) -> bool:
-        return bool(self._waits)
+        taken = self._fetcher.handed_out or self._held.handed_out
+        self._fetcher.handed_out = self._held.handed_out = False
+        return taken or bool(self._waits)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

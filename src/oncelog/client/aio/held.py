@@ -29,6 +29,8 @@ class HeldRecords:
     def __init__(self, subscription: Subscription) -> None:
         self._subscription = subscription
         self._held: dict[TopicPartition, _Held] = {}
+        self.handed_out = False
+        """Whether a record was handed out since somebody last set this to False."""
 
     def hold(self, found: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> None:
         """These, and no others, are held back."""
@@ -55,13 +57,15 @@ class HeldRecords:
             self._held.pop(name, None)
             return False
         held.next_offset = offset + 1
+        self.handed_out = True
         return True
 
     def first(self, name: TopicPartition) -> int | None:
         """The first offset of a partition that is still held back."""
         held = self._held.get(name)
-        current = held is not None and held.state.version == held.version
-        return held.next_offset if held is not None and current else None
+        if held is None or held.state is not self._subscription.assigned.get(name):
+            return None
+        return held.next_offset if held.state.version == held.version else None
 
     def position(self, name: TopicPartition) -> int | None:
         """The offset of the next record to be handed out; None while it is not known."""

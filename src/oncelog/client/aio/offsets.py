@@ -48,6 +48,17 @@ _MEMBER_GONE = frozenset(
 )
 
 
+_MEMBER_MOVED = frozenset({Error.STALE_MEMBER_EPOCH, Error.UNKNOWN_MEMBER_ID})
+
+
+class MemberMoved(KafkaError):
+    """The member's epoch changed while it asked. Unlike the codes themselves retriable: its membership goes on."""
+
+    @property
+    def retriable(self) -> bool:
+        return True
+
+
 class FoundOffset(NamedTuple):
     """An answer of ListOffsets; offset -1 where no record is that late."""
 
@@ -182,6 +193,7 @@ class GroupOffsets:
         """Committed positions; partitions without one are left out. None asks for all of the group's.
 
         :param require_stable: wait while a transaction that would change one of them is open (KIP-447).
+        :param identity: who asks, where that is a member of a consumer protocol group; its present epoch counts.
         """
         wanted = None if partitions is None else by_topic(partitions)
 
@@ -192,7 +204,12 @@ class GroupOffsets:
                 return self._fetch_request(version, wanted, require_stable, member)
 
             answer, version = await self._cluster.network.call(node, OFFSET_FETCH, build, channel=1)
-            return self._read_fetch(answer, version)
+            try:
+                return self._read_fetch(answer, version)
+            except KafkaError as error:
+                if member is not None and error.error in _MEMBER_MOVED:
+                    raise MemberMoved(error.error, f"group {self._group_id!r} has rebalanced meanwhile") from None
+                raise
 
         return await self._cluster.at_coordinator(f"OffsetFetch of group {self._group_id!r}", self._finder, ask)
 

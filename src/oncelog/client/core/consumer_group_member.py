@@ -76,6 +76,10 @@ class ConsumerGroupMember:
         self._epoch = JOIN_EPOCH
         self._joined = False
         self._left = False
+        self._asked = False
+        """Whether the coordinator may know the member."""
+        self._losses = 0
+        """How often all was lost; what goes on from before the last time ends there."""
         self._busy = False
         self._reconciling = False
         self._interval_ms = config.heartbeat_interval_ms
@@ -129,7 +133,7 @@ class ConsumerGroupMember:
         self._left = True
         if self._timer is not None:
             self._timer.cancel()
-        if node is None or not self._joined:
+        if node is None or not self._asked:
             done.resolve(None)
             return done
         static = self._config.group_instance_id is not None
@@ -167,7 +171,7 @@ class ConsumerGroupMember:
         if node is None:
             self.finder.look_up()
             return
-        self._busy = True
+        self._busy = self._asked = True
         request = self._request()
         self._wire.send(node, CONSUMER_GROUP_HEARTBEAT, request, self._heard, channel=1)
 
@@ -234,15 +238,18 @@ class ConsumerGroupMember:
             self._settled()
             return
         self._reconciling = True
-        epoch = self._epoch
+        losses = self._losses
         for name in leaving:
             self._subscription.assigned[name].revoking = True
 
         def revoked(_: None) -> None:
-            if self._epoch != epoch and not self._joined:
-                return
-            self._subscription.take(wanted)
-            self._host.assigned(added).then(lambda _: self._settled())
+            if losses == self._losses:
+                self._subscription.take(wanted)
+                self._host.assigned(added).then(taken)
+
+        def taken(_: None) -> None:
+            if losses == self._losses:
+                self._settled()
 
         if leaving:
             self._host.revoke(leaving, lost=False).then(revoked)
@@ -279,6 +286,7 @@ class ConsumerGroupMember:
                 group_id=self._group_id, member_id=self._member_id, member_epoch=LEAVE_EPOCH
             )
             self._wire.send(node, CONSUMER_GROUP_HEARTBEAT, request, lambda answer, version, now_ms: None, channel=1)
+        self._asked = False
         self._lose_all()
 
     def _lose_all(self) -> None:
@@ -286,16 +294,21 @@ class ConsumerGroupMember:
         self._joined = False
         self._target = None
         self._told_topics = self._told_owned = None
+        self._losses += 1
+        losses = self._losses
         owned = list(self._subscription.assigned)
+        self._reconciling = bool(owned)
         if not owned:
             return
-        self._reconciling = True
         for state in self._subscription.assigned.values():
             state.revoking = True
 
         def told(_: None) -> None:
+            if losses != self._losses:
+                return
             self._subscription.take(())
             self._reconciling = False
+            self._reconcile()
 
         self._host.revoke(owned, lost=True).then(told)
 

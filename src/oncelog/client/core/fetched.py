@@ -38,18 +38,19 @@ class Chunk(NamedTuple):
 class Fetched:
     """One answer for one partition, decoded batch by batch as it is handed out."""
 
-    __slots__ = ("batches", "buf", "decoded", "next_offset", "partition", "records", "taken", "version")
+    __slots__ = ("batches", "buf", "decoded", "next_offset", "partition", "records", "state", "taken", "version")
 
     def __init__(
         self,
         partition: TopicPartition,
-        version: int,
+        state: PartitionState,
         buf: memoryview,
         batches: deque[tuple[int, Any]],
         next_offset: int,
     ) -> None:
         self.partition = partition
-        self.version = version
+        self.state = state
+        self.version = state.version
         self.buf = buf
         self.batches = batches
         self.next_offset = next_offset
@@ -57,6 +58,10 @@ class Fetched:
         self.decoded: tuple[int, Any] | None = None
         """The batch that ``records`` came from."""
         self.taken = 0
+
+    def belongs_to(self, state: PartitionState | None) -> bool:
+        """Whether it goes on where the partition stands: in the same assignment, and no seek has overtaken it."""
+        return state is self.state and state.version == self.version
 
     def next_records(self, decoder: Decoder, state: PartitionState, most: int) -> list[ConsumerRecord]:
         """The next records, at most so many of one batch; the position moves behind them."""

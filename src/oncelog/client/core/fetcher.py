@@ -79,6 +79,8 @@ class Fetcher:
         self._error: KafkaError | None = None
         self._timer: Timer | None = None
         self._closed = False
+        self.handed_out = False
+        """Whether a record was taken from those at hand since somebody last set this to False."""
 
     # --- asking
 
@@ -237,7 +239,7 @@ class Fetcher:
             self._on_data()
             return
         self._buffered[name] = self._buffered.get(name, 0) + 1
-        self._ready.append(Fetched(name, state.version, buf, kept, next_offset))
+        self._ready.append(Fetched(name, state, buf, kept, next_offset))
         self._on_data()
 
     def _refused(
@@ -278,10 +280,6 @@ class Fetcher:
 
     # --- handing out
 
-    def _deliverable(self, item: Fetched) -> bool:
-        state = self._subscription.assigned.get(item.partition)
-        return state is not None and not state.paused and not state.revoking
-
     def take_one(self) -> ConsumerRecord | None:
         """The next record where it is at hand, without looking further; else None."""
         if self._error is not None or not self._ready:
@@ -290,9 +288,11 @@ class Fetcher:
         taken = item.taken
         if taken + 1 >= len(item.records):
             return None
-        state = self._subscription.assigned.get(item.partition)
-        if state is None or item.version != state.version or state.paused or state.revoking:
+        state = item.state
+        current = self._subscription.assigned.get(item.partition) is state and item.version == state.version
+        if not current or state.paused or state.revoking:
             return None
+        self.handed_out = True
         item.taken = taken + 1
         record = item.records[taken]
         state.position = record.offset + 1
@@ -311,36 +311,37 @@ class Fetcher:
         self._subscription.raise_untold(only)
         result: dict[TopicPartition, list[ConsumerRecord]] = {}
         skipped: list[Fetched] = []
-        while self._ready and most > 0:
-            item = self._ready[0]
-            name = item.partition
-            state = self._subscription.assigned.get(name)
-            if state is None or item.version != state.version:
-                self._ready.popleft()
-                self._release(name)
-                continue
-            if (only and name not in only) or not self._deliverable(item):
-                skipped.append(self._ready.popleft())
-                continue
-            try:
-                records = item.next_records(self._decoder, state, most)
-            except KafkaError as error:
-                if not result:
-                    raise
-                self._error = error
-                break
-            if records:
-                most -= len(records)
-                known = result.get(name)
-                if known is None:
-                    result[name] = records
-                else:
-                    known.extend(records)
-            if item.taken >= len(item.records) and not item.batches:
-                state.position = item.next_offset
-                self._ready.popleft()
-                self._release(name)
-        self._ready.extendleft(reversed(skipped))
+        try:
+            while self._ready and most > 0:
+                item = self._ready[0]
+                name, state = item.partition, item.state
+                if not item.belongs_to(self._subscription.assigned.get(name)):
+                    self._ready.popleft()
+                    self._release(name)
+                    continue
+                if (only and name not in only) or not state.deliverable:
+                    skipped.append(self._ready.popleft())
+                    continue
+                try:
+                    records = item.next_records(self._decoder, state, most)
+                except KafkaError as error:
+                    if not result:
+                        raise
+                    self._error = error
+                    break
+                if records:
+                    most -= len(records)
+                    known = result.get(name)
+                    if known is None:
+                        result[name] = records
+                    else:
+                        known.extend(records)
+                if item.taken >= len(item.records) and not item.batches:
+                    state.position = item.next_offset
+                    self._ready.popleft()
+                    self._release(name)
+        finally:
+            self._ready.extendleft(reversed(skipped))
         self.poll(now_ms)
         return result
 
@@ -372,10 +373,10 @@ class Fetcher:
         kept: deque[Fetched] = deque()
         for item in self._ready:
             name = item.partition
-            state = self._subscription.assigned.get(name)
-            if state is None or item.version != state.version:
+            state = item.state
+            if not item.belongs_to(self._subscription.assigned.get(name)):
                 self._release(name)
-            elif (only and name not in only) or not self._deliverable(item):
+            elif (only and name not in only) or not state.deliverable:
                 kept.append(item)
             else:
                 result.setdefault(name, []).append(chunk := item.chunk(state))

@@ -30,7 +30,7 @@ class Host(Protocol):
         ...
 
     def reading(self) -> bool:
-        """Whether the program waits for records at this moment."""
+        """Whether the program waits for records at this moment, or has taken some since it was last asked for."""
         ...
 
 

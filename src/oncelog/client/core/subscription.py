@@ -85,7 +85,12 @@ class PartitionState:
 
     @property
     def fetchable(self) -> bool:
-        return self.reset is None and not self.paused and not self.revoking and self.stuck is None
+        return self.reset is None and self.deliverable and self.stuck is None
+
+    @property
+    def deliverable(self) -> bool:
+        """Whether records that were fetched may be handed out."""
+        return not self.paused and not self.revoking
 
     def seek(self, offset: int, leader_epoch: int = -1) -> None:
         """Go on at ``offset``; what was fetched ahead is dropped."""

@@ -1,0 +1,81 @@
+"""A consumer's stay in its group, without a cluster."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from oncelog.client.aio.cluster import Cluster
+from oncelog.client.aio.consumer_group import ConsumerGroup
+from oncelog.client.aio.held import HeldRecords
+from oncelog.client.aio.waits import Waits
+from oncelog.client.core.config import ConsumerConfig
+from oncelog.client.core.consumer_metrics import ConsumerMetrics
+from oncelog.client.core.fetcher import Fetcher
+from oncelog.client.core.metrics import NetworkMetrics
+from oncelog.client.core.structs import ConsumerRecord
+from oncelog.client.core.subscription import Reset, Subscription
+from oncelog.types import TopicPartition
+
+ZERO = TopicPartition("t", 0)
+
+
+class AtHand:
+    """What of the fetcher tells that records are taken."""
+
+    handed_out = False
+
+
+def record(offset: int) -> ConsumerRecord:
+    return ConsumerRecord("t", 0, offset, 0, 0, None, b"v", None, -1, 1, ())
+
+
+class Stay:
+    def __init__(self) -> None:
+        config = ConsumerConfig.from_keywords(group_id="g")
+        self.subscription = Subscription(Reset.EARLIEST)
+        self.held = HeldRecords(self.subscription)
+        self.at_hand = AtHand()
+        self.group = ConsumerGroup(
+            config,
+            "g",
+            Cluster(config, timeout_ms=1000),
+            self.subscription,
+            cast(Fetcher, self.at_hand),
+            self.held,
+            Waits(),
+            lambda: None,
+            ConsumerMetrics(NetworkMetrics(0)),
+            tell_of_nothing=False,
+        )
+
+    def assign(self) -> None:
+        self.subscription.take([ZERO])
+        self.subscription.state(ZERO).seek(0)
+
+
+def test_a_program_that_takes_records_at_hand_reads_though_it_never_waits() -> None:
+    """Else ``max.poll.interval.ms`` would pass while it works on the records of one large batch."""
+    stay = Stay()
+    assert not stay.group.reading()
+    stay.at_hand.handed_out = True
+    assert stay.group.reading()
+    assert not stay.group.reading(), "it was asked for more only once"
+
+
+def test_a_program_that_takes_records_held_for_its_thread_reads_too() -> None:
+    stay = Stay()
+    stay.assign()
+    stay.held.hold({ZERO: [record(0), record(1)]})
+    assert not stay.group.reading()
+    assert stay.held.hand_out(ZERO, 0)
+    assert stay.group.reading()
+    assert not stay.group.reading()
+
+
+def test_what_was_held_in_an_earlier_assignment_says_nothing_of_the_position_in_a_later_one() -> None:
+    stay = Stay()
+    stay.assign()
+    stay.held.hold({ZERO: [record(5), record(6)]})
+    stay.subscription.take([])
+    stay.assign()
+    assert stay.held.position(ZERO) == 0

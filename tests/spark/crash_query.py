@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 
@@ -32,15 +33,21 @@ def source_of(spark: SparkSession, servers: str, topic: str, rows: int) -> DataF
     )
 
 
-def run_to_the_end(start: Callable[[], StreamingQuery]) -> None:
+def run_to_the_end(start: Callable[[], StreamingQuery]) -> StreamingQuery:
     """Await the query, begun anew where the machine was too busy for Spark: it gives a Python worker ten seconds."""
     while True:
         try:
-            start().awaitTermination()
-            return
+            query = start()
+            query.awaitTermination()
+            return query
         except StreamingQueryException as error:
-            if "Python worker failed to connect back" not in str(error):
+            if not worker_was_late(error):
                 raise
+
+
+def worker_was_late(error: Exception) -> bool:
+    """Whether Spark gave up on a Python worker that had not called back: for the query itself or for a reader."""
+    return re.search("Python worker (failed )?to connect back", str(error)) is not None
 
 
 def main() -> None:

@@ -114,6 +114,37 @@ class DiesWithRows:
         yield from rows
 
 
+class LosesFiles:
+    """Where rows are looked at that another stage has made: a part of what it left is gone once some have been read.
+
+    The executors stay. Tasks that began before have its rows as they were, later ones those that it makes anew.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.lost = folder / "lost"
+
+    def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task = TaskContext.get()
+        assert task is not None
+        kept = list(rows)
+        (self.lost.parent / f"read-{task.partitionId()}").touch()
+        while not self.lost.exists():
+            files = self._files()
+            if files and len(list(self.lost.parent.glob("read-*"))) > 2:
+                for file in files:
+                    file.unlink(missing_ok=True)
+                self.lost.touch()
+            time.sleep(0.05)
+        yield from kept
+
+    def _files(self) -> list[Path]:
+        """What the earliest shuffle left with the executors of this worker."""
+        folders = os.environ["SPARK_EXECUTOR_DIRS"].split(os.pathsep)
+        found = [file for folder in folders for file in Path(folder).rglob("shuffle_*_*_*.*")]
+        first = min((int(file.name.split("_")[1]) for file in found), default=0)
+        return [file for file in found if int(file.name.split("_")[1]) == first]
+
+
 class Overtaken:
     """A task of the first batch that goes on only when its speculative copy has begun."""
 
@@ -171,6 +202,8 @@ def main() -> None:
         rows = rows.mapInArrow(overtaken, rows.schema) if task.get("speculate") else rows
         if task["shuffle"]:
             rows = rows.repartition(3, throw(col("value"))).mapInArrow(dies, rows.schema)
+        if task.get("lose_files") and batch_id == 0:
+            rows = rows.repartition(12, throw(col("value"))).mapInArrow(LosesFiles(folder), rows.schema)
         sink(rows, batch_id)
 
     writer = (

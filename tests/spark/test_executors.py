@@ -26,6 +26,7 @@ from oncelog.spark.session import for_each_batch, write
 from oncelog.spark.sink_protocol import Observer, SinkRefused, Step, ignore
 from tests.conformance.nodes import Node, running_node
 from tests.conformance.test_features import TRANSACTION, set_level
+from tests.spark.crash_query import run_to_the_end
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, wait_until_settled
 from tests.support.spark_faults import FaultOnce
 
@@ -203,14 +204,9 @@ def test_update_mode_writes_by_executors_and_repeats_nothing(
 
     def start() -> None:
         writes = for_each_batch(options, on_written=lambda written: paths.append(written.path))
-        query = (
-            stream.writeStream.outputMode("update")
-            .foreachBatch(writes)
-            .option("checkpointLocation", str(tmp_path / "checkpoint"))
-            .trigger(availableNow=True)
-            .start()
-        )
-        query.awaitTermination()
+        writer = stream.writeStream.outputMode("update").foreachBatch(writes)
+        writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        run_to_the_end(writer.trigger(availableNow=True).start)
 
     start()
     assert set(paths) == {"executors"}

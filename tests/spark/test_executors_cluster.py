@@ -221,6 +221,13 @@ def test_speculative_copy_of_a_task_writes_nothing_twice(job: Job) -> None:
     assert (job.folder / "speculated").exists()
 
 
+def test_stage_that_spark_repeats_in_part_makes_the_whole_batch_anew(job: Job) -> None:
+    """Files that cannot be fetched, no executor lost, and rows that come in other tasks when they are made again."""
+    job.complete(lose_files=True, settings={"spark.locality.wait": "0"})
+    assert (job.folder / "lost").exists()
+    assert "all of it is made and written again" in (job.folder / "driver.log").read_text()
+
+
 def test_stopped_executors_that_wake_up_after_the_next_attempt_change_nothing(job: Job) -> None:
     """One has half written under an older epoch, and one has not begun."""
     faults = [(Fault.STOP_EXECUTOR, step, batch) for batch, step in enumerate((Step.HALF_PRODUCED, BEFORE))]

@@ -25,6 +25,7 @@ from oncelog.spark.options import parse_sink_options
 from oncelog.spark.planning import now_ms, plan_write
 from oncelog.spark.session import for_each_batch
 from oncelog.types import TopicPartition
+from tests.spark.crash_query import run_to_the_end
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, values, wait_until_settled
 from tests.unit.spark.test_checkpoint import spark_writes
 
@@ -63,7 +64,7 @@ class Job:
         chosen = (
             rows.foreachBatch(for_each_batch(writing)) if self.by_batch else rows.format("oncelog").options(**writing)
         )
-        chosen.trigger(availableNow=True).start().awaitTermination(120)
+        run_to_the_end(chosen.trigger(availableNow=True).start)
         wait_until_settled(self.address, topic)
 
     def _rows(self) -> DataFrame:
@@ -279,7 +280,7 @@ def test_sinks_of_one_query_have_names_and_a_second_write_without_one_is_refused
 
     def start(write: Callable[[DataFrame, int], None], checkpoint: str) -> None:
         writer = job._rows().writeStream.foreachBatch(write).option("checkpointLocation", str(tmp_path / checkpoint))
-        writer.trigger(availableNow=True).start().awaitTermination(120)
+        run_to_the_end(writer.trigger(availableNow=True).start)
         wait_until_settled(job.address, job.sink)
 
     start(both, "both")
@@ -303,7 +304,7 @@ def test_two_sinks_of_one_marker_are_noticed_however_their_options_spell_it(
 
     writer = job._rows().writeStream.foreachBatch(both).option("checkpointLocation", str(job.checkpoint))
     with pytest.raises(PySparkException, match="called twice for batch 0"):
-        writer.trigger(availableNow=True).start().awaitTermination(120)
+        run_to_the_end(writer.trigger(availableNow=True).start)
 
 
 def test_for_each_batch_with_the_checkpoint_of_another_query_is_refused(
@@ -390,7 +391,7 @@ def test_wrong_checkpoint_is_refused_before_anything_is_written(
         query = job._rows().writeStream.format("oncelog").queryName("named").trigger(availableNow=True)
         options = {"kafka.bootstrap.servers": job.address, "topic": job.sink}
         with pytest.raises(PySparkException, match="checkpointLocation is missing: give it to the query itself"):
-            query.options(**options).start().awaitTermination(120)
+            run_to_the_end(query.options(**options).start)
     finally:
         spark.conf.unset("spark.sql.streaming.checkpointLocation")
     assert job.numbers() == []

@@ -21,6 +21,7 @@ from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.options import parse_sink_options
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink import StreamWriter
+from tests.spark.crash_query import run_to_the_end
 from tests.spark.kafka_records import committed, create_topic, eventually, markers, produce, values, wait_until_settled
 
 
@@ -44,8 +45,8 @@ def source(spark: SparkSession, broker: RunningBroker, topic: str, **options: st
 def run(stream: DataFrame, broker: RunningBroker, checkpoint: Path, *, mode: str = "append", **options: str) -> str:
     """Run a query to its end; its id."""
     given = {"kafka.bootstrap.servers": broker.bootstrap_servers, "checkpointLocation": str(checkpoint)} | options
-    query = stream.writeStream.format("oncelog").options(**given).outputMode(mode).trigger(availableNow=True).start()
-    query.awaitTermination(120)
+    writer = stream.writeStream.format("oncelog").options(**given).outputMode(mode).trigger(availableNow=True)
+    query = run_to_the_end(writer.start)
     if "topic" in options:
         wait_until_settled(broker.bootstrap_servers, options["topic"])
     return str(query.id)
@@ -275,14 +276,8 @@ def test_update_mode_is_written_once_through_for_each_batch(
     rows = source(spark, broker, created[0]).groupBy("key").count().selectExpr("key", "cast(count as string) as value")
     sink = for_each_batch({"kafka.bootstrap.servers": address, "topic": created[1]})
 
-    query = (
-        rows.writeStream.foreachBatch(sink)
-        .outputMode("update")
-        .option("checkpointLocation", str(tmp_path))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination(120)
+    writer = rows.writeStream.foreachBatch(sink).outputMode("update").option("checkpointLocation", str(tmp_path))
+    run_to_the_end(writer.trigger(availableNow=True).start)
     wait_until_settled(address, created[1])
     assert {record.key: record.value for record in committed(address, created[1])} == dict.fromkeys(
         [b"0", b"1", b"2"], b"3"

@@ -22,7 +22,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from oncelog.spark.sink_protocol import Step
-from tests.spark.crash_query import source_of
+from tests.spark.crash_query import run_to_the_end, source_of
 from tests.spark.kafka_records import Seen, committed, create_topic, eventually, produce, wait_until_settled
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.spark_faults import Paused, PausePoint
@@ -116,15 +116,14 @@ class Job:
     def complete(self) -> None:
         """A run to the end, then the proof."""
         stream = source_of(self._spark, self.address, self._source, ROWS)
-        query = (
+        writer = (
             stream.writeStream.format("oncelog")
             .option("kafka.bootstrap.servers", self.address)
             .option("topic", self.sink)
             .option("checkpointLocation", str(self._folder / "checkpoint"))
             .trigger(availableNow=True)
-            .start()
         )
-        query.awaitTermination(120)
+        run_to_the_end(writer.start)
         self.check(self.batches)
 
     def seen(self) -> list[Seen]:

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from oncelog.spark.lag import Gauges, LagListener
 from oncelog.spark.session import lag
+from tests.spark.crash_query import run_to_the_end
 from tests.spark.kafka_records import create_topic, produce, produce_transaction
 
 
@@ -37,13 +38,8 @@ def drain(stream: DataFrame, checkpoint: Path) -> tuple[list[str], list[int]]:
     def keep(rows: DataFrame, batch_id: int) -> None:
         batches.append(values(rows))
 
-    query = (
-        stream.writeStream.foreachBatch(keep)
-        .option("checkpointLocation", str(checkpoint))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination(120)
+    writer = stream.writeStream.foreachBatch(keep).option("checkpointLocation", str(checkpoint))
+    run_to_the_end(writer.trigger(availableNow=True).start)
     return sorted(value for batch in batches for value in batch), [len(batch) for batch in batches]
 
 

@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from oncelog.spark.maven import spark_connector_jars
+from tests.spark.crash_query import run_to_the_end
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, produce_transaction, values
 
 
@@ -55,7 +56,7 @@ def take_over(spark: SparkSession, address: str, topic: str, checkpoint: Path) -
         stream = spark.readStream.format("oncelog").options(**given, subscribe=topic).load()
         writer = stream.select("key", "value").writeStream.format("oncelog")
         query = writer.options(**given, topic=sink, checkpointLocation=str(checkpoint), **options)
-        query.trigger(availableNow=True).start().awaitTermination(120)
+        run_to_the_end(query.trigger(availableNow=True).start)
 
     with pytest.raises(PySparkException, match="taken over from another sink"):
         go_on()

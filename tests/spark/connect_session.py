@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Callable
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -66,7 +66,7 @@ def processed(start: Callable[[], StreamingQuery]) -> StreamingQuery:
             query = start()
             query.processAllAvailable()
             return query
-        except StreamingQueryException as error:
+        except PySparkException as error:
             if not worker_was_late(error):
                 raise
 

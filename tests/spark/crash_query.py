@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -40,7 +40,7 @@ def run_to_the_end(start: Callable[[], StreamingQuery]) -> StreamingQuery:
             query = start()
             query.awaitTermination()
             return query
-        except StreamingQueryException as error:
+        except PySparkException as error:
             if not worker_was_late(error):
                 raise
 

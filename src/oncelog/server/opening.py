@@ -41,6 +41,33 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+class Machine:
+    """What a server finds where it runs: a disk, and threads for what would hold its loop up.
+
+    :param data: the folder that keeps everything; None: memory, which keeps nothing.
+    """
+
+    def __init__(self, data: Path | None) -> None:
+        self._data = data
+        self.keeps = data is not None
+        """Whether anything is there after the end, so that syncs make sense."""
+        self.store_path = str(data / FILE_NAME) if data is not None else ":memory:"
+
+    def claim(self) -> descriptors.Shares | None:
+        """How many descriptors there are; None: enough."""
+        return descriptors.claim()
+
+    def disk(self, shares: descriptors.Shares | None) -> Disk:
+        if self._data is None:
+            return MemoryDisk()
+        disk = OsDisk(str(self._data), shares.files) if shares is not None else OsDisk(str(self._data))
+        prepare_folder(self._data)
+        return disk
+
+    def worker(self, loop: asyncio.AbstractEventLoop, name: str) -> Worker:
+        return Worker(loop, name)
+
+
 class ListenError(OncelogError):
     """The address can not be listened on: in use, not of this machine, or not permitted."""
 
@@ -90,6 +117,7 @@ async def open_server(
     nodes: int = 1,
     metrics: Address | None = None,
     wrap_disk: Callable[[Disk], Disk] | None = None,
+    machine: Machine | None = None,
 ) -> tuple[Server, tuple[Listener, ...]]:
     """A serving broker, and its listeners with the ports that they have got; those of its first node come first.
 
@@ -100,20 +128,17 @@ async def open_server(
         unless ``listeners`` are already those of all of them.
     :param metrics: where to serve metrics and health, from before anything is recovered; None: nowhere.
     :param wrap_disk: puts something between the broker and its disk.
+    :param machine: what to run on, in the place of this one; ``data`` is not looked at then.
     """
+    machine = machine or Machine(data)
     if nodes > 1 and len({listener.name for listener in listeners}) == len(listeners):
         listeners = [_of_node(listener, number) for number in range(nodes) for listener in listeners]
     config = parse_broker(settings)
-    shares = descriptors.claim()
+    shares = machine.claim()
     credentials = [parse_first_user(text, os.urandom) for text in first_users]
-    disk: Disk
-    if data is None:
-        disk, store_path = MemoryDisk(), ":memory:"
+    disk = machine.disk(shares)
+    if not machine.keeps:
         config = replace(config, oncelog_flush_policy="none")
-    else:
-        disk = OsDisk(str(data), shares.files) if shares is not None else OsDisk(str(data))
-        store_path = str(data / FILE_NAME)
-        prepare_folder(data)
     if wrap_disk is not None:
         disk = wrap_disk(disk)
     sockets: list[socket.socket] = []
@@ -125,7 +150,7 @@ async def open_server(
             for listener, sock in zip(listeners, sockets, strict=True)
         )
         source = observed.source if observed is not None else None
-        server, doors = _start(config, disk, store_path, bound, sockets, credentials, nodes, source)
+        server, doors = _start(config, disk, machine, bound, sockets, credentials, nodes, source)
     except BaseException:
         for sock in sockets:
             sock.close()
@@ -166,7 +191,7 @@ def _follow_settings(server: Server, bound: Sequence[Listener], doors: Sequence[
 def _start(
     config: BrokerConfig,
     disk: Disk,
-    store_path: str,
+    machine: Machine,
     bound: Sequence[Listener],
     sockets: Sequence[socket.socket],
     credentials: Sequence[FirstUser],
@@ -177,15 +202,15 @@ def _start(
     random = SystemRandom()
     now_ms = wall_ms()
     metadata, config = open_metadata(
-        store_path, disk, config, random, now_ms, sync=config.oncelog_flush_policy != "none"
+        machine.store_path, disk, config, random, now_ms, sync=config.oncelog_flush_policy != "none"
     )
     if metadata.starts == 0:
         with metadata.batch():
             for user, mechanism, credential in credentials:
                 metadata.set_scram_credential(user, mechanism, credential)
     loop = asyncio.get_running_loop()
-    background = Worker(loop, "oncelog-background")
-    flusher = Worker(loop, "oncelog-flusher")
+    background = machine.worker(loop, "oncelog-background")
+    flusher = machine.worker(loop, "oncelog-flusher")
     doors: list[Door] = []
     try:
         broker = Broker(

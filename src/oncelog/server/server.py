@@ -59,8 +59,8 @@ class WallClock:
 
     def __init__(
         self,
-        wall_ns: Callable[[], int] = time.time_ns,
-        monotonic_ns: Callable[[], int] = time.monotonic_ns,
+        wall_ns: Callable[[], int],
+        monotonic_ns: Callable[[], int],
     ) -> None:
         self._wall_ns = wall_ns
         self._monotonic_ns = monotonic_ns
@@ -138,7 +138,7 @@ class Server:
         """Called when nothing is left of the broker."""
         self.ahead_ms = 0
         """How much time has passed here only, for tests (:meth:`pass_time`)."""
-        self._wall_clock = WallClock()
+        self._wall_clock = WallClock(time.time_ns, time.monotonic_ns)
         self._slicing = False
         self._flusher = flusher
         self._background = background

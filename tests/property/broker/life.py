@@ -23,7 +23,7 @@ from oncelog.log.verification import TransactionSupportedOperation
 from oncelog.metadata.opening import open_metadata
 from oncelog.records.batch import decode_records
 from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
-from tests.support.faulty_disk import FaultyDisk
+from oncelog.testing.simulation.disk import FaultyDisk
 from tests.unit.broker.apis_admin.conftest import NOW_MS, AtOnce, CountingRandom
 from tests.unit.log.batches import batch
 

@@ -13,7 +13,7 @@ import pytest
 
 from oncelog.errors import Error
 from tests.property.broker.life import NOW_MS, PLACES, Life, PowerLost
-from tests.support.faulty_disk import FaultyDisk
+from oncelog.testing.simulation.disk import FaultyDisk
 from tests.unit.log.batches import batch
 
 LIVES = 6

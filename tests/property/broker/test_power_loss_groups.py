@@ -16,7 +16,7 @@ import pytest
 from oncelog.errors import Error
 from oncelog.types import ProducerStamp
 from tests.property.broker.life import PLACES, Life, PowerLost
-from tests.support.faulty_disk import FaultyDisk
+from oncelog.testing.simulation.disk import FaultyDisk
 from tests.support.group_host import GroupClient, MemoryGroupHost
 
 LIVES = 5

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oncelog.errors import Error
-from tests.support.faulty_disk import FaultyDisk
+from oncelog.testing.simulation.disk import FaultyDisk
 from tests.unit.log.batches import NOW_MS, commit_all, flush, open_log
 from tests.unit.log.test_compaction import CONFIG, Writer, compacted, table
 

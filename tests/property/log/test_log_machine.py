@@ -18,7 +18,7 @@ from oncelog.config import TopicConfig
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog
 from oncelog.records.batch import iter_headers
-from tests.support.faulty_disk import FaultyDisk
+from oncelog.testing.simulation.disk import FaultyDisk
 from tests.unit.log.batches import NOW_MS, append, batch, flush, headers, marker, open_log
 
 CONFIG = TopicConfig(index_interval_bytes=150)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from oncelog.log.partition_log import PartitionLog
-from tests.support.faulty_disk import FaultyDisk
+from oncelog.testing.simulation.disk import FaultyDisk
 from tests.unit.log.batches import open_log
 
 

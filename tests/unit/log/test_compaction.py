@@ -12,7 +12,7 @@ from oncelog.log import compaction
 from oncelog.log.partition_log import PartitionLog
 from oncelog.records.batch import BatchBuilder, decode_records
 from oncelog.records.control import parse_control
-from tests.support.faulty_disk import FaultyDisk
+from oncelog.testing.simulation.disk import FaultyDisk
 from tests.unit.log.batches import FOLDER, NOW_MS, append, commit_all, flip, headers, marker, open_log
 
 CONFIG = TopicConfig(cleanup_policy=("compact",), delete_retention_ms=1000, file_delete_delay_ms=0)

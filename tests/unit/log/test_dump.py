@@ -13,7 +13,7 @@ from oncelog.log.producer_entry import ProducerStateEntry
 from oncelog.log.transaction_index import AbortedTxn
 from oncelog.records.control import ControlType
 from oncelog.types import TopicPartition
-from tests.support.faulty_disk import FaultyDisk
+from oncelog.testing.simulation.disk import FaultyDisk
 from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, flip, marker, open_log
 
 

@@ -9,7 +9,7 @@ from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog
 from oncelog.records.batch import decode_records, verify_crc
 from oncelog.types import MAX_SEQUENCE
-from tests.support.faulty_disk import FaultyDisk
+from oncelog.testing.simulation.disk import FaultyDisk
 from tests.unit.log.batches import NOW_MS, append, batch, fill, headers, open_log
 
 MAX_MESSAGE_BYTES = 1_048_588

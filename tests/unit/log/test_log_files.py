@@ -13,7 +13,7 @@ from oncelog.log.offset_index import OffsetIndex
 from oncelog.log.time_index import TimeIndex
 from oncelog.log.transaction_index import AbortedTxn, TransactionIndex
 from oncelog.types import TopicPartition
-from tests.support.faulty_disk import FaultyDisk
+from oncelog.testing.simulation.disk import FaultyDisk
 
 
 def offset_index() -> OffsetIndex:

@@ -7,7 +7,7 @@ import pytest
 from oncelog.config import TopicConfig
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog
-from tests.support.faulty_disk import FaultyDisk
+from oncelog.testing.simulation.disk import FaultyDisk
 from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, commit_all, fill, headers, marker, open_log
 
 

@@ -1,0 +1,20 @@
+"""Deterministic simulation: programs, our clients and our broker in one thread, in virtual time, from one seed."""
+
+from __future__ import annotations
+
+from oncelog.testing.simulation.errors import Nondeterministic, NotSimulated, SimulationError
+from oncelog.testing.simulation.network import Habits
+from oncelog.testing.simulation.run import run_simulation, simulate, simulation_folder
+from oncelog.testing.simulation.world import SimulatedProcess, Simulation
+
+__all__ = [
+    "Habits",
+    "Nondeterministic",
+    "NotSimulated",
+    "SimulatedProcess",
+    "Simulation",
+    "SimulationError",
+    "run_simulation",
+    "simulate",
+    "simulation_folder",
+]

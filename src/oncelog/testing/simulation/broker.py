@@ -1,0 +1,246 @@
+"""The shipped broker on a simulated machine: started, killed, without power, in the simulation's one thread.
+
+Nothing of the broker is a model. Its disk is :class:`~oncelog.testing.simulation.disk.FaultyDisk`, whose power can be
+cut; its two threads are later turns of the loop; its metadata are a real SQLite file in a throw-away folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from oncelog.faults.embedded import BrokerFaults
+from oncelog.metadata.store import FILE_NAME
+from oncelog.ports import Disk
+from oncelog.server import descriptors
+from oncelog.server.listeners import Listener, parse_listeners
+from oncelog.server.nodes import Nodes
+from oncelog.server.opening import Machine, open_server
+from oncelog.server.server import Server, Worker
+from oncelog.testing.simulation.disk import FaultyDisk
+from oncelog.testing.simulation.errors import SimulationError
+from oncelog.testing.simulation.loop import Process, SimulatedLoop, run_in, task_in
+
+if TYPE_CHECKING:
+    import random
+
+    from oncelog.testing.simulation.network import Network
+
+T = TypeVar("T")
+
+FIRST_PORT = 9092
+HOST = "127.0.0.1"
+QUICK: Mapping[str, object] = {
+    "group.initial.rebalance.delay.ms": 0,
+    "offsets.topic.num.partitions": 3,
+    "transaction.state.log.num.partitions": 3,
+    "oncelog.flush.policy": "commit",
+}
+"""What a simulated broker has unless it is told otherwise; with ``commit`` what is acknowledged survives its power."""
+
+
+class SimulatedWorker(Worker):
+    """The broker's thread for syncs, or for background work: each job is done in a turn of the loop, later."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, delay_s: Callable[[], float]) -> None:
+        self._loop = loop
+        self._delay_s = delay_s
+        self._jobs: list[Callable[[], None]] = []
+        self._free_at = 0.0
+
+    def submit(self, job: Callable[[], None]) -> None:
+        self._jobs.append(job)
+        self._free_at = max(self._free_at, self._loop.time()) + self._delay_s()
+        self._loop.call_at(self._free_at, self._next)
+
+    def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
+        def job() -> None:
+            error: Exception | None = None
+            try:
+                work()
+            except Exception as caught:  # noqa: BLE001 - handed to the core, which decides
+                error = caught
+            done(error)
+
+        self.submit(job)
+
+    @property
+    def alive(self) -> bool:
+        return True
+
+    def stop(self) -> None:
+        while self._jobs:
+            self._next()
+
+    def _next(self) -> None:
+        if self._jobs:
+            self._jobs.pop(0)()
+
+
+class SimulatedMachine(Machine):
+    """:param rng: how long a sync takes, and what a power failure leaves.
+
+    :param folder: a real one, for the metadata alone.
+    """
+
+    def __init__(self, folder: Path, rng: random.Random) -> None:
+        super().__init__(None)
+        self.keeps = True
+        self.store_path = str(folder / FILE_NAME)
+        self.content = FaultyDisk()
+        self.sync_s = (0.0002, 0.005)
+        self.extra_sync_s = 0.0
+        self._rng = rng
+
+    def claim(self) -> descriptors.Shares | None:
+        return None
+
+    def disk(self, shares: descriptors.Shares | None) -> Disk:
+        return self.content
+
+    def worker(self, loop: asyncio.AbstractEventLoop, name: str) -> Worker:
+        return SimulatedWorker(loop, lambda: self._rng.uniform(*self.sync_s) + self.extra_sync_s)
+
+    def power_fails(self) -> None:
+        """What was not synced is lost, in part or whole."""
+        self.content = self.content.crash(self._rng)
+
+
+class SimulatedBroker:
+    """One broker, of one or more nodes, for as long as a simulation; implements ``faults.embedded.Home``.
+
+    :param machine: what outlives it.
+    """
+
+    def __init__(
+        self,
+        loop: SimulatedLoop,
+        network: Network,
+        machine: SimulatedMachine,
+        nodes: int,
+        settings: Mapping[str, object],
+    ) -> None:
+        self._loop = loop
+        self._network = network
+        self.machine = machine
+        self.node_count = nodes
+        self._settings = {name: _text(value) for name, value in {**QUICK, **settings}.items()}
+        self._listeners: tuple[Listener, ...] = parse_listeners(f"{HOST}:{FIRST_PORT}", self._settings, HOST)
+        self._process = Process("broker")
+        self._server: Server | None = None
+        self.is_stopping = False
+        self.lives = 0
+        self._faults = BrokerFaults(self)
+        self._entered = 0
+        self.at_start: list[Callable[[Server], None]] = []
+        """Called with each new life's server."""
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return ",".join(f"{HOST}:{FIRST_PORT + number}" for number in range(self.node_count))
+
+    @property
+    def server(self) -> Server:
+        """Of the life that there is.
+
+        :raises SimulationError: it does not run.
+        """
+        if self._server is None:
+            raise SimulationError("the simulated broker does not run")
+        return self._server
+
+    @property
+    def process(self) -> Process:
+        return self._process
+
+    @property
+    def faults(self) -> BrokerFaults:
+        """Faults by name. From here on, in this life, requests go the long way past them."""
+        if self._server is not None:
+            self._enter()
+        return self._faults
+
+    def _enter(self) -> None:
+        if self._entered < self.lives:
+            self._entered = self.lives
+            self._faults.enter(self.server)
+
+    # -- life and death -----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to serve; at once, however much there is to recover."""
+        if self._server is not None or self.is_stopping:
+            return
+        self.lives += 1
+        self._process = Process("broker")
+        opening = open_server(self._listeners, None, self._settings, nodes=self.node_count, machine=self.machine)
+        self._server, _ = run_in(self._process, _at_once, opening)
+        self._note(f"the broker serves, for the {self.lives}. time")
+        if self._faults.in_force:
+            self._enter()
+        for tell in self.at_start:
+            tell(self._server)
+
+    def crash(self, *, power: bool = False) -> None:
+        """It ends where it stands. ``power``: with its machine, so that what was not synced is lost and no peer hears
+        of it; else its process alone is killed."""
+        server, self._server = self.server, None
+        self._note("the power fails" if power else "the broker is killed")
+        self._loop.freeze(self._process)
+        self._network.died(self._process, silent=power)
+        if power:
+            self.machine.power_fails()
+        server.broker.metadata.close()
+
+    async def stop(self) -> None:
+        """Stop as an operator would have it."""
+        server, self._server = self.server, None
+        self._note("the broker stops")
+        self.is_stopping = True
+        task = task_in(self._loop, self._process, server.stop())
+        await asyncio.wait([task])
+        self.is_stopping = False
+        self._loop.freeze(self._process)
+        self._network.died(self._process, silent=False)
+        await task
+
+    @property
+    def is_running(self) -> bool:
+        return self._server is not None
+
+    def _note(self, what: str) -> None:
+        self._network.note(what, "broker")
+
+    # -- Home ---------------------------------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Path | None:
+        return None
+
+    def on_loop(self, action: Callable[[Nodes], T]) -> T:
+        return run_in(self._process, action, Nodes(self.server))  # type: ignore[no-any-return]
+
+    def run_nodes(self, work: Callable[[Nodes], Coroutine[Any, Any, T]]) -> T:
+        return run_in(self._process, _at_once, work(Nodes(self.server)))  # type: ignore[no-any-return]
+
+    def restart_after(self, meanwhile: Callable[[], T]) -> T:
+        raise SimulationError("in a simulation the power is cut by crash(power=True)")
+
+
+def _at_once(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that waits for nothing in a simulation."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    work.close()
+    raise SimulationError(f"{work!r} waits, which it must not here")
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+__all__ = ["FIRST_PORT", "HOST", "SimulatedBroker", "SimulatedMachine"]

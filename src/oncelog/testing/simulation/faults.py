@@ -1,0 +1,333 @@
+"""What goes wrong in a simulation, and when: a plan that the seed draws, which can be repeated with parts left out.
+
+A :class:`Trouble` says when, for how long and of what kind; whom it hits is decided by its own number when it comes, so
+that leaving another one out changes as little as may be. At the end of the plan everything is whole again: the network
+heals, nodes, brokers and programs are started, and whatever does not finish then is a bug.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oncelog.faults.rules import FaultError
+from oncelog.testing.simulation.broker import FIRST_PORT, HOST
+from oncelog.testing.simulation.errors import SimulationError
+
+if TYPE_CHECKING:
+    from oncelog.testing.simulation.world import Simulation
+
+Undo = Callable[[], None]
+_ANSWERS = ("Produce", "EndTxn", "AddPartitionsToTxn", "TxnOffsetCommit", "OffsetCommit", "InitProducerId", None)
+_PHASES = ("prepare", "first-marker", "markers")
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One thing that goes wrong.
+
+    ``at_s`` simulated seconds from the beginning, for ``for_s``; ``number`` decides whom it hits.
+    """
+
+    at_s: float
+    kind: str
+    for_s: float
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.at_s:7.3f} s  {self.kind} for {self.for_s:.3f} s (number {self.number})"
+
+
+def cut_connection(world: Simulation, chance: random.Random) -> Undo | None:
+    """One connection ends, with what is under way."""
+    there = world.network.connections
+    if there:
+        world.network.cut(chance.choice(there))
+    return None
+
+
+def cut_all_connections(world: Simulation, chance: random.Random) -> Undo | None:
+    """All connections of a moment end."""
+    for connection in world.network.connections:
+        world.network.cut(connection)
+    return None
+
+
+def part_network(world: Simulation, chance: random.Random) -> Undo | None:
+    """A program and a node do not reach each other, and nobody is told."""
+    clients = sorted(process.name for process in world.processes.values()) or ["main"]
+    world.network.part(chance.choice(clients), (HOST, FIRST_PORT + chance.randrange(world.broker.node_count)))
+    return world.network.heal
+
+
+def slow_network(world: Simulation, chance: random.Random) -> Undo | None:
+    """Many messages take long."""
+    habits, slow = world.network.habits, world.network.habits.slow
+    habits.slow = 0.5
+
+    def undo() -> None:
+        habits.slow = slow
+
+    return undo
+
+
+def slow_disk(world: Simulation, chance: random.Random) -> Undo | None:
+    """A sync takes up to seconds."""
+    world.machine.extra_sync_s = chance.uniform(0.05, 3.0)
+
+    def undo() -> None:
+        world.machine.extra_sync_s = 0.0
+
+    return undo
+
+
+def kill_broker(world: Simulation, chance: random.Random) -> Undo | None:
+    """The broker's process is killed; what it wrote is there."""
+    if not world.broker.is_running:
+        return None
+    world.broker.crash()
+    return world.broker.start
+
+
+def power_loss(world: Simulation, chance: random.Random) -> Undo | None:
+    """The broker's machine loses its power: what was not synced is lost, in part or whole."""
+    if not world.broker.is_running:
+        return None
+    world.broker.crash(power=True)
+    return world.broker.start
+
+
+def restart_broker(world: Simulation, chance: random.Random) -> Undo | None:
+    """An operator stops the broker and starts it again."""
+    if not world.broker.is_running:
+        return None
+    world.keep(world.loop.create_task(world.broker.stop()))
+    return world.broker.start
+
+
+def lose_answers(world: Simulation, chance: random.Random) -> Undo | None:
+    """Requests are carried out and their answers lost."""
+    return _by_name(world, lambda: world.broker.faults.lose_answer(chance.choice(_ANSWERS), times=chance.randint(1, 3)))
+
+
+def lose_requests(world: Simulation, chance: random.Random) -> Undo | None:
+    """Requests are lost before they are carried out."""
+    return _by_name(
+        world, lambda: world.broker.faults.lose_request(chance.choice(_ANSWERS), times=chance.randint(1, 3))
+    )
+
+
+def delay_answers(world: Simulation, chance: random.Random) -> Undo | None:
+    """Answers come late."""
+    ms = chance.randint(50, 5000)
+    return _by_name(
+        world, lambda: world.broker.faults.delay(ms, chance.choice(_ANSWERS), answer=True, times=chance.randint(1, 4))
+    )
+
+
+def crash_coordinator(world: Simulation, chance: random.Random) -> Undo | None:
+    """A transaction's coordinator is taken over while the transaction ends."""
+    return _by_name(world, lambda: world.broker.faults.crash_coordinator(chance.choice(_PHASES)))
+
+
+def hold_markers(world: Simulation, chance: random.Random) -> Undo | None:
+    """Markers wait before their partitions."""
+    if not world.broker.is_running:
+        return None
+    fault = world.broker.faults.hold_markers(times=chance.randint(1, 3))
+    return lambda: world.broker.faults.remove(fault)
+
+
+def lose_marker(world: Simulation, chance: random.Random) -> Undo | None:
+    """A marker does not arrive, and is sent again."""
+    return _by_name(world, lambda: world.broker.faults.lose_marker(times=chance.randint(1, 2)))
+
+
+def repeat_marker(world: Simulation, chance: random.Random) -> Undo | None:
+    """A marker arrives twice."""
+    return _by_name(world, lambda: world.broker.faults.repeat_marker(times=chance.randint(1, 2)))
+
+
+def kill_program(world: Simulation, chance: random.Random) -> Undo | None:
+    """A program stops where it stands, and is started again."""
+    alive = sorted((process for process in world.processes.values() if process.alive), key=lambda found: found.name)
+    if not alive:
+        return None
+    victim = chance.choice(alive)
+    victim.kill(power=chance.random() < 0.3)
+    return victim.start
+
+
+def kill_node(world: Simulation, chance: random.Random) -> Undo | None:
+    """One of several nodes ends."""
+    node = 1 + chance.randrange(world.broker.node_count)
+    kill = chance.random() < 0.7
+    _nodes(world, lambda: world.broker.run_nodes(lambda nodes: nodes.stop(node, kill=kill)), f"node {node} ends")
+    return lambda: _nodes(
+        world, lambda: world.broker.run_nodes(lambda nodes: nodes.start(node)), f"node {node} is back"
+    )
+
+
+def isolate_node(world: Simulation, chance: random.Random) -> Undo | None:
+    """One of several nodes is cut off from everybody."""
+    node = 1 + chance.randrange(world.broker.node_count)
+    _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.isolate(node)), f"node {node} is cut off")
+    return lambda: _nodes(
+        world, lambda: world.broker.on_loop(lambda nodes: nodes.heal(node)), f"node {node} is reached"
+    )
+
+
+def pause_replication(world: Simulation, chance: random.Random) -> Undo | None:
+    """The replicas of a node copy nothing."""
+    node = 1 + chance.randrange(world.broker.node_count)
+    _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.hold_back(node)), f"node {node} copies nothing")
+    return lambda: _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.let_go(node)), f"node {node} copies")
+
+
+def move_leaders(world: Simulation, chance: random.Random) -> Undo | None:
+    """Leaders of some partitions, internal ones too, move to other nodes."""
+    if not world.broker.is_running:
+        return None
+    partitions = [
+        (info.name, index) for info in world.broker.server.broker.metadata.topics() for index in range(info.partitions)
+    ]
+    for topic, index in chance.sample(partitions, min(len(partitions), 3)):
+        node = 1 + chance.randrange(world.broker.node_count)
+        _nodes(
+            world,
+            lambda: world.broker.on_loop(lambda nodes: nodes.move_leader(topic, index, node)),  # noqa: B023
+            f"node {node} leads {topic}-{index}",
+        )
+    return None
+
+
+def set_clock(world: Simulation, chance: random.Random) -> Undo | None:
+    """Somebody sets the wall clock, by up to ten minutes."""
+    world.loop.wall_ahead_ns += int(chance.choice([-1, 1]) * chance.uniform(0.2, 600) * 1e9)
+    return None
+
+
+ONE_BROKER: Mapping[str, Callable[[Simulation, random.Random], Undo | None]] = {
+    made.__name__: made
+    for made in (
+        cut_connection,
+        cut_all_connections,
+        part_network,
+        slow_network,
+        slow_disk,
+        kill_broker,
+        power_loss,
+        restart_broker,
+        lose_answers,
+        lose_requests,
+        delay_answers,
+        crash_coordinator,
+        hold_markers,
+        lose_marker,
+        repeat_marker,
+        kill_program,
+        set_clock,
+    )
+}
+SEVERAL_NODES: Mapping[str, Callable[[Simulation, random.Random], Undo | None]] = {
+    made.__name__: made for made in (kill_node, isolate_node, pause_replication, move_leaders)
+}
+KINDS = {**ONE_BROKER, **SEVERAL_NODES}
+"""All kinds of trouble, by name."""
+
+
+def _by_name(world: Simulation, make: Callable[[], object]) -> Undo | None:
+    if world.broker.is_running:
+        make()
+    return None
+
+
+def _nodes(world: Simulation, change: Callable[[], object], what: str) -> None:
+    if world.broker.is_running:
+        try:
+            change()
+        except Exception as error:
+            if not isinstance(error, FaultError | SimulationError) and type(error).__name__ != "KafkaError":
+                raise
+            what = f"{what}: refused, {error}"
+        world.note(what, "trouble")
+
+
+def plan(
+    seed: int, *, kinds: Iterable[str], begin_s: float, end_s: float, most: int = 8, longest_s: float = 20.0
+) -> list[Trouble]:
+    """Draw up to ``most`` troubles between two moments.
+
+    Each seed takes some of the kinds alone: bugs that many kinds would hide from each other come out like this.
+
+    :raises SimulationError: there is no such kind.
+    """
+    names = sorted(kinds)
+    unknown = sorted(set(names) - KINDS.keys())
+    if unknown:
+        raise SimulationError(f"there is no trouble {unknown[0]!r}; there are {', '.join(sorted(KINDS))}")
+    chance = random.Random(f"{seed}/plan")
+    if not names:
+        return []
+    some = chance.sample(names, chance.randint(1, min(len(names), 5)))
+    found = [
+        Trouble(
+            at_s=round(chance.uniform(begin_s, end_s), 3),
+            kind=chance.choice(some),
+            for_s=round(min(longest_s, chance.expovariate(1 / 3.0)), 3),
+            number=chance.getrandbits(32),
+        )
+        for _ in range(chance.randint(1, most))
+    ]
+    return sorted(found, key=lambda trouble: (trouble.at_s, trouble.number))
+
+
+class Troubles:
+    """A plan at work in one simulation."""
+
+    def __init__(self, world: Simulation, planned: Sequence[Trouble]) -> None:
+        self._world = world
+        self._planned = planned
+        self._undo: list[Undo] = []
+
+    async def run(self, calm_s: float) -> None:
+        """Carry the plan out; at ``calm_s`` everything is whole again."""
+        world = self._world
+        for trouble in self._planned:
+            world.loop.call_later(max(0.0, trouble.at_s - world.now_s), self._begin, trouble)
+        await asyncio.sleep(max(0.0, calm_s - world.now_s))
+        await self.calm()
+
+    def _begin(self, trouble: Trouble) -> None:
+        world = self._world
+        world.note(str(trouble), "trouble")
+        undo = KINDS[trouble.kind](world, random.Random(trouble.number))
+        if undo is not None:
+            self._undo.append(undo)
+            world.loop.call_later(trouble.for_s, self._end, undo)
+
+    def _end(self, undo: Undo) -> None:
+        if undo in self._undo:
+            self._undo.remove(undo)
+            undo()
+
+    async def calm(self) -> None:
+        """Nothing is broken any more."""
+        world = self._world
+        world.note("calm", "trouble")
+        while self._undo:
+            self._undo.pop()()
+        while world.broker.is_stopping:
+            await asyncio.sleep(0.01)
+        world.broker.start()
+        world.broker.faults.clear()
+        world.network.heal()
+        for process in world.processes.values():
+            if not process.alive and (process.killed or process.failure is not None):
+                process.start()
+
+
+__all__ = ["KINDS", "ONE_BROKER", "SEVERAL_NODES", "Trouble", "Troubles", "plan"]

@@ -1,0 +1,146 @@
+"""Inside a simulation the clock is virtual and chance comes from the seed; threads, processes and sockets are refused.
+
+The functions of ``time``, ``random``, ``os``, ``uuid`` and ``secrets`` are replaced where they are looked up, in their
+modules, and act differently on the simulation's thread alone: other threads of the program see no change. What got hold
+of the real function before (``from time import time``) or reads the clock in C (``datetime.now``) passes by; then two
+runs of a seed differ, and :mod:`~oncelog.testing.simulation.culprits` says who it was.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import random
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest import mock
+
+from oncelog.testing.simulation.errors import NotSimulated
+from oncelog.testing.simulation.loop import START_NS, SimulatedLoop
+from oncelog.testing.simulation.network import Network
+
+WALL_NS = 1_700_000_000_000_000_000 - START_NS
+"""What the wall clock is ahead of the monotonic one: a simulation begins in November 2023."""
+
+
+def _wrong(what: str, instead: str) -> Callable[..., Any]:
+    def refuse(*args: Any, **options: Any) -> Any:
+        raise NotSimulated(f"{what} inside a simulation: {instead}")
+
+    return refuse
+
+
+class _Replacements:
+    """What each name means on the simulation's thread."""
+
+    def __init__(self, loop: SimulatedLoop, network: Network, rng: random.Random) -> None:
+        self._loop = loop
+        self._network = network
+        self._rng = rng
+        self._thread = threading.get_ident()
+        self.stack = ExitStack()
+
+    def here(self, real: Callable[..., Any], simulated: Callable[..., Any]) -> Callable[..., Any]:
+        thread, ident = self._thread, threading.get_ident
+
+        def either(*args: Any, **options: Any) -> Any:
+            return simulated(*args, **options) if ident() == thread else real(*args, **options)
+
+        return either
+
+    def put(self, module: Any, name: str, simulated: Callable[..., Any]) -> None:
+        real = getattr(module, name)
+        self.stack.enter_context(mock.patch.object(module, name, self.here(real, simulated)))
+
+    def clocks(self) -> None:
+        loop = self._loop
+        self.put(time, "time", lambda: (loop.now_ns + loop.wall_ahead_ns + WALL_NS) / 1e9)
+        self.put(time, "time_ns", lambda: loop.now_ns + loop.wall_ahead_ns + WALL_NS)
+        for name in ("monotonic", "perf_counter", "process_time", "thread_time"):
+            self.put(time, name, lambda: loop.now_ns / 1e9)
+            self.put(time, f"{name}_ns", lambda: loop.now_ns)
+        self.put(time, "sleep", _wrong("time.sleep", "await asyncio.sleep, which takes no time here"))
+        self._dates()
+
+    def _dates(self) -> None:
+        """``datetime.datetime`` as looked up in its module from now on."""
+        loop, thread, real = self._loop, self._thread, datetime.datetime
+
+        class Moments(type):
+            def __instancecheck__(cls, instance: Any) -> bool:
+                return isinstance(instance, real)
+
+            def __subclasscheck__(cls, other: type) -> bool:
+                return issubclass(other, real)
+
+        class Moment(real, metaclass=Moments):  # type: ignore[misc, valid-type]
+            @classmethod
+            def now(cls, tz: Any = None) -> Any:
+                if threading.get_ident() != thread:
+                    return real.now(tz)
+                return real.fromtimestamp((loop.now_ns + loop.wall_ahead_ns + WALL_NS) / 1e9, tz)
+
+            @classmethod
+            def utcnow(cls) -> Any:
+                return cls.now(datetime.timezone.utc).replace(tzinfo=None)  # noqa: UP017
+
+            def __new__(cls, *args: Any, **options: Any) -> Any:
+                return real(*args, **options)
+
+        self.stack.enter_context(mock.patch.object(datetime, "datetime", Moment))
+
+    def chance(self) -> None:
+        state = random.getstate()
+        self.stack.callback(random.setstate, state)
+        random.seed(self._rng.getrandbits(64))
+        self.put(os, "urandom", self._rng.randbytes)
+        self.put(random, "_urandom", self._rng.randbytes)
+
+    def outside(self) -> None:
+        self.put(threading.Thread, "start", self._no_thread())
+        self.put(subprocess, "Popen", _wrong("a process of the operating system", "it would not be simulated"))
+        real, network, thread = socket.socket, self._network, self._thread
+
+        class Sockets(type):
+            def __instancecheck__(cls, instance: Any) -> bool:
+                return isinstance(instance, real)
+
+        class Socket(real, metaclass=Sockets):  # type: ignore[misc, valid-type]
+            def __new__(cls, *args: Any, **options: Any) -> Any:
+                if threading.get_ident() != thread:
+                    return real(*args, **options)
+                descriptor = options.get("fileno")
+                return network.descriptor_for(None) if descriptor is None else network.open_descriptor(descriptor)
+
+        self.stack.enter_context(mock.patch.object(socket, "socket", Socket))
+        self.put(socket, "create_connection", _wrong("a socket", "use asyncio's connections, or our asyncio client"))
+        self.put(socket, "getaddrinfo", _wrong("a look-up of names", "use asyncio's connections"))
+
+    @staticmethod
+    def _no_thread() -> Callable[..., Any]:
+        def refuse(thread: threading.Thread, *args: Any) -> Any:
+            raise NotSimulated(
+                f"a thread ({thread.name}) inside a simulation, where all is one thread: use asyncio, and "
+                "oncelog.client.aio in the place of oncelog.client.blocking"
+            )
+
+        return refuse
+
+
+@contextmanager
+def guarded(loop: SimulatedLoop, network: Network, rng: random.Random) -> Iterator[None]:
+    """For as long as the block, on this thread, the world is the simulation's."""
+    replacements = _Replacements(loop, network, rng)
+    with replacements.stack:
+        replacements.clocks()
+        replacements.chance()
+        replacements.outside()
+        yield
+
+
+__all__ = ["WALL_NS", "guarded"]

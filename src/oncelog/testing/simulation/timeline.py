@@ -1,0 +1,68 @@
+"""What happened in a simulation, in its order, with a fingerprint of all of it.
+
+Every delivery, fault, life and death is noted here. Two runs of a seed have the same timeline, or the simulation is not
+deterministic; the fingerprint says so without keeping both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Happening(NamedTuple):
+    """One line: nanoseconds of virtual time, who, what."""
+
+    at_ns: int
+    who: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.at_ns / 1e9:12.6f}  {self.who:<20} {self.what}"
+
+
+class Timeline:
+    """:param keep: False keeps the fingerprint and the faults alone."""
+
+    def __init__(self, *, keep: bool = True) -> None:
+        self._keep = keep
+        self._digest = hashlib.blake2b(digest_size=16)
+        self._lines: list[Happening] = []
+        self.count = 0
+
+    def note(self, at_ns: int, who: str, what: str) -> None:
+        self.count += 1
+        self._digest.update(f"{at_ns} {who} {what}\n".encode())
+        if self._keep:
+            self._lines.append(Happening(at_ns, who, what))
+
+    @property
+    def fingerprint(self) -> str:
+        """Of everything so far."""
+        return self._digest.hexdigest()
+
+    @property
+    def happenings(self) -> Sequence[Happening]:
+        return self._lines
+
+    def text(self, last: int | None = None) -> str:
+        """A line for each happening, all of them or the last ones."""
+        lines = self._lines if last is None else self._lines[-last:]
+        return "\n".join(map(str, lines))
+
+
+def first_difference(one: Timeline, other: Timeline) -> tuple[Happening | None, Happening | None] | None:
+    """Where two timelines part; None where they agree."""
+    for mine, others in zip(one.happenings, other.happenings, strict=False):
+        if mine != others:
+            return mine, others
+    count = len(one.happenings)
+    if count == len(other.happenings):
+        return None
+    longer = one.happenings if count > len(other.happenings) else other.happenings
+    extra = longer[min(count, len(other.happenings))]
+    return (extra, None) if longer is one.happenings else (None, extra)
+
+
+__all__ = ["Happening", "Timeline", "first_difference"]

@@ -1,0 +1,90 @@
+"""``python -m tests.simulation --seeds 1000``: seeds; one that fails is shrunk and shown with its timeline.
+
+``--seed 17`` runs one; ``--mutants`` plants each bug of the catalogue and tells in which seed it was found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import multiprocessing
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+
+from tests.simulation.mutants import CATALOGUE
+from tests.simulation.seeds import Judged, explain, hunt_number, judge
+from tests.simulation.worlds import run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation")
+    parser.add_argument("--seeds", type=int, default=200, help="how many seeds")
+    parser.add_argument("--first", type=int, default=0, help="the first one")
+    parser.add_argument("--seed", type=int, help="this one alone, with its timeline")
+    parser.add_argument("--workers", type=int, default=1, help="processes at once")
+    parser.add_argument("--mutants", action="store_true", help="plant each bug of the catalogue")
+    parser.add_argument("--only", default="", help="mutants whose name contains this")
+    options = parser.parse_args()
+    logging.getLogger("oncelog").setLevel(logging.CRITICAL)
+    if options.seed is not None:
+        return _one(options.seed)
+    if options.mutants:
+        return _mutants(options.first, options.seeds, options.workers, options.only)
+    return _many(options.first, options.seeds, options.workers)
+
+
+def _one(seed: int) -> int:
+    outcome = run(seed, keep=True)
+    print(outcome.world.timeline.text())
+    print(f"seed {seed}: {outcome.fingerprint}, {outcome.world.now_s:.0f} simulated seconds")
+    for breach in outcome.breaches:
+        print(breach)
+    return 1 if outcome.breaches else 0
+
+
+def _many(first: int, count: int, workers: int) -> int:
+    failed, simulated, spent, done = [], 0.0, 0.0, 0
+    for seed, found, seconds, cpu in _over(range(first, first + count), workers):
+        done, simulated, spent = done + 1, simulated + seconds, spent + cpu
+        if found:
+            failed.append(seed)
+            print(f"seed {seed}: {len(found)} breaches")
+            print(explain(seed), flush=True)
+        elif done % 100 == 0:
+            print(f"{done} seeds, {len(failed)} failed, {simulated / spent:.0f} simulated s/CPU s", flush=True)
+    print(
+        f"{count} seeds from {first}: {len(failed)} failed {failed or ''}; {simulated:.0f} simulated seconds in "
+        f"{spent:.0f} CPU seconds, {simulated / spent:.0f} times real time"
+    )
+    return 1 if failed else 0
+
+
+def _over(numbers: range, workers: int) -> Iterator[Judged]:
+    if workers == 1:
+        yield from map(judge, numbers)
+        return
+    with _processes(workers) as pool:
+        yield from pool.map(judge, numbers, chunksize=5)
+
+
+def _processes(workers: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+def _mutants(first: int, count: int, workers: int, only: str) -> int:
+    chosen = [number for number, mutant in enumerate(CATALOGUE) if only in mutant.name]
+    missed = 0
+    jobs = [(number, first, count) for number in chosen]
+    with _processes(workers) as pool:
+        for number, seed, tried, said in pool.map(hunt_number, jobs):
+            name = CATALOGUE[number].name
+            missed += seed is None
+            where = f"found by seed {seed}, the {tried}." if seed is not None else f"NOT FOUND in {tried} seeds"
+            print(f"{name}: {where}  {said[:150]}", flush=True)
+    print(f"{len(chosen)} mutants, {missed} not found")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+"""One module a promise; ``check(history)`` names each breach of it in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from tests.simulation.checkers import (
+    aborted_unread,
+    copied_once,
+    group_offsets,
+    last_stable_offset,
+    liveness,
+    no_errors,
+    nothing_lost,
+    nothing_twice,
+    order,
+    replicas_agree,
+    transactions_whole,
+)
+from tests.simulation.history import History
+
+CHECKERS: Mapping[str, Callable[[History], Sequence[str]]] = {
+    module.__name__.rpartition(".")[2]: module.check
+    for module in (
+        nothing_lost,
+        nothing_twice,
+        aborted_unread,
+        order,
+        last_stable_offset,
+        transactions_whole,
+        copied_once,
+        group_offsets,
+        replicas_agree,
+        liveness,
+        no_errors,
+    )
+}
+
+
+def breaches(history: History) -> list[str]:
+    """Every breach of every promise, with the checker's name before it."""
+    return [f"{name}: {breach}" for name, check in CHECKERS.items() for breach in check(history)]

@@ -1,0 +1,98 @@
+"""What the programs of a simulated world did and saw; the checkers judge it when the world has ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from oncelog.types import TopicPartition
+
+COPY = b"copy of "
+"""What a copied record's value begins with."""
+
+
+class Fate(Enum):
+    """What the program that runs a transaction knows of its end."""
+
+    OPEN = "open"
+    COMMITTING = "committing"
+    COMMITTED = "committed"
+    ABORTING = "aborting"
+    ABORTED = "aborted"
+
+
+class Sent(NamedTuple):
+    """A record that was handed to a producer. ``producer`` names one life of it; records of one are in order."""
+
+    value: bytes
+    where: TopicPartition
+    producer: str
+    transaction: int | None
+    at_ns: int
+
+
+class Seen(NamedTuple):
+    """A record that a reader was given."""
+
+    reader: str
+    where: TopicPartition
+    offset: int
+    value: bytes
+    at_ns: int
+
+
+class Sample(NamedTuple):
+    """What a partition's leader said of its offsets at some time."""
+
+    where: TopicPartition
+    high_watermark: int
+    last_stable_offset: int
+    at_ns: int
+
+
+class Position(NamedTuple):
+    """A group's committed offset, at some time."""
+
+    group: str
+    where: TopicPartition
+    offset: int
+    at_ns: int
+
+
+@dataclass
+class Transaction:
+    number: int
+    producer: str
+    fate: Fate = Fate.OPEN
+    commit_asked_ns: int | None = None
+
+
+Log = dict[TopicPartition, list[tuple[int, bytes]]]
+"""Offsets and values of every partition's records."""
+
+
+@dataclass
+class History:
+    sent: list[Sent] = field(default_factory=list)
+    acknowledged: dict[bytes, tuple[TopicPartition, int]] = field(default_factory=dict)
+    transactions: dict[int, Transaction] = field(default_factory=dict)
+    seen: list[Seen] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    positions: list[Position] = field(default_factory=list)
+    copied: list[tuple[str, str]] = field(default_factory=list)
+    """Topics of which the second one gets each record of the first one once."""
+    committed: Log = field(default_factory=dict)
+    """What a reader of committed records is given at the end."""
+    uncommitted: Log = field(default_factory=dict)
+    after_restart: Log = field(default_factory=dict)
+    """The same as ``committed``, after the broker was killed once more."""
+    errors: list[str] = field(default_factory=list)
+    """What the broker or a client logged as an error, or raised where nobody caught it."""
+    unfinished: list[str] = field(default_factory=list)
+    """What was not done when the time was up."""
+
+    def begin(self, producer: str) -> Transaction:
+        made = Transaction(len(self.transactions), producer)
+        self.transactions[made.number] = made
+        return made

@@ -1,0 +1,276 @@
+"""The programs of a simulated world: ordinary asyncio code with our client, which notes what it does and sees.
+
+Each is what a user would write: it meets errors of brokers, and begins again. Whoever kills it takes everything but the
+history, which stands for what the program's owner knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from oncelog.client.aio import Consumer, Producer
+from oncelog.client.aio.admin import Admin
+from oncelog.client.core.errors import FatalProducerError, KafkaTimeoutError
+from oncelog.client.core.structs import RecordMetadata
+from oncelog.errors import KafkaError
+from oncelog.testing.simulation import Simulation
+from oncelog.types import TopicPartition
+from tests.simulation.history import COPY, Fate, History, Position, Seen, Sent, Transaction
+
+PAUSE_S = 1.0
+"""Between a program's failure and its next attempt."""
+
+
+class Program:
+    """What all programs share. ``done`` outlives the program's lives: it is what its owner has seen done."""
+
+    def __init__(self, world: Simulation, history: History, name: str, settings: dict[str, Any]) -> None:
+        self.world = world
+        self.history = history
+        self.name = name
+        self.settings = {"bootstrap_servers": world.bootstrap_servers, **settings}
+        self.rng = world.rng(name)
+        self.lives = 0
+        self.done = False
+        self._count = 0
+
+    async def main(self) -> None:
+        """One life: work until all is done, whatever errors there are."""
+        while not self.done:
+            self.lives += 1
+            try:
+                await self.live(f"{self.name}.{self.lives}")
+            except KafkaError as error:
+                self.world.note(f"failed: {error.error.name}", self.name)
+                await asyncio.sleep(PAUSE_S)
+
+    async def live(self, life: str) -> None:
+        raise NotImplementedError
+
+    def value(self) -> bytes:
+        self._count += 1
+        return f"{self.name}-{self._count}".encode()
+
+    async def send(
+        self, producer: Producer, value: bytes, where: TopicPartition, life: str, transaction: Transaction | None = None
+    ) -> asyncio.Future[RecordMetadata]:
+        """Send a record; its acknowledgement is noted when it comes."""
+        number = transaction.number if transaction is not None else None
+        self.history.sent.append(Sent(value, where, life, number, self.world.loop.now_ns))
+        future = await producer.send(where.topic, value, partition=where.partition)
+        future.add_done_callback(lambda done: self._sent(value, done))
+        return future
+
+    def _sent(self, value: bytes, done: asyncio.Future[RecordMetadata]) -> None:
+        if done.cancelled() or done.exception() is not None:
+            return
+        stored = done.result()
+        self.history.acknowledged[value] = TopicPartition(stored.topic, stored.partition), stored.offset
+
+
+class PlainProducer(Program):
+    """Sends records one after the other, several at a time, and never the same one twice."""
+
+    def __init__(
+        self, world: Simulation, history: History, name: str, topic: str, partitions: int, count: int, **settings: Any
+    ) -> None:
+        super().__init__(world, history, name, settings)
+        self._topic = topic
+        self._partitions = partitions
+        self._left = count
+
+    async def live(self, life: str) -> None:
+        async with Producer(**self.settings) as producer:
+            while self._left > 0:
+                for _ in range(self.rng.randint(1, 6)):
+                    self._left -= 1
+                    where = TopicPartition(self._topic, self.rng.randrange(self._partitions))
+                    await self.send(producer, self.value(), where, life)
+                await asyncio.sleep(self.rng.expovariate(1.0))
+            await producer.flush()
+        self.done = True
+
+
+class TransactionalProducer(Program):
+    """Commits and aborts transactions over several partitions."""
+
+    def __init__(
+        self, world: Simulation, history: History, name: str, topic: str, partitions: int, count: int, **settings: Any
+    ) -> None:
+        super().__init__(world, history, name, {"transactional_id": name, **settings})
+        self._topic = topic
+        self._partitions = partitions
+        self._left = count
+
+    async def live(self, life: str) -> None:
+        producer = Producer(**self.settings)
+        try:
+            await producer.start()
+            while self._left > 0:
+                await self._transaction(producer, life)
+                await asyncio.sleep(self.rng.expovariate(2.0))
+        except BaseException:
+            await abandon(producer)
+            raise
+        await producer.stop()
+        self.done = True
+
+    async def _transaction(self, producer: Producer, life: str) -> None:
+        self._left -= 1
+        transaction = self.history.begin(life)
+        await producer.begin_transaction()
+        aborts = self.rng.random() < 0.3
+        try:
+            for _ in range(self.rng.randint(1, 5)):
+                where = TopicPartition(self._topic, self.rng.randrange(self._partitions))
+                await self.send(producer, self.value(), where, life, transaction)
+                if self.rng.random() < 0.3:
+                    await asyncio.sleep(self.rng.expovariate(2.0))
+            if not aborts:
+                await commit(self.world, producer, transaction)
+                return
+        except FatalProducerError:
+            raise
+        except KafkaTimeoutError:
+            raise
+        except KafkaError as error:
+            self.world.note(f"aborts: {error.error.name}", self.name)
+        transaction.fate = Fate.ABORTING
+        await producer.abort_transaction()
+        transaction.fate = Fate.ABORTED
+
+
+async def commit(world: Simulation, producer: Producer, transaction: Transaction) -> None:
+    """Commit, asking again while the outcome is not known."""
+    transaction.commit_asked_ns = world.loop.now_ns
+    transaction.fate = Fate.COMMITTING
+    for _ in range(20):
+        try:
+            await producer.commit_transaction()
+        except KafkaTimeoutError:
+            continue
+        transaction.fate = Fate.COMMITTED
+        return
+    raise KafkaTimeoutError("the outcome of a transaction stays unknown")
+
+
+def copy_of(value: bytes, transaction: Transaction) -> bytes:
+    """A value of its own for each attempt to copy a record."""
+    return COPY + value + f"/{transaction.number}".encode()
+
+
+async def abandon(client: Producer | Consumer) -> None:
+    """Stop a client that has failed, whatever comes of it."""
+    try:
+        await client.stop()
+    except KafkaError:
+        return
+
+
+class Copier(Program):
+    """Consume, transform, produce: a group's member that copies a topic and commits with its transactions."""
+
+    def __init__(
+        self, world: Simulation, history: History, name: str, group: str, source: str, target: str, partitions: int,
+        consumer: dict[str, Any], producer: dict[str, Any],
+    ) -> None:  # fmt: skip
+        super().__init__(world, history, name, {})
+        self._group, self._source, self._target, self._partitions = group, source, target, partitions
+        self._consumer = {**self.settings, "group_id": group, "isolation_level": "read_committed", **consumer}
+        self._producer = {**self.settings, "transactional_id": name, **producer}
+
+    async def live(self, life: str) -> None:
+        producer = Producer(**self._producer)
+        consumer = Consumer(self._source, auto_offset_reset="earliest", enable_auto_commit=False, **self._consumer)
+        try:
+            await producer.start()
+            await consumer.start()
+            while not self.done:
+                records = await consumer.getmany(timeout_ms=2000, max_records=self.rng.randint(1, 20))
+                if records:
+                    await self._copy(consumer, producer, life, records)
+        except BaseException:
+            await abandon(producer)
+            await abandon(consumer)
+            raise
+        await producer.stop()
+        await consumer.stop()
+
+    async def _copy(self, consumer: Consumer, producer: Producer, life: str, records: Any) -> None:
+        transaction = self.history.begin(life)
+        await producer.begin_transaction()
+        positions: dict[TopicPartition, int] = {}
+        for partition, found in records.items():
+            for record in found:
+                where = TopicPartition(self._target, self.rng.randrange(self._partitions))
+                await self.send(producer, copy_of(record.value or b"", transaction), where, life, transaction)
+                positions[partition] = record.offset + 1
+        await producer.send_offsets_to_transaction(positions, consumer.group_metadata())
+        await commit(self.world, producer, transaction)
+
+
+class Watcher(Program):
+    """Reads committed records from all partitions as they come; each life from the beginning."""
+
+    def __init__(
+        self, world: Simulation, history: History, name: str, wheres: Sequence[TopicPartition], **settings: Any
+    ):
+        super().__init__(world, history, name, {"isolation_level": "read_committed", **settings})
+        self._wheres = wheres
+
+    async def live(self, life: str) -> None:
+        async with Consumer(auto_offset_reset="earliest", **self.settings) as consumer:
+            consumer.assign(self._wheres)
+            await consumer.seek_to_beginning(*self._wheres)
+            while not self.done:
+                for where, records in (await consumer.getmany(timeout_ms=2000)).items():
+                    for record in records:
+                        self.history.seen.append(
+                            Seen(life, where, record.offset, record.value or b"", self.world.loop.now_ns)
+                        )
+
+
+class Sampler(Program):
+    """Looks at offsets from time to time: of partitions, and of groups."""
+
+    def __init__(
+        self, world: Simulation, history: History, name: str, wheres: Sequence[TopicPartition], groups: Sequence[str]
+    ) -> None:
+        super().__init__(world, history, name, {})
+        self._wheres, self._groups = wheres, groups
+
+    async def live(self, life: str) -> None:
+        async with Admin(**self.settings) as admin:
+            while not self.done:
+                for group in self._groups:
+                    for where, position in (await admin.list_consumer_group_offsets(group)).items():
+                        self.history.positions.append(Position(group, where, position.offset, self.world.loop.now_ns))
+                await asyncio.sleep(self.rng.uniform(0.5, 3.0))
+
+
+async def read_all(
+    world: Simulation, wheres: Sequence[TopicPartition], isolation_level: str
+) -> dict[TopicPartition, list[tuple[int, bytes]]]:
+    """Every record of some partitions, from the first to the last."""
+    found: dict[TopicPartition, list[tuple[int, bytes]]] = {where: [] for where in wheres}
+    async with Consumer(
+        bootstrap_servers=world.bootstrap_servers, isolation_level=isolation_level, auto_offset_reset="earliest"
+    ) as consumer:
+        consumer.assign(wheres)
+        await consumer.seek_to_beginning(*wheres)
+        ends = await consumer.end_offsets(wheres)
+        while True:
+            behind = [where for where in wheres if await consumer.position(where) < ends[where]]
+            if not behind:
+                return found
+            for where, records in (await consumer.getmany(timeout_ms=1000)).items():
+                found[where] += [(record.offset, record.value or b"") for record in records]
+
+
+def some(rng: random.Random, **choices: Sequence[Any]) -> dict[str, Any]:
+    """A value for each setting; None leaves the default."""
+    picked = {name: rng.choice(values) for name, values in choices.items()}
+    return {name: value for name, value in picked.items() if value is not None}

@@ -1,0 +1,71 @@
+"""What is done with a seed that fails: run it again, leave troubles out one by one, tell what is left."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from tests.simulation.mutants import CATALOGUE
+from tests.simulation.planting import Mutant, planted
+from tests.simulation.worlds import Outcome, run
+
+Judged = tuple[int, list[str], float, float]
+"""A seed, its breaches, the simulated seconds, the CPU seconds."""
+
+
+def judge(seed: int) -> Judged:
+    """One seed; called in processes of their own."""
+    logging.getLogger("oncelog").setLevel(logging.CRITICAL)
+    begin = time.process_time()
+    outcome = run(seed)
+    return seed, outcome.breaches, outcome.world.now_s, time.process_time() - begin
+
+
+def hunt(mutant: Mutant, numbers: range) -> tuple[int | None, int, str]:
+    """The first seed that finds a mutant, how many were tried, and what a checker said."""
+    with planted(mutant):
+        for tried, seed in enumerate(numbers, 1):
+            found = run(seed).breaches
+            if found:
+                return seed, tried, found[0]
+    return None, len(numbers), ""
+
+
+def hunt_number(job: tuple[int, int, int]) -> tuple[int, int | None, int, str]:
+    """One mutant of the catalogue, by its number; called in processes of their own."""
+    number, first, count = job
+    logging.getLogger("oncelog").setLevel(logging.CRITICAL)
+    return (number, *hunt(CATALOGUE[number], range(first, first + count)))
+
+
+def _kinds(outcome: Outcome) -> set[str]:
+    return {breach.partition(":")[0] for breach in outcome.breaches}
+
+
+def shrink(seed: int) -> tuple[list[int], Outcome]:
+    """The troubles that can be left out so that the seed still breaks the same promise, and what happens then."""
+    first = run(seed)
+    wanted = _kinds(first)
+    left_out: list[int] = []
+    best = first
+    for number in range(len(first.planned)):
+        tried = run(seed, left_out=[*left_out, number])
+        if _kinds(tried) & wanted:
+            left_out.append(number)
+            best = tried
+    return left_out, best
+
+
+def explain(seed: int, lines: int = 60) -> str:
+    """A failed seed in words: the same again, the fewest troubles, what was broken, and the end of the timeline."""
+    one, other = run(seed), run(seed)
+    if one.fingerprint != other.fingerprint:
+        return f"seed {seed} went two ways: {one.fingerprint} and {other.fingerprint}; something is not simulated"
+    left_out, best = shrink(seed)
+    again = run(seed, left_out=left_out, keep=True)
+    troubles = "\n".join(f"  {trouble}" for trouble in again.planned) or "  none"
+    told = "\n".join(f"  {breach}" for breach in best.breaches[:10])
+    return (
+        f"seed {seed}, without troubles {left_out}; troubles left:\n{troubles}\nbreaches:\n{told}\n"
+        f"timeline, last {lines} of {again.world.timeline.count} lines:\n{again.world.timeline.text(lines)}"
+    )

@@ -1,0 +1,169 @@
+"""The simulation itself: time, chance, death, power, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import os
+import random
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from oncelog.client.aio import Consumer, Producer
+from oncelog.testing.simulation import NotSimulated, Simulation, SimulationError, simulate
+
+
+def test_an_hour_takes_no_time_and_every_clock_says_the_same() -> None:
+    async def main(world: Simulation) -> None:
+        begun = time.time(), time.monotonic(), datetime.datetime.now(datetime.UTC), asyncio.get_running_loop().time()
+        await asyncio.sleep(3600)
+        ended = time.time(), time.monotonic(), datetime.datetime.now(datetime.UTC), asyncio.get_running_loop().time()
+        assert ended[0] - begun[0] == ended[1] - begun[1] == ended[3] - begun[3] == 3600
+        assert ended[2] - begun[2] == datetime.timedelta(hours=1)
+
+    simulate(main, limit_s=4000)
+
+
+def test_chance_comes_from_the_seed() -> None:
+    async def main(world: Simulation) -> tuple[object, ...]:
+        return random.random(), os.urandom(8), uuid.uuid4(), world.rng("mine").random()
+
+    assert simulate(main, seed=1) == simulate(main, seed=1)
+    assert simulate(main, seed=1) != simulate(main, seed=2)
+
+
+def test_the_world_outside_is_as_before() -> None:
+    async def main(world: Simulation) -> None:
+        await asyncio.sleep(1)
+
+    state, functions = random.getstate(), (time.time, os.urandom, socket.socket, datetime.datetime)
+    simulate(main)
+    assert random.getstate() == state
+    assert functions == (time.time, os.urandom, socket.socket, datetime.datetime)
+
+
+async def _thread(world: Simulation) -> None:
+    threading.Thread(target=int).start()
+
+
+async def _sleep(world: Simulation) -> None:
+    time.sleep(1)
+
+
+async def _connection(world: Simulation) -> None:
+    socket.create_connection(("127.0.0.1", 9092))
+
+
+async def _program(world: Simulation) -> None:
+    await asyncio.create_subprocess_exec("true")
+
+
+@pytest.mark.parametrize(
+    ("main", "what"),
+    [(_thread, "a thread"), (_sleep, "time.sleep"), (_connection, "a socket"), (_program, "processes")],
+)
+def test_what_is_real_is_refused_by_name(main: Callable[[Simulation], Awaitable[None]], what: str) -> None:
+    with pytest.raises(NotSimulated, match=what):
+        simulate(main)
+
+
+def test_waiting_for_what_never_comes_is_told() -> None:
+    async def main(world: Simulation) -> None:
+        world.broker.crash()
+        await asyncio.get_running_loop().create_future()
+
+    with pytest.raises(SimulationError, match="nothing will ever happen again"):
+        simulate(main)
+
+
+def test_what_does_not_end_is_told() -> None:
+    async def main(world: Simulation) -> None:
+        while True:
+            await asyncio.sleep(60)
+
+    with pytest.raises(SimulationError, match="limit_s allows 100"):
+        simulate(main, limit_s=100)
+
+
+def test_spinning_is_told() -> None:
+    async def main(world: Simulation) -> None:
+        while True:
+            await asyncio.sleep(0)
+
+    with pytest.raises(SimulationError, match="a busy loop"):
+        simulate(main)
+
+
+def test_a_killed_program_does_nothing_more_and_begins_anew() -> None:
+    said: list[str] = []
+
+    async def main(world: Simulation) -> None:
+        async def program() -> None:
+            try:
+                said.append("begins")
+                await asyncio.sleep(10)
+                said.append("ends")
+            finally:
+                said.append("finally")
+
+        process = world.process("program", program)
+        await asyncio.sleep(5)
+        process.kill()
+        await asyncio.sleep(100)
+        assert said == ["begins"]
+        process.start()
+        await asyncio.sleep(100)
+        assert said == ["begins", "begins", "ends", "finally"]
+
+    simulate(main)
+
+
+@pytest.mark.parametrize("power", [False, True])
+def test_what_was_acknowledged_survives_the_broker(power: bool) -> None:
+    async def main(world: Simulation) -> list[bytes | None]:
+        async with Producer(bootstrap_servers=world.bootstrap_servers) as producer:
+            for number in range(5):
+                await producer.send_and_wait("t", b"%d" % number)
+                world.broker.crash(power=power)
+                await asyncio.sleep(3)
+                world.broker.start()
+        async with Consumer("t", bootstrap_servers=world.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+            return [(await consumer.getone()).value for _ in range(5)]
+
+    for seed in range(5):
+        assert simulate(main, seed=seed) == [b"0", b"1", b"2", b"3", b"4"]
+
+
+def test_power_takes_what_was_not_synced() -> None:
+    async def main(world: Simulation) -> int:
+        async with Producer(bootstrap_servers=world.bootstrap_servers) as producer:
+            for number in range(20):
+                await producer.send_and_wait("t", b"%d" % number)
+            world.broker.crash(power=True)
+            world.broker.start()
+        async with Consumer("t", bootstrap_servers=world.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+            return sum(map(len, (await consumer.getmany(timeout_ms=5000)).values()))
+
+    settings = {"oncelog.flush.policy": "interval", "log.flush.interval.ms": 600_000}
+    assert min(simulate(main, seed=seed, settings=settings) for seed in range(5)) < 20
+
+
+def test_a_parted_network_delivers_nothing_until_it_is_healed() -> None:
+    async def main(world: Simulation) -> float:
+        async with Producer(bootstrap_servers=world.bootstrap_servers) as producer:
+            await producer.send_and_wait("t", b"before")
+            begun = world.now_s
+            world.network.part("main", ("127.0.0.1", 9092))
+            sent = await producer.send("t", b"after")
+            await asyncio.sleep(20)
+            assert not sent.done()
+            world.network.heal()
+            await sent
+            return world.now_s - begun
+
+    assert 20 <= simulate(main) < 25

@@ -1,0 +1,259 @@
+"""A world from a seed: which programs, which settings, which troubles; its run, and what the checkers say of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from oncelog.client.aio.admin import Admin
+from oncelog.client.core.admin_types import NewTopic
+from oncelog.errors import KafkaError
+from oncelog.server.server import Server
+from oncelog.testing.simulation import Habits, Simulation, SimulationError, run_simulation, simulation_folder
+from oncelog.testing.simulation.faults import ONE_BROKER, SEVERAL_NODES, Trouble, Troubles, plan
+from oncelog.types import IsolationLevel, TopicPartition
+from tests.simulation.checkers import breaches
+from tests.simulation.history import History, Sample
+from tests.simulation.programs import (
+    Copier,
+    PlainProducer,
+    Program,
+    Sampler,
+    TransactionalProducer,
+    Watcher,
+    read_all,
+    some,
+)
+
+CALM_S = 40.0
+"""When troubles end."""
+PATIENCE_S = 900.0
+"""So long may it take after that until everything is done."""
+
+
+@dataclass
+class Outcome:
+    """What became of one seed."""
+
+    seed: int
+    planned: Sequence[Trouble]
+    breaches: list[str]
+    world: Simulation
+    history: History = field(repr=False)
+
+    @property
+    def fingerprint(self) -> str:
+        return self.world.timeline.fingerprint
+
+
+class _Errors(logging.Handler):
+    """Errors that are logged while a world runs."""
+
+    def __init__(self, found: list[str]) -> None:
+        super().__init__(logging.ERROR)
+        self._found = found
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if record.exc_info and record.exc_info[1] is not None:
+            text += f": {record.exc_info[1]!r}"
+        self._found.append(text)
+
+
+class World:
+    """Everything that a seed decides.
+
+    :param left_out: numbers of troubles that do not happen.
+    """
+
+    def __init__(self, seed: int, left_out: Iterable[int] = ()) -> None:
+        rng = self._rng = random.Random(f"{seed}/world")
+        self.seed = seed
+        self.history = History()
+        self.nodes = rng.choice([1, 1, 3])
+        self.partitions = rng.randint(1, 3)
+        kinds = set(ONE_BROKER) | (set(SEVERAL_NODES) if self.nodes > 1 else set())
+        self.settings: dict[str, object] = {
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000,
+            **some(rng, **{
+                "oncelog.flush.policy": ["commit", "commit", "interval"],
+                "transaction.partition.verification.enable": [None, None, None, "false"],
+            }),
+        }  # fmt: skip
+        if self.settings["oncelog.flush.policy"] != "commit":
+            kinds.discard("power_loss")  # what it takes then was never promised to stay
+        self.topic_settings = some(rng, **{"internal.segment.bytes": [None, "500", "2000"]})
+        whole = plan(seed, kinds=kinds, begin_s=1.0, end_s=CALM_S - 2)
+        self.planned = [trouble for number, trouble in enumerate(whole) if number not in set(left_out)]
+        self.habits = Habits(
+            slow=rng.choice([0.0, 0.01, 0.1]), split=rng.choice([0.0, 0.02, 0.2]),
+            window_bytes=rng.choice([256 * 1024, 256 * 1024, 700]),
+        )  # fmt: skip
+        self.programs: list[Program] = []
+
+    async def main(self, world: Simulation) -> None:
+        """The whole course of the world; called in the simulation."""
+        troubles = asyncio.ensure_future(Troubles(world, self.planned).run(CALM_S))
+        topics = await self._topics(world)
+        wheres = [TopicPartition(topic, index) for topic in topics for index in range(self.partitions)]
+        self._people(world, topics, wheres)
+        helpers = [program for program in self.programs if isinstance(program, Watcher | Sampler)]
+        workers = [program for program in self.programs if isinstance(program, PlainProducer | TransactionalProducer)]
+        world.broker.at_start.append(lambda server: self._watch(world, server, wheres))
+        if world.broker.is_running:
+            self._watch(world, world.broker.server, wheres)
+        await troubles
+        if not await self._until(world, lambda: all(program.done for program in workers)):
+            self.history.unfinished += [f"{one.name} is not done" for one in workers if not one.done]
+            return
+        await self._copied(world)
+        for program in helpers:
+            program.done = True
+        await self._last_looks(world, wheres)
+
+    async def _topics(self, world: Simulation) -> list[str]:
+        names = ["plain", "transactional", "copies"]
+        while True:
+            try:
+                async with Admin(bootstrap_servers=world.bootstrap_servers) as admin:
+                    known = await admin.list_topics()
+                    missing = [name for name in names if name not in known]
+                    await admin.create_topics(
+                        NewTopic(name, self.partitions, self.nodes, topic_configs=self.topic_settings)
+                        for name in missing
+                    )
+                return names
+            except KafkaError as error:
+                world.note(f"topics: {error.error.name}")
+                await asyncio.sleep(1)
+
+    def _people(self, world: Simulation, topics: Sequence[str], wheres: Sequence[TopicPartition]) -> None:
+        rng, history = self._rng, self.history
+        people: list[Program] = []
+        client: dict[str, Any] = some(rng, request_timeout_ms=[None, 5000, 30_000])
+        for number in range(rng.randint(0, 2)):
+            settings = some(
+                rng, linger_ms=[None, 0, 100], max_batch_size=[None, 100], compression_type=[None, "lz4"],
+                delivery_timeout_ms=[None, 600_000],
+            )  # fmt: skip
+            people.append(
+                PlainProducer(world, history, f"plain{number}", "plain", self.partitions, 60, **client, **settings)
+            )
+        for number in range(rng.randint(0, 2) if people else rng.randint(1, 2)):
+            settings = some(rng, transaction_timeout_ms=[None, 5000, 30_000], linger_ms=[None, 50])
+            name = f"txn{number}"
+            people.append(
+                TransactionalProducer(world, history, name, "transactional", self.partitions, 20, **client, **settings)
+            )
+        if rng.random() < 0.6:
+            source = rng.choice(["plain", "transactional"])
+            history.copied.append((source, "copies"))
+            protocol = some(rng, group_protocol=[None, "consumer"], session_timeout_ms=[None, 6000])
+            if "group_protocol" in protocol:
+                protocol.pop("session_timeout_ms", None)
+            for number in range(rng.randint(1, 2)):
+                people.append(
+                    Copier(
+                        world,
+                        history,
+                        f"copier{number}",
+                        "copiers",
+                        source,
+                        "copies",
+                        self.partitions,
+                        {**client, **protocol},
+                        {**client, "transaction_timeout_ms": rng.choice([10_000, 60_000])},
+                    )
+                )
+        people.append(Watcher(world, history, "watcher", wheres))
+        people.append(Sampler(world, history, "sampler", wheres, ["copiers"] if history.copied else []))
+        self.programs = people
+        for program in people:
+            world.process(program.name, program.main)
+
+    def _watch(self, world: Simulation, server: Server, wheres: Sequence[TopicPartition]) -> None:
+        """Look at the partitions' offsets as long as this life of the broker lasts."""
+        if not world.broker.is_running or world.broker.server is not server:
+            return
+        for where in wheres:
+            partition = server.broker.partition(where)
+            if partition is not None:
+                self.history.samples.append(
+                    Sample(
+                        where,
+                        partition.readable_to(IsolationLevel.READ_UNCOMMITTED),
+                        partition.readable_to(IsolationLevel.READ_COMMITTED),
+                        world.loop.now_ns,
+                    )
+                )
+        world.loop.call_later(0.25, self._watch, world, server, wheres)
+
+    async def _until(self, world: Simulation, done: Callable[[], bool]) -> bool:
+        end = world.now_s + PATIENCE_S
+        while not done():
+            if world.now_s > end:
+                return False
+            await asyncio.sleep(1)
+        return True
+
+    async def _copied(self, world: Simulation) -> None:
+        """Wait until the copiers have caught up."""
+        copiers = [program for program in self.programs if isinstance(program, Copier)]
+        end = world.now_s + PATIENCE_S
+        for source, target in self.history.copied:
+            sources = [TopicPartition(source, index) for index in range(self.partitions)]
+            targets = [TopicPartition(target, index) for index in range(self.partitions)]
+            while True:
+                wanted = sum(map(len, (await read_all(world, sources, "read_committed")).values()))
+                got = sum(map(len, (await read_all(world, targets, "read_committed")).values()))
+                if got >= wanted:
+                    break
+                if world.now_s > end:
+                    self.history.unfinished.append(f"of {wanted} records of {source} {got} were copied to {target}")
+                    break
+                await asyncio.sleep(5)
+        for program in copiers:
+            program.done = True
+
+    async def _last_looks(self, world: Simulation, wheres: Sequence[TopicPartition]) -> None:
+        history = self.history
+        history.uncommitted = await read_all(world, wheres, "read_uncommitted")
+        history.committed = await read_all(world, wheres, "read_committed")
+        world.broker.crash(power=self.settings["oncelog.flush.policy"] == "commit")
+        world.broker.start()
+        history.after_restart = await read_all(world, wheres, "read_committed")
+
+
+def run(seed: int, *, left_out: Iterable[int] = (), keep: bool = False) -> Outcome:
+    """One seed's world from its beginning to its end, judged."""
+    made = World(seed, left_out)
+    history = made.history
+    handler = _Errors(history.errors)
+    logger = logging.getLogger("oncelog")
+    with simulation_folder() as folder:
+        world = Simulation(
+            seed, Path(folder), nodes=made.nodes, settings=made.settings, habits=made.habits, keep=keep,
+            limit_s=CALM_S + 3 * PATIENCE_S,
+        )  # fmt: skip
+        logger.addHandler(handler)
+        try:
+            run_simulation(world, made.main)
+        except SimulationError as error:
+            history.unfinished.append(str(error))
+        finally:
+            logger.removeHandler(handler)
+    history.errors += [
+        f"{found.get('message')}: {found.get('exception')!r}"
+        for found in world.loop.failures
+        if not (isinstance(found.get("exception"), KafkaError) and "future" in found)  # of a program that was killed
+    ]
+    history.errors += [
+        f"{process.name} raised {process.failure!r}" for process in world.processes.values() if process.failure
+    ]
+    found = breaches(history) if not history.unfinished else [f"liveness: {text}" for text in history.unfinished]
+    return Outcome(seed, made.planned, found, world, history)

@@ -22,8 +22,8 @@ from oncelog.log.partition_log import PartitionLog
 from oncelog.log.verification import TransactionSupportedOperation
 from oncelog.metadata.opening import open_metadata
 from oncelog.records.batch import decode_records
-from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
 from oncelog.testing.simulation.disk import FaultyDisk
+from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
 from tests.unit.broker.apis_admin.conftest import NOW_MS, AtOnce, CountingRandom
 from tests.unit.log.batches import batch
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from oncelog.errors import Error
-from tests.property.broker.life import NOW_MS, PLACES, Life, PowerLost
 from oncelog.testing.simulation.disk import FaultyDisk
+from tests.property.broker.life import NOW_MS, PLACES, Life, PowerLost
 from tests.unit.log.batches import batch
 
 LIVES = 6

@@ -14,9 +14,9 @@ from typing import Any, cast
 import pytest
 
 from oncelog.errors import Error
+from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.types import ProducerStamp
 from tests.property.broker.life import PLACES, Life, PowerLost
-from oncelog.testing.simulation.disk import FaultyDisk
 from tests.support.group_host import GroupClient, MemoryGroupHost
 
 LIVES = 5

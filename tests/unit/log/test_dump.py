@@ -12,8 +12,8 @@ from oncelog.log.leader_epoch_cache import EpochEntry
 from oncelog.log.producer_entry import ProducerStateEntry
 from oncelog.log.transaction_index import AbortedTxn
 from oncelog.records.control import ControlType
-from oncelog.types import TopicPartition
 from oncelog.testing.simulation.disk import FaultyDisk
+from oncelog.types import TopicPartition
 from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, flip, marker, open_log
 
 

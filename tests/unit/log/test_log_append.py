@@ -8,8 +8,8 @@ from oncelog.config import TopicConfig
 from oncelog.errors import Error
 from oncelog.log.partition_log import PartitionLog
 from oncelog.records.batch import decode_records, verify_crc
-from oncelog.types import MAX_SEQUENCE
 from oncelog.testing.simulation.disk import FaultyDisk
+from oncelog.types import MAX_SEQUENCE
 from tests.unit.log.batches import NOW_MS, append, batch, fill, headers, open_log
 
 MAX_MESSAGE_BYTES = 1_048_588

@@ -12,8 +12,8 @@ from oncelog.log.leader_epoch_cache import EpochEntry, LeaderEpochCache
 from oncelog.log.offset_index import OffsetIndex
 from oncelog.log.time_index import TimeIndex
 from oncelog.log.transaction_index import AbortedTxn, TransactionIndex
-from oncelog.types import TopicPartition
 from oncelog.testing.simulation.disk import FaultyDisk
+from oncelog.types import TopicPartition
 
 
 def offset_index() -> OffsetIndex:

@@ -25,26 +25,26 @@ from oncelog.spark.java import find_java
 from oncelog.spark.session import session
 from tests.support import apache_kafka
 
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Short runs spend their time on starting: no second compiler, no parallel collector."""
 QUICK_START = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": QUICK_JAVA,
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
 }
-"""Short runs spend their time on starting: no second compiler, no parallel collector."""
 MAKE = "-XX:ArchiveClassesAtExit={} -Xlog:cds=off"
 USE = "-XX:SharedArchiveFile={} -Xshare:auto"
 
 
 def executors_options() -> dict[str, str]:
     """For the executors of a session that was started with :func:`spark_options`."""
-    options = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {os.environ.get('SPARK_SUBMIT_OPTS', '')}"
-    return {"spark.executor.extraJavaOptions": options}
+    return {"spark.executor.extraJavaOptions": os.environ.get("SPARK_SUBMIT_OPTS", QUICK_JAVA)}
 
 
 def spark_options() -> str:
     """For ``SPARK_SUBMIT_OPTS``. It takes half a minute when there is no archive yet."""
     jars = Path(pyspark.__file__).parent / "jars"
-    return USE.format(_archive(Path(sys.prefix), "spark", jars, _make_for_spark))
+    return f"{QUICK_JAVA} {USE.format(_archive(Path(sys.prefix), 'spark', jars, _make_for_spark))}"
 
 
 def kafka_options() -> str:

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from tests.demo.conftest import SparkCluster
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.spark_cluster import SparkCluster
 
 FLIGHTS = 10_000
 
@@ -137,5 +137,5 @@ def test_demo_runs_on_a_spark_cluster_and_apache_kafka_unchanged(
     assert result["bootstrap_servers"] == address
     assert_exact(result, prefix)
     assert result["crashes"] == []
-    executors = [folder for folder in (spark_cluster.folder / "work").glob("app-*/*") if folder.is_dir()]
+    executors = [folder for folder in spark_cluster.folder.glob("work-*/app-*/*") if folder.is_dir()]
     assert len(executors) >= 2

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from pyspark.java_gateway import launch_gateway
 
 HERE = Path(__file__).parent
 
@@ -27,8 +28,10 @@ def quick_spark(spark_class_archive: None) -> None:
 class PipelineCommand:
     """``oncelog pipeline run`` in a folder of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, java: Mapping[str, str]) -> None:
+        """:param java: where there is a JVM for its session; empty: it starts one of its own, as users do."""
         self.folder = folder
+        self._java = java
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
@@ -43,7 +46,7 @@ class PipelineCommand:
         return subprocess.run(
             command,
             cwd=self.folder,
-            env=dict(os.environ) | dict(environment or {}),
+            env={**os.environ, **self._java, **(environment or {})},
             capture_output=True,
             text=True,
             timeout=560,
@@ -60,6 +63,27 @@ class PipelineCommand:
         return lines[0]
 
 
+@pytest.fixture(scope="session")
+def warm_java(quick_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """What tells PySpark of a JVM that is there already: a run in it works half as long as one that starts its own."""
+    folder = tmp_path_factory.mktemp("warm-java")
+    with pytest.MonkeyPatch.context() as patch, (folder / "log").open("wb") as log:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        gateway = launch_gateway(popen_kwargs={"stdout": log, "stderr": log, "cwd": folder})
+    parameters = gateway.gateway_parameters
+    yield {"PYSPARK_GATEWAY_PORT": str(parameters.port), "PYSPARK_GATEWAY_SECRET": parameters.auth_token}
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(60)
+
+
 @pytest.fixture
-def pipeline(tmp_path: Path) -> PipelineCommand:
-    return PipelineCommand(tmp_path)
+def pipeline(tmp_path: Path, warm_java: dict[str, str]) -> PipelineCommand:
+    """In a JVM that is there."""
+    return PipelineCommand(tmp_path, warm_java)
+
+
+@pytest.fixture
+def cold_pipeline(tmp_path: Path) -> PipelineCommand:
+    """In a JVM of its own."""
+    return PipelineCommand(tmp_path, {})

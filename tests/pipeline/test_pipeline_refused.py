@@ -39,50 +39,50 @@ class RunningBroker(Protocol):
     ],
 )
 def test_file_that_is_no_pipeline_is_refused_by_name(
-    pipeline: PipelineCommand, name: str, text: str, said: str
+    cold_pipeline: PipelineCommand, name: str, text: str, said: str
 ) -> None:
-    path = pipeline.write(name, text)
+    path = cold_pipeline.write(name, text)
     with pytest.raises(OncelogError) as refused:
         load_pipelines(path)
     assert re.search(said, str(refused.value)), str(refused.value)
 
 
-def test_missing_file_is_refused_by_name(pipeline: PipelineCommand) -> None:
-    assert "there is no pipeline file none.toml" in pipeline.refused("none.toml")
+def test_missing_file_is_refused_by_name(cold_pipeline: PipelineCommand) -> None:
+    assert "there is no pipeline file none.toml" in cold_pipeline.refused("none.toml")
 
 
-def test_unknown_topic_is_refused_by_name(oncelog_broker: RunningBroker, pipeline: PipelineCommand) -> None:
-    file = pipeline.write("p.toml", GOOD.replace('"flights"', '"no-such-topic"'))
-    sentence = pipeline.refused(str(file), "--bootstrap-server", oncelog_broker.bootstrap_servers)
+def test_unknown_topic_is_refused_by_name(oncelog_broker: RunningBroker, cold_pipeline: PipelineCommand) -> None:
+    file = cold_pipeline.write("p.toml", GOOD.replace('"flights"', '"no-such-topic"'))
+    sentence = cold_pipeline.refused(str(file), "--bootstrap-server", oncelog_broker.bootstrap_servers)
     assert "reads topic 'no-such-topic', which does not exist" in sentence
 
 
-def test_broker_that_is_not_there_is_told_by_its_address(pipeline: PipelineCommand) -> None:
+def test_broker_that_is_not_there_is_told_by_its_address(cold_pipeline: PipelineCommand) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
-    sentence = pipeline.refused(str(pipeline.write("p.toml", GOOD)), "--bootstrap-server", address)
+    sentence = cold_pipeline.refused(str(cold_pipeline.write("p.toml", GOOD)), "--bootstrap-server", address)
     assert f"{address} does not answer as a Kafka broker" in sentence
 
 
-def test_unknown_option_is_refused_by_name(oncelog_broker: RunningBroker, pipeline: PipelineCommand) -> None:
+def test_unknown_option_is_refused_by_name(oncelog_broker: RunningBroker, cold_pipeline: PipelineCommand) -> None:
     text = GOOD.replace("[query]", 'options = { startingOffset = "latest" }\n[query]')
-    sentence = pipeline.refused(str(pipeline.write("p.toml", text)), "--bootstrap-server", "127.0.0.1:1")
+    sentence = cold_pipeline.refused(str(cold_pipeline.write("p.toml", text)), "--bootstrap-server", "127.0.0.1:1")
     assert "'startingOffset'" in sentence
     assert "did you mean startingOffsets" in sentence
 
 
-def test_pipeline_that_the_file_does_not_have_is_refused_by_name(pipeline: PipelineCommand) -> None:
-    sentence = pipeline.refused(str(pipeline.write("p.toml", GOOD)), "--only", "q")
+def test_pipeline_that_the_file_does_not_have_is_refused_by_name(cold_pipeline: PipelineCommand) -> None:
+    sentence = cold_pipeline.refused(str(cold_pipeline.write("p.toml", GOOD)), "--only", "q")
     assert "--only names 'q', but the pipelines of" in sentence
 
 
-def test_setting_that_is_not_spark_s_is_refused_by_name(pipeline: PipelineCommand) -> None:
-    assert "'cores=2'" in pipeline.refused(str(pipeline.write("p.toml", GOOD)), "--spark", "cores=2")
+def test_setting_that_is_not_spark_s_is_refused_by_name(cold_pipeline: PipelineCommand) -> None:
+    assert "'cores=2'" in cold_pipeline.refused(str(cold_pipeline.write("p.toml", GOOD)), "--spark", "cores=2")
 
 
-def test_missing_java_is_told_with_the_next_step(pipeline: PipelineCommand) -> None:
-    file = str(pipeline.write("p.toml", GOOD))
-    sentence = pipeline.refused(file, environment={"PATH": "/nowhere", "JAVA_HOME": ""})
+def test_missing_java_is_told_with_the_next_step(cold_pipeline: PipelineCommand) -> None:
+    file = str(cold_pipeline.write("p.toml", GOOD))
+    sentence = cold_pipeline.refused(file, environment={"PATH": "/nowhere", "JAVA_HOME": ""})
     assert "there is no java on this machine" in sentence
     assert "apt-get install" in sentence
-    assert "JAVA_HOME is /nowhere" in pipeline.refused(file, environment={"JAVA_HOME": "/nowhere"})
+    assert "JAVA_HOME is /nowhere" in cold_pipeline.refused(file, environment={"JAVA_HOME": "/nowhere"})

@@ -153,6 +153,11 @@ class TopicConfig:
     def compacted(self) -> bool:
         return "compact" in self.cleanup_policy
 
+    @property
+    def longest_segment_ms(self) -> int:
+        """Record time a segment may span; only closed ones are compacted (Kafka's ``LogConfig.maxSegmentMs``)."""
+        return min(self.segment_ms, self.max_compaction_lag_ms) if self.compacted else self.segment_ms
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerConfig:

@@ -8,6 +8,7 @@ log is compacted again from its start.
 from __future__ import annotations
 
 import logging
+from bisect import bisect_right
 from collections.abc import Mapping
 
 from oncelog.errors import CorruptLogError, StorageError
@@ -29,6 +30,7 @@ class Cleaner:
         self._logs = logs
         self._first_dirty: dict[TopicPartition, int] = {}
         self._refused: set[TopicPartition] = set()
+        self._last: TopicPartition | None = None
         self._running = False
 
     def load(self) -> None:
@@ -44,14 +46,25 @@ class Cleaner:
         self._first_dirty.pop(topic_partition, None)
 
     def clean(self, now_ms: int) -> None:
-        """Start compacting the first log, by name, that has enough to gain; nothing while one is under way."""
+        """Start compacting the next log, by name, that has enough to gain; nothing while one is under way.
+
+        After each other: one that is always due does not keep the others waiting.
+        """
         if self._running:
             return
-        for topic_partition, log in sorted(self._logs.items()):
+        names = sorted(self._logs)
+        begin = 0 if self._last is None else bisect_right(names, self._last)
+        for topic_partition in names[begin:] + names[:begin]:
+            log = self._logs[topic_partition]
             if not log.config.compacted or log.failed is not None or topic_partition in self._refused:
                 continue
-            job = compaction.plan(log, self._first_dirty.get(topic_partition, 0), now_ms)
+            try:
+                job = compaction.plan(log, self._first_dirty.get(topic_partition, 0), now_ms)
+            except (CorruptLogError, StorageError) as error:
+                logger.error("%s can not be compacted now: %s", topic_partition, error)
+                continue
             if job is not None:
+                self._last = topic_partition
                 self._start(topic_partition, log, job, now_ms)
                 return
 
@@ -62,10 +75,10 @@ class Cleaner:
 
         def done(error: Exception | None) -> None:
             self._running = False
-            if error is not None:
+            if self._logs.get(topic_partition) is not log or log.failed is not None:
+                job.discard()  # whatever became of it: one of the same name is another log
+            elif error is not None:
                 self._give_up(topic_partition, job, error)
-            elif self._logs.get(topic_partition) is not log or log.failed is not None:
-                job.discard()
             else:
                 self._finish(topic_partition, log, job, now_ms)
             self.clean(now_ms)  # the next one that has enough to gain, without a pause

@@ -73,6 +73,8 @@ def plan(
     config = log.config
     if not config.compacted:
         return None
+    if first_dirty_offset > log.log_end_offset:  # the log has lost its end since: what is there now is not that
+        first_dirty_offset = 0
     dirty_from = max(first_dirty_offset, log.log_start_offset)
     segments = _cleanable(log, now_ms)
     end = segments[-1][1] if segments else dirty_from
@@ -80,10 +82,16 @@ def plan(
         return None
     dirty = [segment for segment, segment_end in segments if segment_end > dirty_from]
     dirty_bytes, total_bytes = sum(s.size_bytes for s in dirty), sum(s.size_bytes for s, _ in segments)
-    overdue = any(now_ms - segment.latest_ms() > config.max_compaction_lag_ms for segment in dirty)
-    if not force and not overdue and dirty_bytes <= config.min_cleanable_dirty_ratio * total_bytes:
-        return None
+    if not force and not _overdue(dirty, config, now_ms):
+        if dirty_bytes <= config.min_cleanable_dirty_ratio * total_bytes:
+            return None
     return Compaction(log, [segment for segment, _ in segments], dirty_from, end, now_ms, max_key_bytes)
+
+
+def _overdue(dirty: Sequence[Segment], config: TopicConfig, now_ms: int) -> bool:
+    """Whether a record waits for longer than ``max.compaction.lag.ms``, as far as the segments' first ones tell."""
+    before_ms = now_ms - config.max_compaction_lag_ms
+    return before_ms > 0 and any(0 < segment.earliest_ms() < before_ms for segment in dirty)
 
 
 def _cleanable(log: PartitionLog, now_ms: int) -> list[tuple[Segment, int]]:

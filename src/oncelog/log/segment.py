@@ -233,6 +233,10 @@ class Segment:
             self._load_indexes()
         return self.max_timestamp
 
+    def earliest_ms(self) -> int:
+        """Largest timestamp of the first batch, -1 where it has none."""
+        return self.read_first_timestamp() if self.first_timestamp is None else self.first_timestamp
+
     def latest_ms(self) -> int:
         """Largest timestamp; of a segment without timestamps, the wall clock of its last append."""
         latest = self.load_max_timestamp()
@@ -285,11 +289,9 @@ class Segment:
             return True
         if not self.size_bytes:
             return False
-        first = self.first_timestamp
-        if first is None:
-            first = self.read_first_timestamp()
+        first = self.earliest_ms()
         waited_ms = max_timestamp - first if first >= 0 else now_ms - self.created_ms
-        return waited_ms > config.segment_ms - jitter_ms
+        return waited_ms > config.longest_segment_ms - jitter_ms
 
     def has_room_for(
         self, headers: Sequence[BatchHeader], base_offset: int, now_ms: int, config: TopicConfig, jitter_ms: int

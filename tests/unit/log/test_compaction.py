@@ -325,3 +325,39 @@ def test_a_compacted_log_is_read_and_reopened_like_any_other(writer: Writer, dis
             break
         offset += 1
     assert writer.log.log_end_offset == 40
+
+
+def test_a_segment_of_a_compacted_topic_is_closed_in_time_to_be_compacted(disk: FaultyDisk) -> None:
+    """Kafka's ``LogConfig.maxSegmentMs``: else a record waits for ``segment.ms``, seven days."""
+    config = TopicConfig(cleanup_policy=("compact",), max_compaction_lag_ms=5000)
+    writer = Writer(open_log(disk, config=config))
+    writer.put(("a", "1"))
+    writer.put(("a", "2"), timestamp=NOW_MS + 5000)
+    assert writer.log.segment_count == 1
+    writer.put(("a", "3"), timestamp=NOW_MS + 5001)
+    assert writer.log.segment_count == 2
+    writer.log.update_config(TopicConfig(cleanup_policy=("delete",), max_compaction_lag_ms=5000))
+    writer.put(("a", "4"), timestamp=NOW_MS + 20_000)
+    assert writer.log.segment_count == 2
+
+
+def test_a_record_is_overdue_though_a_young_one_is_in_its_segment(disk: FaultyDisk) -> None:
+    config = TopicConfig(cleanup_policy=("compact",), min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=5000)
+    writer = Writer(open_log(disk, config=config))
+    writer.put(("a", "1"))
+    writer.put(("a", "2"), timestamp=NOW_MS + 5000)
+    writer.roll()
+    assert compaction.plan(writer.log, 0, NOW_MS + 5000) is None
+    assert compaction.plan(writer.log, 0, NOW_MS + 5001) is not None
+
+
+def test_a_checkpoint_past_the_end_of_the_log_says_nothing_of_what_is_written_from_there(writer: Writer) -> None:
+    """The log lost its end (a power failure, an unclean leader): Kafka starts from the log's start then, too."""
+    for value in ("1", "2"):
+        writer.put(("a", value))
+        writer.roll()
+    job = compaction.plan(writer.log, 100, NOW_MS)
+    assert job is not None
+    job.run()
+    assert job.finish(writer.log, NOW_MS) == 2
+    assert committed_view(writer.log) == [Seen(1, "a", "2")]

@@ -6,12 +6,14 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Coroutine
+from typing import Any, cast
 
 import pytest
 
 import oncelog
 from oncelog.client.aio import ConsumerRebalanceListener
+from oncelog.client.background import Background, background
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.errors import (
@@ -141,6 +143,49 @@ def test_records_not_handed_out_are_not_committed(broker: RunningBroker, topic: 
         batch = consumer.getmany(timeout_ms=60_000)
         assert batch[name][0].offset == 52
     assert read == [b"%d" % n for n in range(7)]
+
+
+class Interrupting:
+    """The clients' loop; an interrupt comes the moment its next answer is there, before the program has it."""
+
+    def __init__(self, real: Background) -> None:
+        self.real = real
+        self.armed = True
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        result = self.real.run(work)
+        if self.armed:
+            self.armed = False
+            raise KeyboardInterrupt
+        return result
+
+
+@pytest.mark.parametrize("first", ["getone", "getmany"])
+@pytest.mark.parametrize("then", ["getone", "getmany", "seek", "partitions"])
+def test_an_interrupt_loses_no_record(broker: RunningBroker, topic: str, first: str, then: str) -> None:
+    servers, name = broker.bootstrap_servers, TopicPartition(topic, 0)
+    with Producer(bootstrap_servers=servers) as producer:
+        for n in range(10):
+            producer.send(topic, b"%d" % n, partition=0)
+    with Consumer(bootstrap_servers=servers, group_id=topic, auto_offset_reset="earliest") as consumer:
+        consumer.assign([name])
+        assert consumer.position(name) == 0
+        consumer._background = cast(Background, Interrupting(background()))
+        with pytest.raises(KeyboardInterrupt):
+            consumer.getone(timeout_ms=60_000) if first == "getone" else consumer.getmany(timeout_ms=60_000)
+        assert consumer.position(name) == 0
+        offsets: list[int] = []
+        while len(offsets) < 10:
+            if then == "seek":
+                consumer.pause(TopicPartition(topic, 0))
+                consumer.resume(TopicPartition(topic, 0))
+            if then == "getone":
+                offsets.append(next(consumer).offset)
+            else:
+                asked = [name] if then == "partitions" else []
+                offsets += [record.offset for record in consumer.getmany(*asked, timeout_ms=60_000)[name]]
+        assert offsets == list(range(10))
+        assert consumer.position(name) == 10
 
 
 def test_topics_are_made_described_changed_and_deleted(broker: RunningBroker, topic: str) -> None:

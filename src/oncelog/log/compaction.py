@@ -82,9 +82,9 @@ def plan(
         return None
     dirty = [segment for segment, segment_end in segments if segment_end > dirty_from]
     dirty_bytes, total_bytes = sum(s.size_bytes for s in dirty), sum(s.size_bytes for s, _ in segments)
-    if not force and not _overdue(dirty, config, now_ms):
-        if dirty_bytes <= config.min_cleanable_dirty_ratio * total_bytes:
-            return None
+    gains = dirty_bytes > config.min_cleanable_dirty_ratio * total_bytes
+    if not force and not gains and not _overdue(dirty, config, now_ms):
+        return None
     return Compaction(log, [segment for segment, _ in segments], dirty_from, end, now_ms, max_key_bytes)
 
 

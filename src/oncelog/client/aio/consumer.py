@@ -286,9 +286,12 @@ class Consumer:
         self._held.clear()
         return await self._reading.records(partitions, max_records or self.config.max_poll_records, timeout_ms / 1000)
 
-    async def _hold_many(self, timeout_ms: int) -> dict[TopicPartition, list[ConsumerRecord]]:
+    async def _hold_many(
+        self, *partitions: TopicPartition, timeout_ms: int, max_records: int | None = None
+    ) -> dict[TopicPartition, list[ConsumerRecord]]:
         """As :meth:`getmany`, but the records count as handed out only when ``_held`` is told so."""
-        self._held.hold(found := await self.getmany(timeout_ms=timeout_ms))
+        found = await self.getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records)
+        self._held.hold(found)
         return found
 
     async def getmany_columns(self, *partitions: TopicPartition, timeout_ms: int = 0) -> dict[TopicPartition, Columns]:

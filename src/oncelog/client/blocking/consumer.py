@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
@@ -75,7 +76,11 @@ class Consumer:
         self._consumer = AsyncConsumer(*topics, **settings)
         self._background: Background | None = None
         self._closed = False
-        self._chunk: Iterator[ConsumerRecord] = iter(())
+        self._chunk: deque[ConsumerRecord] = deque()
+        """Records held back for the program, in order; put here on the loop, so that an interrupt loses none."""
+        self._found: dict[TopicPartition, list[ConsumerRecord]] = {}
+        """What a call of ``getmany`` is about to be given; what an interrupted one was not given comes first next time.
+        """
 
     @property
     def config(self) -> ConsumerConfig:
@@ -136,7 +141,19 @@ class Consumer:
             held = self._take_held(max_records)
             if held:
                 return held
-        return self._run(lambda: self._consumer.getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records))
+
+        async def fetch() -> None:
+            if not self._left():
+                self._found = await self._consumer._hold_many(
+                    *partitions, timeout_ms=timeout_ms, max_records=max_records
+                )
+
+        self._run(fetch)
+        found, self._found = self._found, {}
+        if not found:
+            return self._take_held(max_records)
+        self._consumer._held.clear()
+        return found
 
     @overload
     def getone(self, *, timeout_ms: None = None) -> ConsumerRecord: ...
@@ -155,18 +172,31 @@ class Consumer:
 
     def _fetch_chunk(self, timeout_ms: int | None) -> bool:
         wait_ms = 1000 if timeout_ms is None else timeout_ms
+
+        async def fetch() -> bool:
+            if not self._left():
+                self._found = await self._consumer._hold_many(timeout_ms=wait_ms)
+            return self._left()
+
         while True:
-            found = self._run(lambda: self._consumer._hold_many(wait_ms))
-            if found:
-                self._chunk = iter([record for records in found.values() for record in records])
+            if self._run(fetch):
                 return True
             if timeout_ms is not None:
                 return False
 
+    def _left(self) -> bool:
+        """Whether records are held back for the program; they are in ``_chunk`` then. Called on the loop."""
+        found, self._found = self._found, {}
+        for records in found.values():
+            self._chunk += records
+        return bool(self._chunk)
+
     def _next_held(self) -> ConsumerRecord | None:
         """The next record fetched before; those of partitions taken away or sought in meanwhile are passed over."""
-        for record in self._chunk:
-            if self._consumer._held.hand_out(TopicPartition(record.topic, record.partition), record.offset):
+        chunk, hand_out = self._chunk, self._consumer._held.hand_out
+        while chunk:
+            record = chunk.popleft()
+            if hand_out(TopicPartition(record.topic, record.partition), record.offset):
                 return record
         return None
 
@@ -214,8 +244,9 @@ class Consumer:
 
     def _give_back(self, partitions: Collection[TopicPartition]) -> None:
         """Records of these that were fetched but not handed out are fetched again."""
-        self._chunk = iter(
-            [item for item in self._chunk if TopicPartition(item.topic, item.partition) not in partitions]
+        self._left()
+        self._chunk = deque(
+            item for item in self._chunk if TopicPartition(item.topic, item.partition) not in partitions
         )
         for name in partitions:
             offset = self._consumer._held.first(name)
@@ -223,9 +254,8 @@ class Consumer:
                 self._consumer.seek(name, offset)
 
     def _give_back_all(self) -> None:
-        left = list(self._chunk)
-        self._chunk = iter(left)
-        self._give_back({TopicPartition(item.topic, item.partition) for item in left})
+        self._left()
+        self._give_back({TopicPartition(item.topic, item.partition) for item in self._chunk})
 
     def pause(self, *partitions: TopicPartition) -> None:
         """Hand out and fetch nothing of these until ``resume``."""

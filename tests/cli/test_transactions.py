@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Producer
 
+from oncelog import Broker
+from oncelog import Producer as OwnProducer
 from tests.cli.conftest import Served, call
 from tests.support.apache_kafka import ApacheKafka
 
@@ -197,3 +200,62 @@ def test_the_coordinators_records_are_shown_decoded(served: Served, topic: str) 
     text = served.run("consume", "-t", "__transaction_state", "--show-transactions", "-e").done().out
     assert f'{{"transactional_id": "{topic}-2"}}' in text
     assert "\\x00" not in text
+
+
+# --- two-phase commit
+
+
+@pytest.fixture(scope="module")
+def in_two_phases() -> Iterator[Broker]:
+    with Broker(settings={"transaction.two.phase.commit.enable": True}) as broker:
+        yield broker
+
+
+def _prepare(servers: str, name: str) -> str:
+    with OwnProducer(bootstrap_servers=servers, transactional_id=name, two_phase_commit=True) as producer:
+        producer.begin_transaction()
+        producer.send(name, b"prepared")
+        return producer.prepare()
+
+
+def test_what_waits_for_a_database_is_told_apart_and_completed(in_two_phases: Broker, unique_name: str) -> None:
+    to_it = ("--bootstrap-server", in_two_phases.bootstrap_servers)
+    call("topics", "create", unique_name, *to_it).done()
+    _fill(in_two_phases.bootstrap_servers, unique_name)
+    token = _prepare(in_two_phases.bootstrap_servers, unique_name)
+    listed = call("transactions", "list", "--json", *to_it).done().json
+    told = {row["transactional_id"]: row["two_phase_commit"] for row in listed}
+    assert told == {f"{unique_name}-1": None, f"{unique_name}-2": False, unique_name: True}
+    (only,) = call("transactions", "list", "--two-phase", "--json", *to_it).done().json
+    assert only["transactional_id"] == unique_name
+    (described,) = call("transactions", "describe", unique_name, "--json", *to_it).done().json
+    assert (described["two_phase_commit"], described["timeout_ms"]) == (True, 2**31 - 1)
+
+    refused = call("transactions", "fence", unique_name, *to_it)
+    assert refused.code == 1
+    assert "its database have committed" in refused.err
+    refused = call("transactions", "complete", unique_name, "--token", "9999:0", *to_it)
+    assert refused.code == 1
+    assert "nothing was ended" in refused.err
+    done = call("transactions", "complete", unique_name, "--token", token, "--json", *to_it).done().json
+    assert done == {"transactional_id": unique_name, "prepared": token, "outcome": "committed"}
+    again = call("transactions", "complete", unique_name, "--token", token, *to_it).done().out
+    assert again == f"{unique_name}: nothing was prepared\n"
+
+
+@pytest.mark.parametrize("how", [("complete", "--token", ""), ("fence", "--force")])
+def test_what_is_prepared_is_aborted_without_a_token_or_by_force(
+    in_two_phases: Broker, unique_name: str, how: tuple[str, ...]
+) -> None:
+    to_it = ("--bootstrap-server", in_two_phases.bootstrap_servers)
+    _prepare(in_two_phases.bootstrap_servers, unique_name)
+    call("transactions", how[0], unique_name, *how[1:], *to_it).done()
+    history = call("transactions", "history", unique_name, "--json", *to_it).done().json
+    assert "CompleteAbort" in [row["state"] for row in history]
+
+
+def test_an_id_that_nobody_has_used_is_not_made_by_completing_it(in_two_phases: Broker, unique_name: str) -> None:
+    to_it = ("--bootstrap-server", in_two_phases.bootstrap_servers)
+    assert call("transactions", "complete", unique_name, "--token", "", *to_it).code == 1
+    listed = call("transactions", "list", "--json", *to_it).done().json
+    assert unique_name not in [row["transactional_id"] for row in listed]

@@ -119,7 +119,11 @@ def _matches(shown: str, printed: str) -> bool:
 
 
 @pytest.mark.parametrize("example", _of("python"))
-def test_python_examples_run(example: Example, oncelog_broker: oncelog.Broker, tmp_path: Path) -> None:
+def test_python_examples_run(
+    example: Example, oncelog_broker: oncelog.Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(ROOT / "examples")
     source = ADDRESS.sub(oncelog_broker.bootstrap_servers, example.text)
     code = compile(source, example.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     if example.page.stem == "spark" or re.search(r"spark|pipeline", source, re.IGNORECASE):
@@ -132,6 +136,11 @@ def test_python_examples_run(example: Example, oncelog_broker: oncelog.Broker, t
     result = eval(code, {"run_my_code": lambda servers: None})
     if inspect.iscoroutine(result):
         asyncio.run(result)
+
+
+def test_pages_show_the_examples_of_the_repository_as_they_are() -> None:
+    page = (ROOT / "docs" / "how-to" / "two-phase-commit.md").read_text(encoding="utf-8")
+    assert (ROOT / "examples" / "row_and_record.py").read_text(encoding="utf-8") in page
 
 
 @pytest.mark.parametrize("example", _of("toml"))

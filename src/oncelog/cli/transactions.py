@@ -12,7 +12,7 @@ import click
 from oncelog.cli.completion import complete_topics, complete_transactional_ids
 from oncelog.cli.options import Cluster, cluster_options, partition_numbers
 from oncelog.cli.output import remark, show_json, show_rows
-from oncelog.errors import ConfigError, OncelogError
+from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 from oncelog.shown import show_time
 from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
 
@@ -27,7 +27,7 @@ Row = dict[str, object]
 
 @click.group("transactions")
 def command() -> None:
-    """Transactions: list, describe, history, producers of a partition, find and abort hanging ones.
+    """Transactions: list, describe, history, producers of a partition; end hanging, open and prepared ones.
 
     \b
     Example:
@@ -38,8 +38,9 @@ def command() -> None:
 @command.command("list")
 @click.option("--state", "states", multiple=True, metavar="NAME", help="Only these, such as Ongoing; may be repeated.")
 @click.option("--longer-than", type=click.FloatRange(min=0), metavar="SECONDS", help="Only those open for so long.")
+@click.option("--two-phase", is_flag=True, help="Only open ones that wait for a database's word, without a time-out.")
 @cluster_options
-def list_transactions(cluster: Cluster, states: tuple[str, ...], longer_than: float | None) -> None:
+def list_transactions(cluster: Cluster, states: tuple[str, ...], longer_than: float | None, two_phase: bool) -> None:
     """All transactional ids, with producer and state.
 
     Example: oncelog transactions list --state Ongoing --longer-than 60
@@ -49,11 +50,34 @@ def list_transactions(cluster: Cluster, states: tuple[str, ...], longer_than: fl
         found = admin.list_transactions(
             states=chosen, running_longer_than_ms=-1 if longer_than is None else int(longer_than * 1000)
         )
+        waiting = _in_two_phases(admin, [item.transactional_id for item in found if item.state == "Ongoing"])
     rows: list[Row] = [
-        {"transactional_id": item.transactional_id, "producer_id": item.producer_id, "state": item.state}
+        {
+            "transactional_id": item.transactional_id,
+            "producer_id": item.producer_id,
+            "state": item.state,
+            "two_phase_commit": item.transactional_id in waiting if item.state == "Ongoing" else None,
+        }
         for item in found
+        if not two_phase or item.transactional_id in waiting
     ]
-    show_rows(cluster.as_json, rows, ["transactional_id", "producer_id", "state"], "no transactions")
+    fields = ["transactional_id", "producer_id", "state", "two_phase_commit"]
+    show_rows(cluster.as_json, rows, fields, "no transactions")
+
+
+def _in_two_phases(admin: Admin, transactional_ids: list[str]) -> set[str]:
+    """Which of them have an open transaction on which a database decides."""
+    found = set()
+    for name in transactional_ids:
+        try:
+            (described,) = admin.describe_transactions([name])
+        except KafkaError as error:
+            if error.error is not Error.TRANSACTIONAL_ID_NOT_FOUND:  # it expired since
+                raise
+            continue
+        if described.two_phase_commit and described.state == "Ongoing":
+            found.add(name)
+    return found
 
 
 def _state(text: str) -> str:
@@ -85,6 +109,7 @@ def describe(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
             "producer_epoch": item.producer_epoch,
             "state": item.state,
             "timeout_ms": item.timeout_ms,
+            "two_phase_commit": item.two_phase_commit,
             "start": show_time(item.start_time_ms),
             "open_for_ms": max(0, now_ms - item.start_time_ms)
             if item.state == "Ongoing" and item.start_time_ms >= 0
@@ -183,20 +208,59 @@ def abort(cluster: Cluster, topic: str, partition: int, start_offset: int, force
 
 @command.command("fence")
 @click.argument("transactional_ids", nargs=-1, required=True, shell_complete=complete_transactional_ids)
+@click.option("--force", is_flag=True, help="Also what is prepared, whatever its database has decided.")
 @cluster_options
-def fence(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
+def fence(cluster: Cluster, transactional_ids: tuple[str, ...], force: bool) -> None:
     """Shut out the producers of these ids and abort what they left open.
+
+    An open transaction of two-phase commit is refused: its database may have committed its part.
 
     Example: oncelog transactions fence load-1
     """
     with cluster.admin() as admin:
-        admin.describe_transactions(transactional_ids)  # fencing an id that nobody has used would create it
+        for item in admin.describe_transactions(
+            transactional_ids
+        ):  # fencing an id that nobody has used would create it
+            if item.two_phase_commit and item.state == "Ongoing" and not force:
+                raise OncelogError(
+                    f"the transaction of {item.transactional_id!r} may be prepared, and its database have committed; "
+                    "end it with oncelog transactions complete and the database's token, or give --force to abort it"
+                )
         found = admin.fence_producers(transactional_ids)
     rows: list[Row] = [
         {"transactional_id": name, "producer_id": number, "producer_epoch": epoch}
         for name, (number, epoch) in found.items()
     ]
     show_rows(cluster.as_json, rows, ["transactional_id", "producer_id", "producer_epoch"], "")
+
+
+@command.command("complete")
+@click.argument("transactional_id", shell_complete=complete_transactional_ids)
+@click.option("--token", required=True, help="What the database has stored of prepare(); '' where it has nothing.")
+@cluster_options
+def complete(cluster: Cluster, transactional_id: str, token: str) -> None:
+    """End a prepared transaction as its database says: commit it if the token is its own, else abort it.
+
+    For programs that are gone: a program ends what it has prepared at its next start. The producer is shut out.
+
+    Example: oncelog transactions complete orders-1 --token 42:7
+    """
+    from oncelog.client.blocking import Producer
+    from oncelog.client.core.config import ProducerConfig
+
+    config = cluster.settings(
+        ProducerConfig, transactional_id=transactional_id, transaction_two_phase_commit_enable="true"
+    )
+    with cluster.admin() as admin:
+        admin.describe_transactions([transactional_id])  # an id that nobody has used would be created
+    with Producer(config=config) as producer:
+        prepared = producer.prepared
+        producer.complete(token)
+    outcome = "nothing was prepared" if prepared is None else "committed" if prepared == token else "aborted"
+    if cluster.as_json:
+        show_json({"transactional_id": transactional_id, "prepared": prepared, "outcome": outcome})
+    else:
+        click.echo(f"{transactional_id}: {outcome}")
 
 
 _PRODUCER_FIELDS = [

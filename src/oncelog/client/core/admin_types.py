@@ -147,6 +147,10 @@ class TransactionListing:
     state: str
 
 
+NO_TIME_LIMIT = 2**31 - 1
+"""The time-out in ms of producers in two-phase commit."""
+
+
 @dataclass(frozen=True, slots=True)
 class TransactionDescription:
     """``start_time_ms`` is -1 while no transaction is open."""
@@ -159,6 +163,11 @@ class TransactionDescription:
     producer_id: int
     producer_epoch: int
     partitions: tuple[TopicPartition, ...]
+
+    @property
+    def two_phase_commit(self) -> bool:
+        """Whether a database decides on its transactions, which have no time-out then (KIP-939)."""
+        return self.timeout_ms == NO_TIME_LIMIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,8 @@ def stamp_of(token: str) -> ProducerStamp:
     """
     :raises ValueError: it is no token.
     """
+    if not isinstance(token, str):
+        raise TypeError(f"a token is a text, as prepare() gave it, not {token!r}")
     if token == "":
         return NO_PRODUCER
     found = _TOKEN.fullmatch(token)

@@ -61,6 +61,8 @@ def test_a_token_is_kafka_s_prepared_state_as_text(stamp: ProducerStamp) -> None
 
 @pytest.mark.parametrize("text", ["42", "42:", ":1", "42:-1", "42:32768", f"{2**63}:1", " 42:1", "42:1\n", "٤٢:1"])
 def test_what_is_no_token_is_refused(text: str) -> None:
+    with pytest.raises(TypeError, match="a token is a text"):
+        stamp_of(text.encode())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="is no token of prepare"):
         stamp_of(text)
 

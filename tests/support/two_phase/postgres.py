@@ -1,0 +1,109 @@
+"""A PostgreSQL of the test's own, on a socket in its folder; ended by its process id."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import uuid
+from pathlib import Path
+from types import TracebackType
+
+import psycopg
+
+WHY_NOT = "needs PostgreSQL's initdb and postgres on PATH (Debian: postgresql)"
+
+
+def programs() -> tuple[str, str] | None:
+    """initdb and postgres, or None."""
+    places = [os.environ.get("PATH", ""), *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True))]
+    found = [shutil.which(name, path=os.pathsep.join(places)) for name in ("initdb", "postgres")]
+    return (found[0], found[1]) if found[0] and found[1] else None
+
+
+class Postgres:
+    """``with Postgres(folder) as postgres: psycopg.connect(postgres.address)``."""
+
+    def __init__(self, folder: Path) -> None:
+        self._data = folder / "postgres"
+        self._log = folder / "postgres.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._user = _unprivileged() if os.geteuid() == 0 else None
+
+    @property
+    def address(self) -> str:
+        return self._address("postgres")
+
+    def _address(self, name: str) -> str:
+        return f"host={self._data} dbname={name} user=tests"
+
+    def new_database(self) -> str:
+        """The address of an empty database."""
+        name = f"d{uuid.uuid4().hex}"
+        with psycopg.connect(self.address, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return self._address(name)
+
+    def __enter__(self) -> Postgres:
+        found = programs()
+        if found is None:
+            raise FileNotFoundError(WHY_NOT)
+        initdb, postgres = found
+        self._data.mkdir()
+        if self._user is not None:  # PostgreSQL does not run as root
+            os.chown(self._data, self._user.pw_uid, self._user.pw_gid)
+            for parent in self._data.parents:
+                if parent.stat().st_uid == 0 and not parent.stat().st_mode & 0o001:
+                    parent.chmod(parent.stat().st_mode | 0o011)
+        own = ["-D", str(self._data), "-U", "tests", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8"]
+        self._run([initdb, *own])
+        settings = ["listen_addresses=", f"unix_socket_directories={self._data}", "fsync=off", "shared_buffers=16MB"]
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [postgres, "-D", str(self._data), *(word for setting in settings for word in ("-c", setting))],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                user=None if self._user is None else self._user.pw_uid,
+                cwd=self._data,
+            )
+        self._await_ready(self._process)
+        return self
+
+    def _run(self, command: list[str]) -> None:
+        subprocess.run(
+            command,
+            check=True,
+            capture_output=True,
+            timeout=120,
+            user=None if self._user is None else self._user.pw_uid,
+            cwd=self._data,
+        )
+
+    def _await_ready(self, process: subprocess.Popen[bytes]) -> None:
+        while process.poll() is None:
+            try:
+                psycopg.connect(self.address, connect_timeout=60).close()
+            except psycopg.OperationalError:
+                continue
+            return
+        raise RuntimeError(f"PostgreSQL ended with {process.returncode}:\n{self._log.read_text(errors='replace')}")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGQUIT)  # at once; nobody needs its data again
+            self._process.wait(60)
+
+
+def _unprivileged() -> pwd.struct_passwd:
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    raise RuntimeError("PostgreSQL does not run as root, and there is neither a user postgres nor nobody")

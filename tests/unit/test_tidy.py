@@ -48,6 +48,7 @@ PUBLIC = {
     "faults/inside.py": "faults that users set inside; docs/how-to/testing.md",
     "server/embedded.py": "the embedded broker's methods; docs/how-to/testing.md",
     "testing/*": "called by users; docs/how-to/testing.md",
+    "testing/simulation/*": "a loop, its transports and a clock in the place of the standard library's",
     "spark/lag.py": "a listener that users add; docs/how-to/spark.md",
     "spark/reporting.py": "what users add; docs/how-to/spark.md",
     "console/pages/*": "templates read its properties",

@@ -1,4 +1,4 @@
-"""Which partitions have something to sync, and when it is to be synced (``oncelog.flush.policy``).
+"""Which partitions have something to sync, and when it is to be synced (property oncelog.flush.policy).
 
 Called by the broker and, for the syncs themselves, by the server's shell: group commit takes everything that was
 appended since the last sync in one go.

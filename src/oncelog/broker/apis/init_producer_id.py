@@ -1,4 +1,4 @@
-"""InitProducerId (key 22), versions 0-6: a producer id, and for a transactional id the fencing of whoever had it.
+"""InitProducerId (key 22), versions 0-5, or 6: a producer id, and for a transactional id the fencing of whoever had it.
 
 Version 2 is flexible; 3 lets a producer name the stamp it had (KIP-360); 4 knows PRODUCER_FENCED, which is
 INVALID_PRODUCER_EPOCH before (KIP-588); 5 knows TRANSACTION_ABORTABLE, which this API never answers. Version 6

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from oncelog.client.core.wire import Api
 
 WINDOW_MS = 30_000
-"""``metrics.sample.window.ms``; two of them count (``metrics.num.samples``)."""
+"""``metrics.sample.window.ms``; two of them count (Kafka's metrics.num.samples)."""
 
 Metrics = dict[str, dict[str, float]]
 """Values by name, in groups: Kafka's, and behind a point the node, topic or partition where a group is of one."""

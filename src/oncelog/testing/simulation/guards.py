@@ -3,7 +3,7 @@
 The functions of ``time``, ``random``, ``os``, ``uuid`` and ``secrets`` are replaced where they are looked up, in their
 modules, and act differently on the simulation's thread alone: other threads of the program see no change. What got hold
 of the real function before (``from time import time``) or reads the clock in C (``datetime.now``) passes by; then two
-runs of a seed differ, and :mod:`~oncelog.testing.simulation.culprits` says who it was.
+runs of a seed differ, and the report of the simulation says where they part.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def progress(batch: int, rows: int) -> Progress:
 def test_batches_are_counted_by_what_became_of_them(source: PipelineSource, address: str) -> None:
     assert health(address, "ready") == (503, {"status": "starting"})
     source.running()
-    source.written("late", Written(4, "none", 0, 0, 0, 0.1))
+    source.written("late", Written(4, "none", 0, 0, 0, 0.1, replayed=True))
     source.progress(progress(4, 100))
     source.written("late", Written(5, "driver", 1, 50, 4000, 0.5))
     source.progress(progress(5, 50))
@@ -45,6 +45,8 @@ def test_batches_are_counted_by_what_became_of_them(source: PipelineSource, addr
     late = {"pipeline": "late"}
     name = "oncelog_pipeline_batches_total"
     assert [page.value(name, outcome=one, **late) for one in ("driver", "executors", "skipped")] == [1, 0, 1]
+    replayed = "oncelog_pipeline_batches_replayed_total"
+    assert [page.value(replayed, outcome=one, **late) for one in ("driver", "executors", "skipped")] == [0, 0, 1]
     assert page.value("oncelog_pipeline_rows_read_total", **late) == 150
     assert page.value("oncelog_pipeline_rows_written_total", **late) == 50
     assert page.value("oncelog_pipeline_bytes_written_total", **late) == 4000

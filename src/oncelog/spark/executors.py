@@ -74,6 +74,7 @@ class Written:
     """How a batch was written.
 
     :param path: ``executors``, ``driver``, or ``none`` where the marker said that the batch is in already.
+    :param replayed: an earlier run of the query had planned the micro-batch and did not see it through.
     """
 
     batch_id: int | None
@@ -82,6 +83,7 @@ class Written:
     rows: int
     size_bytes: int
     seconds: float
+    replayed: bool = False
 
 
 class _Repeated(Exception):

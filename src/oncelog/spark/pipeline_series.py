@@ -1,13 +1,13 @@
-"""What the pipelines of a run say of themselves to Prometheus: ``oncelog pipeline run --metrics``.
+"""What streaming queries say of themselves to Prometheus: ``oncelog pipeline run --metrics``, and any session's.
 
-Told by the run of each batch (:meth:`PipelineSource.progress`) and by the sink of each commit
+Told by the run, or Spark, of each batch (:meth:`PipelineSource.progress`) and by the sink of each commit
 (:meth:`PipelineSource.written`), read by the endpoint's thread.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -23,12 +23,19 @@ if TYPE_CHECKING:
 
 PIPELINE: Final = "pipeline"
 SKIPPED: Final = "none"
+_PATHS: Final = ("driver", "executors", SKIPPED)
 _SERIES: Final[Mapping[str, tuple[Kind, str, tuple[str, ...]]]] = {
     "oncelog_pipeline_running": (Kind.GAUGE, "1 while its query runs.", ()),
     "oncelog_pipeline_batch": (Kind.GAUGE, "The last batch that ended.", ()),
     "oncelog_pipeline_batches_total": (
         Kind.COUNTER,
         "Batches that ended in this run: written by driver or executors, or skipped as the marker said they are in.",
+        ("outcome",),
+    ),
+    "oncelog_pipeline_batches_replayed_total": (
+        Kind.COUNTER,
+        "Those of them that an earlier run had planned and not seen through: written where they were not in the log "
+        "yet, skipped where they were.",
         ("outcome",),
     ),
     "oncelog_pipeline_rows_read_total": (Kind.COUNTER, "Rows read in this run.", ()),
@@ -53,7 +60,9 @@ FAMILIES: Final[Mapping[str, Family]] = {
 
 @dataclass(slots=True)
 class _Counts:
-    outcomes: dict[str, int] = field(default_factory=lambda: {"driver": 0, "executors": 0, SKIPPED: 0})
+    running: bool = False
+    outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_PATHS, 0))
+    replayed: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_PATHS, 0))
     rows_read: int = 0
     rows_written: int = 0
     bytes_written: int = 0
@@ -65,30 +74,47 @@ class _Counts:
 
 
 class PipelineSource:
-    """The source of an endpoint for one run."""
+    """The source of an endpoint for one run, or one session.
 
-    def __init__(self, names: list[str], clock: Callable[[], float] = time.monotonic) -> None:
+    :param names: of the queries that are known before they start.
+    """
+
+    def __init__(self, names: Iterable[str] = (), clock: Callable[[], float] = time.monotonic) -> None:
         self._counts = {name: _Counts() for name in names}
         self._clock = clock
         self._state = "starting"
 
     def running(self) -> None:
-        """Every query has started."""
+        """Every query that is known has started."""
         self._state = "running"
+        for counts in self._counts.values():
+            counts.running = True
 
     def ended(self) -> None:
+        """Every query has ended."""
         self._state = "ended"
+        for counts in self._counts.values():
+            counts.running = False
+
+    def state(self, pipeline: str, running: bool) -> None:
+        """One query has started, or ended."""
+        self._of(pipeline).running = running
+
+    def _of(self, pipeline: str) -> _Counts:
+        return self._counts.setdefault(pipeline, _Counts())
 
     def progress(self, told: Progress) -> None:
-        counts = self._counts[told.pipeline]
+        counts = self._of(told.pipeline)
         counts.rows_read += told.rows
         counts.late_rows += told.late_rows
         counts.last = told
 
     def written(self, pipeline: str, written: Written) -> None:
         """A batch is in the log, or was."""
-        counts = self._counts[pipeline]
+        counts = self._of(pipeline)
         counts.outcomes[written.path] += 1
+        if written.replayed:
+            counts.replayed[written.path] += 1
         counts.marked_at_s = self._clock()
         if written.path != SKIPPED:
             counts.rows_written += written.rows
@@ -104,17 +130,18 @@ class PipelineSource:
 
     async def metrics(self, form: Format) -> Exposition:
         page = Exposition(FAMILIES, form)
-        for name, counts in self._counts.items():
+        for name, counts in list(self._counts.items()):
             self._add(page, labels(pipeline=name), counts)
         add_process(page)
         return page
 
     def _add(self, page: Exposition, at: str, counts: _Counts) -> None:
         prefix = "oncelog_pipeline_"
-        page.add(f"{prefix}running", int(self._state == "running"), at)
-        for path, count in counts.outcomes.items():
-            outcome = "skipped" if path == SKIPPED else path
-            page.add(f"{prefix}batches_total", count, f'{at},outcome="{outcome}"')
+        page.add(f"{prefix}running", int(counts.running), at)
+        for series, by_path in (("batches", counts.outcomes), ("batches_replayed", counts.replayed)):
+            for path, count in by_path.items():
+                outcome = "skipped" if path == SKIPPED else path
+                page.add(f"{prefix}{series}_total", count, f'{at},outcome="{outcome}"')
         page.add(f"{prefix}rows_read_total", counts.rows_read, at)
         page.add(f"{prefix}rows_written_total", counts.rows_written, at)
         page.add(f"{prefix}bytes_written_total", counts.bytes_written, at)

@@ -17,7 +17,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from pyspark.sql.streaming.listener import (
@@ -101,10 +101,18 @@ class ConsoleReporter:
             answer.read()
 
 
-class _ReportingListener(StreamingQueryListener):
+class Reporter(Protocol):
+    """Who is told of a session's queries."""
+
+    def progress(self, progress: Progress) -> None: ...
+
+    def state(self, pipeline: str, state: str, problem: str = "") -> None: ...
+
+
+class ReportingListener(StreamingQueryListener):
     """Hands what Spark says of every query of a session to a reporter."""
 
-    def __init__(self, reporter: ConsoleReporter) -> None:
+    def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
         self._names: dict[str, str] = {}
 
@@ -134,5 +142,5 @@ def report_to_console(spark: SparkSession, address: str, token: str | None = Non
     :raises ConfigError: no address of a console, or no token.
     """
     reporter = ConsoleReporter(address, token)
-    spark.streams.addListener(_ReportingListener(reporter))
+    spark.streams.addListener(ReportingListener(reporter))
     return reporter

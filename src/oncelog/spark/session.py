@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,8 +22,9 @@ from oncelog.spark.checkpoint import CheckpointError
 from oncelog.spark.connect import StartSession, check_checkpoint
 from oncelog.spark.java import find_java
 from oncelog.spark.lag import offsets_behind
+from oncelog.spark.marker import Plan
 from oncelog.spark.options import parse_sink_options
-from oncelog.spark.planning import checkpoint_at, plan_write
+from oncelog.spark.planning import Planned, checkpoint_at, now_ms, plan_write
 from oncelog.spark.python import worker_python_problem
 from oncelog.spark.sink_protocol import Observer, ignore
 
@@ -105,6 +107,7 @@ def for_each_batch(
     parsed = parse_sink_options({"checkpointLocation": "found when it runs"} | lowered, streaming=True)
     identity = (parsed.transactional_id_prefix, parsed.topic)
     started_in = StartSession()
+    made_ms = now_ms()
 
     def write_batch(rows: DataFrame, batch_id: int) -> None:
         remote = is_remote()
@@ -124,10 +127,11 @@ def for_each_batch(
             rows.write.format("oncelog").options(**given).mode("append").save()
             _last_written[sink] = batch_id
             return
-        written = write(rows, given, observe=observe)
+        planned, written = _write(rows, given, observe)
         _last_written[sink] = batch_id
         if on_written is not None:
-            on_written(written)
+            replayed = isinstance(planned.plan, Plan) and planned.plan.batch.planned_at_ms < made_ms
+            on_written(replace(written, replayed=replayed))
 
     return write_batch
 
@@ -138,10 +142,16 @@ def write(rows: DataFrame, options: Mapping[str, str], *, observe: Observer = ig
     The options are those of ``format("oncelog")`` and ``writers``; with ``transactionalIdPrefix`` and ``batchId`` it
     has effect once, however often it is repeated. Raises OncelogError or PySparkException when the rows may not be in.
     """
+    return _write(rows, options, observe)[1]
+
+
+def _write(rows: DataFrame, options: Mapping[str, str], observe: Observer) -> tuple[Planned, Written]:
+    """What was planned, and what became of it."""
     from oncelog.spark.executors import write_rows
 
     parsed = parse_sink_options(options, streaming=False)
-    return write_rows(rows, parsed, plan_write(parsed, parsed.micro_batch), observe)
+    planned = plan_write(parsed, parsed.micro_batch)
+    return planned, write_rows(rows, parsed, planned, observe)
 
 
 class _RunningQuery(NamedTuple):

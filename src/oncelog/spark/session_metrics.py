@@ -1,0 +1,65 @@
+"""Metrics of any Spark session's streaming queries, for Prometheus, as ``oncelog pipeline run --metrics`` serves them.
+
+Called by programs with a session of their own. Spark tells of sources and progress; what became of a batch in the log
+only ``for_each_batch`` can tell, for Spark makes the commit of ``format("oncelog")`` in a process of its own that has
+no way to report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from oncelog.metrics.endpoint import Endpoint
+from oncelog.server.listeners import Address
+from oncelog.server.opening import bind
+from oncelog.spark.pipeline_series import PipelineSource
+from oncelog.spark.reporting import ReportingListener
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from oncelog.spark.executors import Written
+    from oncelog.spark.progress import Progress
+
+
+class SessionMetrics:
+    """Serves them until ``close``; made by :func:`serve_metrics`."""
+
+    def __init__(self, spark: SparkSession, address: str) -> None:
+        self._spark = spark
+        self._source = PipelineSource()
+        self._source.running()
+        self._endpoint = Endpoint(bind(Address.parse(address)), self._source)
+        self._endpoint.start()
+        host, port = self._endpoint.address
+        self.address = str(Address(host, port))
+        """Where they are served."""
+        self._listener = ReportingListener(self)
+        spark.streams.addListener(self._listener)
+
+    def written(self, query: str) -> Callable[[Written], None]:
+        """For ``for_each_batch(..., on_written=...)`` of the query of this name (``queryName``)."""
+        return lambda written: self._source.written(query, written)
+
+    def progress(self, progress: Progress) -> None:
+        """Spark has ended a batch."""
+        self._source.progress(progress)
+
+    def state(self, pipeline: str, state: str, problem: str = "") -> None:
+        """A query began or ended."""
+        self._source.state(pipeline, state == "running")
+
+    def close(self) -> None:
+        """Serve no more."""
+        self._spark.streams.removeListener(self._listener)
+        self._endpoint.stop()
+
+
+def serve_metrics(spark: SparkSession, address: str) -> SessionMetrics:
+    """Serve the metrics of every streaming query of a session from now on.
+
+    :param address: ``HOST:PORT`` to serve ``/metrics`` and ``/health`` at; port 0 takes a free one.
+    :raises ConfigError: no such address, or it is taken.
+    """
+    return SessionMetrics(spark, address)

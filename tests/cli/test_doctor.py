@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 import sys
+import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import oncelog
+from oncelog.cli import doctor_here
+from oncelog.cli.findings import Finding, Status
 from oncelog.client.blocking import Admin, Consumer, Producer
-from oncelog.client.core.admin_types import NewTopic
+from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.conformance.wire import Connection
+from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 from oncelog.records import native
+from oncelog.server.listeners import Address
+from oncelog.spark.checkpoint import Checkpoint
+from oncelog.spark.marker import Marker, Memory
+from oncelog.spark.python import worker_python_problem
 from oncelog.types import TopicPartition
 from tests.cli.conftest import call, run
 from tests.conftest import RunningBroker
+from tests.support import hanging
 
+SAFE_DOWNGRADE = 2
 HIDDEN = """
 import sys
 sys.modules["oncelog.records._native"] = None
@@ -40,7 +54,7 @@ def test_it_tells_every_part(tmp_path: Path) -> None:
     found = doctor("--data", tmp_path, "--listen", "127.0.0.1:0")
     assert list(found) == [
         "oncelog", "python", "record codec", "event loop", "port", "descriptors", "data on disk", "disk", "sync time",
-        "clock", "spark", "java", "spark's python",
+        "clock", "spark", "java", "spark's environment", "spark's python",
     ]  # fmt: skip
     assert found["record codec"][0]["status"] == ("ok" if native.compiled is not None else "warn")
     assert "fdatasync" in found["data on disk"][0]["found"]
@@ -76,7 +90,9 @@ def test_a_compiled_module_that_is_missing_is_named() -> None:
 def test_a_cluster_is_looked_at_whoever_wrote_it(broker: RunningBroker) -> None:
     found = doctor("--bootstrap-server", broker.bootstrap_servers, "--listen", "127.0.0.1:0")
     assert "1 nodes" in found["cluster"][0]["found"]
-    assert {"topics", "transactions", "groups"} <= set(found)
+    assert {"topics", "transactions", "groups", "cluster's clock"} <= set(found)
+    (told,) = found["cluster's version"]
+    assert told["status"] == "ok" and "metadata.version " in told["found"] and "transaction.version 2" in told["found"]
     assert not [one for one in found["cluster"] if "whole" in one["found"]]
 
 
@@ -106,7 +122,7 @@ def test_an_open_transaction_and_a_group_that_retention_overtook_are_told() -> N
             admin.create_topics([NewTopic("t", num_partitions=1)])
             for _ in range(5):
                 producer.send_and_wait("t", b"v")
-            with Consumer(bootstrap_servers=servers, group_id="late") as consumer:
+            with Consumer(bootstrap_servers=servers, group_id="late", enable_auto_commit=False) as consumer:
                 consumer.assign([TopicPartition("t", 0)])
                 consumer.commit({TopicPartition("t", 0): 2})
             admin.delete_records({TopicPartition("t", 0): 4})
@@ -131,3 +147,149 @@ def test_a_cluster_that_is_not_there_is_bad_in_one_finding() -> None:
 
 def test_a_checkpoint_needs_a_cluster() -> None:
     assert "--checkpoint needs --bootstrap-server" in call("doctor", "--checkpoint", "c").sentence()
+
+
+# --- the machine, line by line
+
+
+def here(monkeypatch: pytest.MonkeyPatch, **environment: str) -> dict[str, Finding]:
+    """What is found on this machine with this environment, the last finding of each check."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return {one.check: one for one in doctor_here.findings(None, Address.parse("127.0.0.1:0"))}
+
+
+def test_java_that_is_missing_or_named_wrongly_is_bad(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = here(monkeypatch, JAVA_HOME=str(tmp_path))["java"]
+    assert found.status is Status.BAD and str(tmp_path) in found.todo and "openjdk" in found.todo
+
+
+def test_spark_home_of_another_version_is_bad(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert "holds no jars/spark-core" in here(monkeypatch, SPARK_HOME=str(tmp_path))["spark's environment"].found
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "spark-core_2.13-3.5.1.jar").touch()
+    other = here(monkeypatch)["spark's environment"]
+    assert other.status is Status.BAD and "is Spark 3.5.1, but pyspark is" in other.found
+    (tmp_path / "jars" / "spark-core_2.13-3.5.1.jar").rename(
+        tmp_path / "jars" / f"spark-core_2.13-{version('pyspark')}.jar"
+    )
+    assert here(monkeypatch)["spark's environment"].status is Status.OK
+
+
+def test_submit_arguments_that_end_the_jvm_are_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = here(monkeypatch, PYSPARK_SUBMIT_ARGS="--master local[2]")["spark's environment"]
+    assert found.status is Status.BAD and "pyspark-shell" in found.todo
+    assert here(monkeypatch, PYSPARK_SUBMIT_ARGS="--master local[2] pyspark-shell")["spark's environment"].todo == ""
+
+
+def test_workers_with_another_pyspark_are_told(tmp_path: Path) -> None:
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\necho {sys.version_info[0]}.{sys.version_info[1]} 3.5.1\n")
+    program.chmod(0o755)
+    assert f"has pyspark 3.5.1 and not {version('pyspark')}" in str(worker_python_problem(str(program)))
+
+
+def test_old_spark_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor_here, "version", lambda name: "3.5.1")
+    assert here(monkeypatch)["spark"].status is Status.BAD
+
+
+@pytest.mark.parametrize(
+    ("now", "kept", "status"),
+    [(86_400.0, True, Status.BAD), (2e9, False, Status.WARN), (2e9, True, Status.OK), (2e9, None, Status.OK)],
+)
+def test_clock_that_was_never_set_or_that_nothing_keeps_is_told(
+    monkeypatch: pytest.MonkeyPatch, now: float, kept: bool | None, status: Status
+) -> None:
+    monkeypatch.setattr(doctor_here.time, "time", lambda: now)
+    monkeypatch.setattr(doctor_here, "kept_in_step", lambda: kept)
+    assert here(monkeypatch)["clock"].status is status
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux's kernel is asked")
+def test_the_kernel_is_asked_whether_its_clock_is_kept() -> None:
+    assert doctor_here.kept_in_step() in (True, False)
+
+
+def test_slow_syncs_little_space_and_few_descriptors_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    import resource
+
+    monkeypatch.setattr(doctor_here, "SLOW_SYNC_MS", -1.0)
+    monkeypatch.setattr(
+        doctor_here.shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**12, 10**12, 10**6)
+    )
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (256, 1024))
+    found = here(monkeypatch)
+    assert found["sync time"].status is Status.WARN and "oncelog.flush.policy" in found["sync time"].todo
+    assert found["disk"].status is Status.BAD and "free space" in found["disk"].todo
+    assert found["descriptors"].status is Status.WARN and "LimitNOFILE" in found["descriptors"].todo
+
+
+# --- a cluster, line by line
+
+
+def test_topics_that_one_failure_can_hurt_are_told() -> None:
+    with oncelog.Broker(nodes=3) as broker:
+        servers = broker.bootstrap_servers
+        with Admin(bootstrap_servers=servers) as admin:
+            lone = NewTopic("lone", 1, 3, topic_configs={"min.insync.replicas": "1"})
+            admin.create_topics([lone, NewTopic("single", 3, 1), NewTopic("well", 1, 3)])
+            admin.alter_configs({ConfigResource(ConfigResourceType.TOPIC, "well"): {"min.insync.replicas": "2"}})
+        broker.node(3).stop(kill=True)
+        found = [one["found"] for one in doctor("--bootstrap-server", servers)["topics"]]
+    assert any("without a leader: single-" in one for one in found), found
+    (alone,) = [one for one in found if "min.insync.replicas=1" in one]
+    assert "lone" in alone and "well" not in alone
+    assert any("replicas out of sync: " in one and "lone-0" in one for one in found)
+
+
+def test_a_hanging_transaction_is_bad_and_the_advice_ends_it(unique_name: str) -> None:
+    with oncelog.Broker(settings=hanging.SETTINGS) as broker:
+        servers = broker.bootstrap_servers
+        with Admin(bootstrap_servers=servers) as admin:
+            admin.create_topics([NewTopic(unique_name, 1)])
+        hanging.leave_hanging(servers, unique_name, b"hangs")
+        (bad,) = [one for one in doctor("--bootstrap-server", servers)["transactions"] if one["status"] == "bad"]
+        assert f"{unique_name}-0 has a transaction" in bad["found"]
+        call(*bad["todo"].split()[1:], "--bootstrap-server", servers).done()
+        assert not [one for one in doctor("--bootstrap-server", servers)["transactions"] if one["status"] == "bad"]
+
+
+def test_records_of_the_future_are_told() -> None:
+    with oncelog.Broker() as broker:
+        servers = broker.bootstrap_servers
+        with Producer(bootstrap_servers=servers) as producer:
+            producer.send_and_wait("t", b"v", timestamp_ms=int((time.time() + 600) * 1000))
+        (clock,) = doctor("--bootstrap-server", servers)["cluster's clock"]
+    assert clock["status"] == "warn" and "t-0 holds a record of" in clock["found"]
+
+
+def test_transactions_of_the_older_protocol_are_told() -> None:
+    with oncelog.Broker() as broker:
+        with Connection(broker.bootstrap_servers) as connection:
+            lower = FeatureUpdateKey(feature="transaction.version", max_version_level=1, upgrade_type=SAFE_DOWNGRADE)
+            assert connection.ask(UpdateFeaturesRequest(feature_updates=[lower]), 1).error_code == 0
+        (told,) = doctor("--bootstrap-server", broker.bootstrap_servers)["cluster's version"]
+    assert told["status"] == "warn" and "transaction.version=2" in told["todo"]
+
+
+def test_a_checkpoint_is_compared_with_its_marker(unique_name: str, tmp_path: Path) -> None:
+    (tmp_path / "metadata").write_text('{"id":"q"}')
+    (tmp_path / "offsets").mkdir()
+    (tmp_path / "offsets" / "0").write_text('v1\n{"batchTimestampMs":1700000000000}\n{"in":{"0":10}}')
+    checkpoint = Checkpoint(str(tmp_path))
+    with oncelog.Broker() as broker:
+        servers = broker.bootstrap_servers
+        with Admin(bootstrap_servers=servers) as admin:
+            admin.create_topics([NewTopic("out", 1)])
+            checkpoint.remember(Memory("another", "oncelog-q-out", 0))
+            ask = ("--bootstrap-server", servers, "--checkpoint", tmp_path)
+            (lost,) = doctor(*ask)["checkpoint"]
+            assert lost["status"] == "bad" and "would refuse batch 0" in lost["found"]
+            batch = checkpoint.planned(0)
+            assert batch is not None
+            marker = Marker("q", 0, 5, batch.fingerprint, batch.planned_at_ms, batch.offsets)
+            offset = OffsetAndMetadata(0, marker.encode())
+            admin.alter_consumer_group_offsets("oncelog-q-out", {TopicPartition("out", 0): offset})
+            (well,) = doctor(*ask)["checkpoint"]
+    assert well["status"] == "ok" and "would skip batch 0" in well["found"]

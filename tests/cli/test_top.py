@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import uuid
+from typing import Any, cast
 
-from oncelog.cli.top import Look, picture
+import oncelog
+from oncelog.cli.top import Look, look, picture
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.types import TopicPartition
@@ -61,11 +64,65 @@ def test_a_cluster_is_shown_whoever_wrote_it(broker: RunningBroker) -> None:
 
 
 def test_ctrl_c_ends_it() -> None:
-    import oncelog
-
     with oncelog.Broker() as broker:
         command = [str(ONCELOG), "top", "--json", "--interval", "0.1", "-b", broker.bootstrap_servers]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None and process.stdout.readline().startswith("{")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 130
+
+
+class _Deletes:
+    """An admin under whom a group and a topic vanish as soon as they were listed."""
+
+    def __init__(self, admin: Admin, topic: str) -> None:
+        self._admin = admin
+        self._topic = topic
+        self._left = {"group", "topic"}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._admin, name)
+
+    def list_topics(self, *, internal: bool) -> list[str]:
+        found = self._admin.list_topics(internal=internal)
+        if "topic" in self._left:
+            self._left.remove("topic")
+            self._admin.delete_topics([self._topic])
+        return found
+
+    def list_consumer_groups(self) -> list[Any]:
+        found = self._admin.list_consumer_groups()
+        if "group" in self._left:
+            self._left.remove("group")
+            self._admin.delete_consumer_groups([self._topic])
+        return found
+
+
+def test_what_vanishes_while_it_is_looked_at_is_left_out(broker: RunningBroker, unique_name: str) -> None:
+    servers = broker.bootstrap_servers
+    with Admin(bootstrap_servers=servers) as admin:
+        admin.create_topics([NewTopic(unique_name, 1, 1), NewTopic(f"{unique_name}-stays", 1, 1)])
+        admin.alter_consumer_group_offsets(unique_name, {TopicPartition(f"{unique_name}-stays", 0): 0})
+        found = look(cast("Admin", _Deletes(admin, unique_name)), internal=False)
+    assert not [name for name in found.ends if name.topic == unique_name]
+    assert found.ends[TopicPartition(f"{unique_name}-stays", 0)] == 0
+    assert not found.groups.get(unique_name)
+
+
+def test_a_broker_that_dies_is_told_and_its_return_is_seen() -> None:
+    quick = ("-X", "default.api.timeout.ms=2000", "-X", "request.timeout.ms=1000")
+    first = oncelog.Broker()
+    first.start()
+    address = first.bootstrap_servers
+    command = [str(ONCELOG), "top", "--json", "--interval", "0.1", "-b", address, *quick]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        pictures = map(json.loads, process.stdout)
+        assert "records_per_s" in next(pictures)
+        first.stop()
+        trouble = next(one["trouble"] for one in pictures if "trouble" in one)
+        assert address in trouble
+        with oncelog.Broker(listen=address):
+            assert next(one for one in pictures if "trouble" not in one)["topics"] == []
             process.send_signal(signal.SIGINT)
             assert process.wait(30) == 130

@@ -21,6 +21,8 @@ LONG_TRANSACTION_LIMIT_MS = 60 * 60_000
 OLD_TRANSACTION_S = 300
 MOST_NAMED = 5
 EARLIEST = -2
+GREATEST_TIMESTAMP = -3
+SKEW_MS = 60_000
 UNFINISHED = ("Ongoing", "PrepareCommit", "PrepareAbort")
 
 
@@ -29,6 +31,7 @@ def findings(admin: Admin, pause_min: int) -> Iterator[Finding]:
     cluster = admin.describe_cluster()
     yield Finding("cluster", f"{cluster.cluster_id}, {len(cluster.nodes)} nodes, controller {cluster.controller_id}")
     checks: Sequence[Callable[[], Iterator[Finding]]] = (
+        lambda: _features(admin),
         lambda: _settings(admin, [node.node_id for node in cluster.nodes], pause_min),
         lambda: _topics(admin),
         lambda: _transactions(admin),
@@ -39,6 +42,49 @@ def findings(admin: Admin, pause_min: int) -> Iterator[Finding]:
             yield from check()
         except OncelogError as error:
             yield warn("cluster", f"could not be looked at whole: {error}", "use a principal that may describe it")
+
+
+def _features(admin: Admin) -> Iterator[Finding]:
+    """What the cluster's version allows: brokers do not tell their release, but what they have agreed on."""
+    features = admin.describe_features()
+    if not features:
+        yield warn(
+            "cluster's version",
+            "no features: older than Apache Kafka 3.0, or in a migration",
+            "Apache Kafka 4.0 or newer: transactions of older ones can take in what a dead producer sent late",
+        )
+        return
+    told = ", ".join(f"{name} {one.level}" for name, one in sorted(features.items()))
+    transactions = features.get("transaction.version")
+    if transactions is None or transactions.level < 2:
+        todo = (
+            "kafka-features.sh upgrade --feature transaction.version=2"
+            if transactions is not None and transactions.highest >= 2
+            else "Apache Kafka 4.0 or newer has transaction.version 2"
+        )
+        yield warn(
+            "cluster's version",
+            f"{told}: a transaction can take in what its producer's predecessor sent late (KIP-890)",
+            todo,
+        )
+    else:
+        yield Finding("cluster's version", told)
+
+
+def _clocks(admin: Admin, partitions: Sequence[TopicPartition]) -> Iterator[Finding]:
+    """Records of the future: a clock is wrong, here or where they were made."""
+    newest = admin.list_offsets(dict.fromkeys(partitions, GREATEST_TIMESTAMP)) if partitions else {}
+    now_ms = time.time_ns() // 1_000_000
+    ahead = {name: found.timestamp - now_ms for name, found in newest.items() if found.timestamp > now_ms + SKEW_MS}
+    if ahead:
+        most = max(ahead, key=ahead.__getitem__)
+        yield warn(
+            "cluster's clock",
+            f"{most} holds a record of {ahead[most] / 1000:.0f} s from now; {len(ahead)} partitions have such records",
+            "set the clock of this machine, or of who wrote it: retention by time keeps such records for longer",
+        )
+    else:
+        yield Finding("cluster's clock", "no record is of a time that is still to come")
 
 
 def _settings(admin: Admin, nodes: Sequence[int], pause_min: int) -> Iterator[Finding]:
@@ -109,6 +155,8 @@ def _topics(admin: Admin) -> Iterator[Finding]:
         if name in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC) and "delete" in values.get("cleanup.policy", "")
     ]
     yield Finding("topics", f"{len(topics)}, {sum(len(topic.partitions) for topic in topics)} partitions")
+    led = [(topic.name, part.partition) for topic in topics for part in topic.partitions if part.leader >= 0]
+    yield from _clocks(admin, [TopicPartition(*name) for name in led])
     for found, text, todo in (
         (without_leader, "partitions without a leader", "start the nodes that hold them, or mend their disk"),
         (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
+import re
 import shutil
 import socket
 import sys
@@ -28,6 +30,9 @@ SLOW_SYNC_MS = 20.0
 SYNCS = 20
 LITTLE_SPACE = 0.1
 LITTLE_SPACE_BYTES = 1 << 30
+_TIMEX_BYTES = 512
+"""More than any kernel's ``struct timex``."""
+_TIME_ERROR = 5
 EARLIEST_S = 1_735_689_600
 """2025: a clock before this was never set."""
 
@@ -125,7 +130,25 @@ def _clock() -> Finding:
     told = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
     if now < EARLIEST_S:
         return bad("clock", told, "set the clock: retention and timestamps go by it")
+    if kept_in_step() is False:
+        return warn(
+            "clock",
+            f"{told}, and nothing keeps it in step as far as the kernel knows",
+            "run chrony or systemd-timesyncd, here or on the host: retention and transactions' ages go by the clock",
+        )
     return Finding("clock", told)
+
+
+def kept_in_step() -> bool | None:
+    """Whether something (NTP, PTP) keeps the kernel's clock in step; None where the kernel does not say."""
+    if not sys.platform.startswith("linux"):
+        return None
+    answer = ctypes.create_string_buffer(_TIMEX_BYTES)  # modes = 0: only read
+    try:
+        state = ctypes.CDLL(None).adjtimex(answer)
+    except (OSError, AttributeError):
+        return None
+    return None if state < 0 else state != _TIME_ERROR
 
 
 def _spark() -> Iterator[Finding]:
@@ -139,6 +162,7 @@ def _spark() -> Iterator[Finding]:
     else:
         yield Finding("spark", f"pyspark {installed}")
     yield _java()
+    yield _spark_home(installed)
     from oncelog.spark.python import worker_python, worker_python_problem
 
     problem = worker_python_problem()
@@ -147,6 +171,35 @@ def _spark() -> Iterator[Finding]:
         yield bad("spark's python", found, todo or "see oncelog doctor --json")
     else:
         yield Finding("spark's python", worker_python(os.environ))
+
+
+def _spark_home(installed: str) -> Finding:
+    """The Spark that PySpark will start: its own jars, or those of SPARK_HOME; and how it will be called."""
+    arguments = os.environ.get("PYSPARK_SUBMIT_ARGS", "").split()
+    if arguments and arguments[-1] != "pyspark-shell":
+        return bad(
+            "spark's environment",
+            f"PYSPARK_SUBMIT_ARGS={' '.join(arguments)} does not end with pyspark-shell: the JVM ends before it serves",
+            "end it with pyspark-shell, or unset it",
+        )
+    home = os.environ.get("SPARK_HOME")
+    if not home:
+        return Finding("spark's environment", f"the jars of pyspark {installed} start; SPARK_HOME is not set")
+    jars = sorted((Path(home) / "jars").glob("spark-core_*.jar"))
+    found = re.search(r"spark-core_[\d.]+-(\d.*)\.jar", jars[0].name) if jars else None
+    if found is None:
+        return bad(
+            "spark's environment",
+            f"SPARK_HOME={home} holds no jars/spark-core_*.jar",
+            "unset SPARK_HOME, and pyspark's own jars start",
+        )
+    if found[1] != installed:
+        return bad(
+            "spark's environment",
+            f"SPARK_HOME={home} is Spark {found[1]}, but pyspark is {installed}",
+            "unset SPARK_HOME, or install the pyspark of that version: the two talk to each other in private",
+        )
+    return Finding("spark's environment", f"SPARK_HOME={home}, Spark {found[1]}")
 
 
 def _java() -> Finding:

@@ -16,7 +16,7 @@ import click
 
 from oncelog.cli.options import Cluster, cluster_options
 from oncelog.cli.output import show_json
-from oncelog.errors import OncelogError
+from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 LATEST = -1
 UNFINISHED = ("Ongoing", "PrepareCommit", "PrepareAbort")
+VANISHED = (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.TRANSACTIONAL_ID_NOT_FOUND, Error.GROUP_ID_NOT_FOUND)
+HIDDEN = (Error.GROUP_AUTHORIZATION_FAILED, Error.TOPIC_AUTHORIZATION_FAILED)
+ATTEMPTS = 3
+"""How often what vanishes while it is looked at is asked for."""
 Row = dict[str, Any]
 
 
@@ -51,7 +55,7 @@ class Look:
 def command(cluster: Cluster, interval: float, lines: int, once: bool, internal: bool) -> None:
     """Rates, what open transactions hold back, transactions, and groups' lag, live; end with Ctrl-C.
 
-    With --json a line for each picture.
+    With --json a line for each picture, and {"trouble": ...} while the cluster does not answer; it is tried again.
 
     \b
     Examples:
@@ -71,7 +75,13 @@ def _print(admin: Admin, interval: float, lines: int, once: bool, internal: bool
     before = look(admin, internal)
     while True:
         time.sleep(interval)
-        after = look(admin, internal)
+        try:
+            after = look(admin, internal)
+        except OncelogError as error:
+            if once:
+                raise
+            show_json({"trouble": str(error)})
+            continue
         show_json(picture(before, after, lines))
         if once:
             return
@@ -105,7 +115,17 @@ def _draw(admin: Admin, interval: float, lines: int, once: bool, internal: bool)
 
 
 def look(admin: Admin, internal: bool) -> Look:
-    """Ask the cluster. What vanishes meanwhile is left out."""
+    """Ask the cluster. Where something vanishes meanwhile, all is asked again."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return _look(admin, internal)
+        except KafkaError as error:
+            if error.error not in VANISHED:
+                raise
+    return _look(admin, internal)
+
+
+def _look(admin: Admin, internal: bool) -> Look:
     topics = admin.describe_topics(admin.list_topics(internal=internal))
     led = [TopicPartition(topic.name, one.partition) for topic in topics for one in topic.partitions if one.leader >= 0]
     asked = dict.fromkeys(led, LATEST)
@@ -127,13 +147,18 @@ def look(admin: Admin, internal: bool) -> Look:
         }
         for one in (admin.describe_transactions(names) if names else [])
     ]
-    groups = {
-        listing.group_id: {
-            name: found.offset for name, found in admin.list_consumer_group_offsets(listing.group_id).items()
-        }
-        for listing in admin.list_consumer_groups()
-    }
+    groups = {listing.group_id: _positions(admin, listing.group_id) for listing in admin.list_consumer_groups()}
     return Look(at_s, ends, stable, tuple(transactions), groups)
+
+
+def _positions(admin: Admin, group_id: str) -> dict[TopicPartition, int]:
+    """What a group has committed; nothing where the caller may not see it."""
+    try:
+        return {name: found.offset for name, found in admin.list_consumer_group_offsets(group_id).items()}
+    except KafkaError as error:
+        if error.error not in HIDDEN:
+            raise
+        return {}
 
 
 def picture(before: Look, after: Look, lines: int) -> Row:

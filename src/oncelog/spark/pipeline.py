@@ -38,7 +38,8 @@ class Source:
     :param options: options of ``format("oncelog")`` by the names of Spark's Kafka connector; ``startingOffsets`` is
         ``earliest`` unless given, so that a new pipeline sees everything.
     :param schema: columns of a JSON value as Spark writes them, ``origin string, delay int``. The rows then have these
-        columns beside ``key``, ``timestamp``, ``topic``, ``partition`` and ``offset``; empty leaves the value as bytes.
+        columns beside ``key``, ``timestamp``, ``topic``, ``partition`` and ``offset``, and ``headers`` with the option
+        ``includeHeaders``; empty leaves the value as bytes.
     :param malformed: what a value that is not such JSON does: ``fail`` stops the pipeline, ``null`` gives nulls,
         ``dead-letter`` writes the record to the topic ``dead_letter`` in the same transaction as the batch's rows.
     :param watermark: event-time column and how late a record may be, ``("timestamp", "2 hours")``.
@@ -70,7 +71,8 @@ class Sink:
     """A topic to write.
 
     Rows with a column ``value`` are written as they are (``key``, ``value``, ``headers``, ``partition``); of other rows
-    the value is a JSON object of all their columns, and ``key`` names the column that becomes the record's key.
+    the value is a JSON object of all their columns, and ``key`` names the column that becomes the record's key. A
+    column ``headers`` of Kafka's type becomes the record's headers.
 
     :param topic: where all rows go; empty where each row names its own in a column ``topic``.
     :param topics: with an empty ``topic``, the topics that rows may name.

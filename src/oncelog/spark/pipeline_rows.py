@@ -79,11 +79,17 @@ def _good(rows: DataFrame, source: Source) -> DataFrame:
             rows = rows.where(col(f"json.{_CORRUPT}").isNull())
         columns = [name for name in rows.select("json.*").columns if name != _CORRUPT]
         payload = {name.lower() for name in columns}
-        meta = [name for name in _META if name not in payload]
+        meta = [name for name in (*_META, *_passed_on(source)) if name not in payload]
         rows = rows.select(*(col("json").getField(name).alias(name) for name in columns), *meta)
     if source.watermark is not None:
         rows = rows.withWatermark(*source.watermark)
     return rows
+
+
+def _passed_on(source: Source) -> tuple[str, ...]:
+    """The headers, where the pipeline's own options ask for them."""
+    asked = {name.lower(): value for name, value in source.options.items()}.get("includeheaders", "false")
+    return ("headers",) if asked.lower() == "true" else ()
 
 
 def _dead_letters(rows: DataFrame, source: Source) -> DataFrame:
@@ -123,6 +129,9 @@ def _records(rows: DataFrame, sink: Sink, one: Pipeline) -> DataFrame:
     else:
         left_out = {"topic"} if not sink.topic else set()
         left_out |= {"key"} if not sink.key else set()
+        if _holds_headers(rows, columns.get("headers")):
+            chosen["headers"] = col(columns["headers"])
+            left_out |= {"headers"}
         payload = [column for column in rows.columns if column.lower() not in left_out]
         chosen["value"] = to_json(struct(*payload), {"ignoreNullFields": "false"})
     if one.writes_one_topic and len(one.sinks) == 1:
@@ -130,6 +139,11 @@ def _records(rows: DataFrame, sink: Sink, one: Pipeline) -> DataFrame:
     topic = lit(sink.topic) if sink.topic else col(columns["topic"])
     typed = [chosen.get(name, lit(None)).cast(kind).alias(name) for name, kind in _RECORD.items()]
     return rows.select(topic.alias("topic"), *typed)
+
+
+def _holds_headers(rows: DataFrame, name: str | None) -> bool:
+    """Whether a column is records' headers, and not something of the value that is called so."""
+    return name is not None and rows.schema[name].dataType.simpleString() == _HEADERS
 
 
 def _key(rows: DataFrame, name: str) -> Column:

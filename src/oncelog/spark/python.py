@@ -12,8 +12,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib.metadata import version
 
-_PROBE = "import pyspark_oncelog, sys; sys.stdout.write('%d.%d' % sys.version_info[:2])"
+_PROBE = (
+    "import pyspark_oncelog, sys; from importlib.metadata import version; "
+    "sys.stdout.write('%d.%d' % sys.version_info[:2] + ' ' + version('pyspark'))"
+)
 _PATIENCE_S = 60
 
 
@@ -41,6 +45,10 @@ def worker_python_problem(program: str | None = None, environment: Mapping[str, 
     if run.returncode != 0:
         return f"Spark's workers would run {program}, which does not find the package oncelog: {advice}"
     ours = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    if run.stdout.strip() != ours:
-        return f"Spark's workers would run {program}, which is Python {run.stdout.strip()} and not {ours}: {advice}"
+    theirs, _, pyspark = run.stdout.strip().partition(" ")
+    if theirs != ours:
+        return f"Spark's workers would run {program}, which is Python {theirs} and not {ours}: {advice}"
+    here = version("pyspark")
+    if pyspark != here:
+        return f"Spark's workers would run {program}, which has pyspark {pyspark} and not {here}: {advice}"
     return None

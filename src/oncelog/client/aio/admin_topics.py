@@ -14,6 +14,7 @@ from oncelog.client.core.admin_types import (
     ConfigEntry,
     ConfigResource,
     ConfigResourceType,
+    FeatureLevel,
     NewTopic,
     Node,
     PartitionDescription,
@@ -25,6 +26,8 @@ from oncelog.client.core.structs import TopicPartition
 from oncelog.client.core.transaction_requests import by_topic
 from oncelog.client.core.wire import METADATA, Api
 from oncelog.errors import Error, KafkaError
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.api_versions_response import ApiVersionsResponse
 from oncelog.protocol.generated.create_partitions_request import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -57,6 +60,7 @@ from oncelog.protocol.generated.incremental_alter_configs_response import Increm
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.metadata_response import MetadataResponse, MetadataResponseTopic
 
+FEATURES = Api(ApiVersionsRequest, ApiVersionsResponse, 3, 4)
 CREATE_TOPICS = Api(CreateTopicsRequest, CreateTopicsResponse, 2, 7)
 DELETE_TOPICS = Api(DeleteTopicsRequest, DeleteTopicsResponse, 1, 6)
 CREATE_PARTITIONS = Api(CreatePartitionsRequest, CreatePartitionsResponse, 0, 3)
@@ -217,6 +221,17 @@ class TopicsAdmin(AdminConnection):
         await self.cluster.repeat("describe_cluster", self.cluster.refresh)
         nodes = tuple(Node(node, *address) for node, address in sorted(self.cluster.metadata.nodes.items()))
         return ClusterDescription(self.cluster.metadata.cluster_id, self.cluster.metadata.controller, nodes)
+
+    async def describe_features(self) -> dict[str, FeatureLevel]:
+        """The cluster's features by name, ``metadata.version`` and ``transaction.version`` among them; empty where the
+        cluster has none (before KIP-584)."""
+        answer: ApiVersionsResponse = await self.cluster.ask_any(FEATURES, ApiVersionsRequest("oncelog", "0.1.0"))
+        levels = {item.name: item.max_version_level for item in answer.finalized_features}
+        supported = {item.name: (item.min_version, item.max_version) for item in answer.supported_features}
+        return {
+            name: FeatureLevel(levels.get(name, 0), *supported.get(name, (0, levels.get(name, 0))))
+            for name in sorted({*levels, *supported})
+        }
 
     # --- configurations
 

@@ -15,6 +15,7 @@ from oncelog.client.core.admin_types import (
     ClusterDescription,
     ConfigEntry,
     ConfigResource,
+    FeatureLevel,
     GroupDescription,
     GroupListing,
     NewTopic,
@@ -134,6 +135,10 @@ class Admin:
     def describe_cluster(self) -> ClusterDescription:
         """Nodes, controller and id of the cluster."""
         return self._run(self._admin.describe_cluster)
+
+    def describe_features(self) -> dict[str, FeatureLevel]:
+        """The cluster's features by name (KIP-584)."""
+        return self._run(self._admin.describe_features)
 
     def describe_configs(
         self, resources: Iterable[ConfigResource], *, names: Sequence[str] | None = None

@@ -73,6 +73,15 @@ class ClusterDescription:
 
 
 @dataclass(frozen=True, slots=True)
+class FeatureLevel:
+    """A feature of the cluster (KIP-584): the level in force (0: none), and those that the node asked supports."""
+
+    level: int
+    lowest: int
+    highest: int
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigResource:
     """A topic (by name), a broker (by number) or a group."""
 

@@ -1,0 +1,18 @@
+"""A transaction that hangs, as before KIP-890: open in a partition, and in no coordinator's books."""
+
+from __future__ import annotations
+
+from oncelog.conformance.transactions import new_pid
+from oncelog.conformance.wire import TRANSACTIONAL, Connection, batch
+
+SETTINGS = {"transaction.partition.verification.enable": False}
+"""What a broker needs for it: without verification a batch of any transaction is taken in."""
+
+
+def leave_hanging(servers: str, topic: str, *values: bytes, partition: int = 0) -> None:
+    """Append records of a transaction that its coordinator was never told of."""
+    with Connection(servers) as connection:
+        pid = new_pid(connection)
+        data = batch(*values, pid=pid, epoch=0, sequence=0, attributes=TRANSACTIONAL)
+        stored = connection.produce(topic, data, partition=partition, transactional_id=f"hangs-{pid}", version=9)
+        assert stored.error == 0, stored

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import oncelog
-from oncelog.client.blocking import Admin
+from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.conformance.wire import eventually
 from oncelog.metrics.catalog import FAMILIES
@@ -138,3 +138,32 @@ def test_several_nodes_tell_what_their_replicas_lack() -> None:
             2,
             1,
         )
+        assert len(short.values("kafka_broker_info")) == 2
+
+
+def test_replicas_that_fall_out_of_sync_come_back_or_lead_uncleanly_are_counted() -> None:
+    with oncelog.Broker(nodes=3, metrics="127.0.0.1:0") as broker:
+        with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+            unclean = {"unclean.leader.election.enable": "true"}
+            admin.create_topics([NewTopic("t", 1, 2, topic_configs=unclean)])
+        leader = broker.leader("t", 0)
+        with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+            (described,) = admin.describe_topics(["t"])
+        (follower,) = set(described.partitions[0].replicas) - {leader}
+
+        def counted(name: str) -> float:
+            return scrape(broker.metrics_address).value(name)
+
+        def under_replicated() -> float:
+            return counted("kafka_server_replicamanager_underreplicatedpartitions")
+
+        broker.shrink_isr("t", 0, follower)
+        with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+            producer.send_and_wait("t", b"not copied")
+        assert counted("kafka_server_replicamanager_isrshrinks_total") == under_replicated() == 1
+        assert counted("kafka_server_replicafetchermanager_maxlag") == 1
+        broker.node(leader).stop()
+        assert counted("kafka_controller_controllerstats_uncleanleaderelections_total") == 1
+        broker.node(leader).start()
+        assert counted("kafka_server_replicamanager_isrexpands_total") == 1
+        assert under_replicated() == counted("kafka_server_replicafetchermanager_maxlag") == 0

@@ -97,6 +97,8 @@ class Cluster:
         self._replicas: dict[TopicPartition, Replicas] = {}
         self.serving: int | None = None
         """The node that was asked, while its request is handled; None: the cluster works by itself."""
+        self.shrinks = self.expands = self.unclean_elections = 0
+        """How often a replica fell out of sync, came back, and led without having been in sync; since the start."""
 
     # -- who is there ---------------------------------------------------------------------------------------------
 
@@ -192,8 +194,7 @@ class Cluster:
                 continue
             replicas.stalled.setdefault(node_id, self._host.end_offset(topic_partition))
             if node_id in replicas.in_sync and len(replicas.in_sync) > 1:
-                replicas.in_sync.remove(node_id)
-                self._host.in_sync_changed(topic_partition)
+                self._shrink(topic_partition, replicas, node_id)
             if replicas.leader == node_id:
                 self._elect(topic_partition, replicas)
 
@@ -226,8 +227,7 @@ class Cluster:
             end = replicas.stalled.get(node_id)
             lags = end is not None and end < self._host.end_offset(topic_partition)
             if lags and node_id in replicas.in_sync and node_id != replicas.leader:
-                replicas.in_sync.remove(node_id)
-                self._host.in_sync_changed(topic_partition)
+                self._shrink(topic_partition, replicas, node_id)
 
     def set_in_sync(self, topic_partition: TopicPartition, node_id: int, *, in_sync: bool) -> None:
         """Take one follower out of the replicas in sync, or back in with all that it lacks.
@@ -242,8 +242,12 @@ class Cluster:
             self._catch_up(topic_partition, replicas, node_id)
         elif node_id in replicas.in_sync:
             replicas.stalled.setdefault(node_id, self._host.end_offset(topic_partition))
-            replicas.in_sync.remove(node_id)
-            self._host.in_sync_changed(topic_partition)
+            self._shrink(topic_partition, replicas, node_id)
+
+    def _shrink(self, topic_partition: TopicPartition, replicas: Replicas, node_id: int) -> None:
+        replicas.in_sync.remove(node_id)
+        self.shrinks += 1
+        self._host.in_sync_changed(topic_partition)
 
     def _is_follower(self, topic_partition: TopicPartition, replicas: Replicas, node_id: int) -> None:
         self.member(node_id)
@@ -262,6 +266,7 @@ class Cluster:
         held_back = replicas.stalled.pop(node_id, None) is not None
         if node_id not in replicas.in_sync:
             replicas.in_sync.append(node_id)
+            self.expands += 1
             replicas.in_sync.sort(key=replicas.assigned.index)
         elif not held_back:
             return
@@ -340,6 +345,7 @@ class Cluster:
         own_end = replicas.stalled.pop(node_id, end)
         replicas.leader = node_id
         if node_id not in replicas.in_sync:
+            self.unclean_elections += 1
             replicas.in_sync = [node_id]
         replicas.stalled = {node: min(stalled, own_end) for node, stalled in replicas.stalled.items()}
         if before != NO_LEADER and not self.member(before).copying:

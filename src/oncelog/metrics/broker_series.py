@@ -10,6 +10,7 @@ from importlib.metadata import version
 from operator import add
 from typing import TYPE_CHECKING
 
+from oncelog.broker.cluster import Replicas
 from oncelog.broker.partition import METERS
 from oncelog.broker.request_metrics import Durations
 from oncelog.coordinator.transaction.states import PREPARED, TransactionState
@@ -97,7 +98,7 @@ class _Sums:
     def __init__(self) -> None:
         self.fenced = 0
         self.failed = self.behind = self.short = self.at_least = self.offline = self.elsewhere = 0
-        self.held_back = 0
+        self.held_back = self.not_copied = 0
         self.producers = 0
         self.state_bytes = 0
 
@@ -163,6 +164,8 @@ def _add_partitions(
         lag.at_least += in_sync_count == min(least, count)
         lag.offline += failed or leader < 0
         lag.elsewhere += not is_preferred
+        if is_behind and partition.replicas is not None:
+            lag.not_copied = max(lag.not_copied, *_not_copied(partition.replicas, log.log_end_offset))
         lag.held_back += stable_lag > 0
         lag.producers += log.producer_count
         if topic == TRANSACTION_STATE_TOPIC:
@@ -178,6 +181,11 @@ def _add_partitions(
         for error, count in activity.refusals.items():
             known.refusals[error] = known.refusals.get(error, 0) + count
             lag.fenced += count if error in FENCED else 0
+
+
+def _not_copied(replicas: Replicas, end_offset: int) -> list[int]:
+    """Offsets that each replica lacks which copies no longer."""
+    return [0, *(end_offset - stalled for stalled in replicas.stalled.values())]
 
 
 def _replicas(partition: Partition, node_id: int) -> tuple[int, int, int, int]:
@@ -222,6 +230,9 @@ def _add_cluster(page: Exposition, broker: Broker, partitions: Sequence[Partitio
     members = [cluster.member(known) for known in cluster.node_ids] if cluster is not None else []
     nodes = sum(member.alive for member in members) if members else 1
     fenced = sum(not member.alive for member in members)
+    shrinks, expands, unclean = (
+        (cluster.shrinks, cluster.expands, cluster.unclean_elections) if cluster is not None else (0, 0, 0)
+    )
     for name, value in {
         "kafka_log_logmanager_offlinelogdirectorycount": 1 if failed else 0,
         "kafka_server_replicamanager_partitioncount": count,
@@ -230,10 +241,10 @@ def _add_cluster(page: Exposition, broker: Broker, partitions: Sequence[Partitio
         "kafka_server_replicamanager_underreplicatedpartitions": lag.behind,
         "kafka_server_replicamanager_underminisrpartitioncount": lag.short,
         "kafka_server_replicamanager_atminisrpartitioncount": lag.at_least,
-        "kafka_server_replicamanager_isrexpands_total": 0,
-        "kafka_server_replicamanager_isrexpandspersec": 0,
-        "kafka_server_replicamanager_isrshrinks_total": 0,
-        "kafka_server_replicamanager_isrshrinkspersec": 0,
+        "kafka_server_replicamanager_isrexpands_total": expands,
+        "kafka_server_replicamanager_isrexpandspersec": expands,
+        "kafka_server_replicamanager_isrshrinks_total": shrinks,
+        "kafka_server_replicamanager_isrshrinkspersec": shrinks,
         "kafka_controller_kafkacontroller_activecontrollercount": 1,
         "kafka_controller_kafkacontroller_activebrokercount": nodes,
         "kafka_controller_kafkacontroller_fencedbrokercount": fenced,
@@ -241,8 +252,8 @@ def _add_cluster(page: Exposition, broker: Broker, partitions: Sequence[Partitio
         "kafka_controller_kafkacontroller_globaltopiccount": len(broker.metadata.topics()),
         "kafka_controller_kafkacontroller_offlinepartitionscount": lag.offline,
         "kafka_controller_kafkacontroller_preferredreplicaimbalancecount": lag.elsewhere,
-        "kafka_controller_controllerstats_uncleanleaderelections_total": 0,
-        "kafka_controller_controllerstats_uncleanleaderelectionspersec": 0,
+        "kafka_controller_controllerstats_uncleanleaderelections_total": unclean,
+        "kafka_controller_controllerstats_uncleanleaderelectionspersec": unclean,
         "kafka_brokers": nodes,
         "kafka_server_raftmetrics_commit_latency_avg": 0,
         "kafka_server_raftmetrics_current_epoch": broker.metadata.starts + 1,
@@ -260,10 +271,11 @@ def _add_cluster(page: Exposition, broker: Broker, partitions: Sequence[Partitio
         f"{_TRANSACTIONS}partitions_total_size": lag.state_bytes,
     }.items():
         page.add(name, value)
-    page.add("kafka_broker_info", 1, labels(id=node.node_id, address=f"{node.host}:{node.port}"))
+    for one in [next(iter(member.addresses.values())) for member in members if member.alive] or [node]:
+        page.add("kafka_broker_info", 1, labels(id=one.node_id, address=f"{one.host}:{one.port}"))
     page.add("kafka_server_raftmetrics_current_state", 1, 'current_state="leader"')
-    for name in ("maxlag", "minfetchrate"):
-        page.add(f"kafka_server_replicafetchermanager_{name}", 0, 'clientid="Replica"')
+    page.add("kafka_server_replicafetchermanager_maxlag", lag.not_copied, 'clientid="Replica"')
+    page.add("kafka_server_replicafetchermanager_minfetchrate", 0, 'clientid="Replica"')
 
 
 def _add_shell(page: Exposition, shell: Shell, watch: LoopWatch) -> None:

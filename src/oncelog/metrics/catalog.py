@@ -109,15 +109,17 @@ _gauges(
     ("kafka_server_kafkaserver_linux_disk_read_bytes", "Bytes that the process had read from disks.", ()),
     ("kafka_server_kafkaserver_linux_disk_write_bytes", "Bytes that the process had written to disks.", ()),
     ("kafka_server_fetchsessioncache_numincrementalfetchsessions", "Fetch sessions.", ()),
-    ("kafka_server_replicafetchermanager_maxlag", "0: nothing is replicated.", ("clientid",)),
-    ("kafka_server_replicafetchermanager_minfetchrate", "0: nothing is replicated.", ("clientid",)),
+    ("kafka_server_replicafetchermanager_maxlag", "Offsets that the last replica lacks, with --nodes.", ("clientid",)),
+    ("kafka_server_replicafetchermanager_minfetchrate", "0: nodes fetch nothing from each other.", ("clientid",)),
     ("kafka_network_requestchannel_requestqueuesize", "Connections whose next request waits for its turn.", ()),
     ("kafka_network_requestchannel_responsequeuesize", "Fetches that wait for new records.", ()),
     ("kafka_server_delayedoperationpurgatory_purgatorysize", "Fetches that wait.", ("delayedOperation",)),
 )
-_meter("controller_controllerstats", "UncleanLeaderElections", "0: there is one replica.")
-_meter("server_replicamanager", "IsrExpands", "0: there is one replica.")
-_meter("server_replicamanager", "IsrShrinks", "0: there is one replica.")
+_meter(
+    "controller_controllerstats", "UncleanLeaderElections", "Leaders not in sync before: 0, but with --nodes."
+)
+_meter("server_replicamanager", "IsrExpands", "Replicas that were in sync again: 0, but with --nodes.")
+_meter("server_replicamanager", "IsrShrinks", "Replicas that fell out of sync: 0, but with --nodes.")
 _meter("server_fetchsessioncache", "IncrementalFetchSessionEvictions", "Fetch sessions that gave way to others.")
 _add(
     BOTH,

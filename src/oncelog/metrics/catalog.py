@@ -115,9 +115,7 @@ _gauges(
     ("kafka_network_requestchannel_responsequeuesize", "Fetches that wait for new records.", ()),
     ("kafka_server_delayedoperationpurgatory_purgatorysize", "Fetches that wait.", ("delayedOperation",)),
 )
-_meter(
-    "controller_controllerstats", "UncleanLeaderElections", "Leaders not in sync before: 0, but with --nodes."
-)
+_meter("controller_controllerstats", "UncleanLeaderElections", "Leaders not in sync before: 0, but with --nodes.")
 _meter("server_replicamanager", "IsrExpands", "Replicas that were in sync again: 0, but with --nodes.")
 _meter("server_replicamanager", "IsrShrinks", "Replicas that fell out of sync: 0, but with --nodes.")
 _meter("server_fetchsessioncache", "IncrementalFetchSessionEvictions", "Fetch sessions that gave way to others.")

@@ -17,6 +17,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
+from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.conformance.wire import Connection
 from oncelog.errors import ConfigError
@@ -26,9 +27,9 @@ from oncelog.spark.session import for_each_batch, write
 from oncelog.spark.sink_protocol import Observer, SinkRefused, Step, ignore
 from tests.conformance.nodes import Node, running_node
 from tests.conformance.test_features import TRANSACTION, set_level
-from tests.spark.crash_query import run_to_the_end
+from tests.spark.crash_query import run_to_the_end, source_of
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, wait_until_settled
-from tests.support.spark_faults import FaultOnce
+from tests.support.spark_faults import FaultOnce, PauseAt, PausePoint
 
 
 class RunningBroker(Protocol):
@@ -223,6 +224,33 @@ def test_update_mode_writes_by_executors_and_repeats_nothing(
         last[record.key or b""] = max(int(record.value or b""), last.get(record.key or b"", 0))
     assert last == dict(Counter(b"%d" % (n % 5) for n in range(100)))
     assert len(seen) == len({(record.key, record.value) for record in seen})
+
+
+@pytest.mark.soak
+def test_query_that_is_stopped_while_its_writers_write_leaves_nothing_and_goes_on_later(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    address = broker.bootstrap_servers
+    source, sink = create_topic(address, f"{unique_name}-in"), create_topic(address, unique_name, 2)
+    produce(address, source, [b"%d:v" % n for n in range(100)])
+    options = {"kafka.bootstrap.servers": address, "topic": sink, "writers": "2"}
+
+    def start(observe: Observer) -> StreamingQuery:
+        rows = source_of(spark, address, source, 100)
+        writer = rows.writeStream.foreachBatch(for_each_batch(options, observe=observe)).trigger(availableNow=True)
+        return writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+
+    with PausePoint() as point:
+        pause = PauseAt(*point.options(Step.HALF_PRODUCED, 0).values(), once=tmp_path)
+        query = start(pause)
+        point.wait(lambda: query.isActive, timeout_s=300)
+        query.stop()
+        assert not query.isActive
+    wait_until_settled(address, sink)
+    assert committed(address, sink) == []
+    run_to_the_end(lambda: start(ignore))
+    wait_until_settled(address, sink)
+    assert sorted(int(record.key or b"") for record in committed(address, sink)) == list(range(100))
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------

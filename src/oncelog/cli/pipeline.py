@@ -16,6 +16,8 @@ from oncelog.cli.pipeline_doctor import doctor
 from oncelog.errors import ConfigError, OncelogError
 
 if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
     from oncelog.spark.pipeline import Pipeline
     from oncelog.spark.pipeline_run import RunSettings
     from oncelog.spark.pipeline_series import PipelineSource
@@ -169,9 +171,14 @@ def _run(
         with spark_log(log):
             spark = session("oncelog pipeline", master=master, settings=spark_settings)
         try:
-            queries = {pipeline.name: start(spark, pipeline, settings) for pipeline in pipelines}
+            by_name = {pipeline.name: pipeline for pipeline in pipelines}
+
+            def begin(name: str) -> StreamingQuery:
+                return start(spark, by_name[name], settings)
+
+            queries = {name: begin(name) for name in by_name}
             measured.running()
-            watch(queries, tell, ended=stop.is_set, paths=settings.paths)
+            watch(queries, tell, begin, ended=stop.is_set, paths=settings.paths)
         finally:
             measured.ended()
             spark.stop()

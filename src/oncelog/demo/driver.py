@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
+from pyspark.sql.streaming.query import StreamingQuery
 
 from oncelog.demo import pipelines as definitions
 from oncelog.demo.observed_source import Journal, ObservedDataSource, observing
@@ -75,13 +76,16 @@ def main(bootstrap_server: str, folder: Path, master: str | None, prefix: str) -
     check(chosen, settings)
     spark = session("oncelog demo", master=master or LOCAL, settings=SPARK)
     spark.dataSource.register(ObservedDataSource)
-    queries = {pipeline.name: start(spark, pipeline, settings) for pipeline in chosen}
+    by_name = {pipeline.name: pipeline for pipeline in chosen}
+
+    def begin(name: str) -> StreamingQuery:
+        return start(spark, by_name[name], settings)
 
     def show(progress: Progress) -> None:
         sys.stdout.write(progress.as_json() + "\n")
         sys.stdout.flush()
 
-    watch(queries, show, ended=stop.is_set, paths=settings.paths)
+    watch({name: begin(name) for name in by_name}, show, begin, ended=stop.is_set, paths=settings.paths)
     spark.stop()
 
 

@@ -37,10 +37,15 @@ if TYPE_CHECKING:
 
     from oncelog.spark.executors import Written
 
+logger = logging.getLogger(__name__)
+
 POLL_S = 0.25
+STARTS = 4
+"""How often a query is started, with no batch between, whose Python worker Spark gives up."""
 PATIENCE_MS = 10_000
 """How long a broker may take to answer before a run; once it runs, pipelines wait longer for one that restarts."""
 _OURS = re.compile(r"^\s*oncelog\.[\w.]+: (.+)$", re.MULTILINE)
+_WORKER_WAS_LATE = re.compile("Python worker (failed )?to connect back")
 _PYSPARK = re.compile(r"^(?:pyspark\.errors\.[\w.]+|: (?:[\w$]+\.)+[\w$]+): (.+)$", re.MULTILINE)
 """What Spark said to a function of ours that it had called, by PySpark or by py4j: the cause in Spark's own words."""
 _JAVA = re.compile(r"(?:^|\n)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): ([^\n]+)")
@@ -155,29 +160,41 @@ def _checkpoint(one: Pipeline, settings: RunSettings) -> str:
 
 
 def watch(
-    queries: Mapping[str, StreamingQuery],
+    started: Mapping[str, StreamingQuery],
     on_progress: Callable[[Progress], None],
+    again: Callable[[str], StreamingQuery],
     *,
     ended: Callable[[], bool] = lambda: False,
     paths: Mapping[str, dict[int, str]] | None = None,
 ) -> None:
     """Tell each batch of each query until all have ended, or ``ended()`` asks to stop.
 
-    ``paths`` are those of the run's settings, where each batch is to say who wrote it.
-    Raises PipelineError with the first failure, the other queries stopped.
+    ``paths`` are those of the run's settings, where each batch is to say who wrote it. ``again`` starts a query anew:
+    where the machine was so busy that Spark gave a Python worker up, which it does after ten seconds.
+    Raises PipelineError with the first other failure, the other queries stopped.
     """
     known = paths or {}
+    queries = dict(started)
     readers = {name: ProgressReader(name, query, known.get(name)) for name, query in queries.items()}
+    starts_left = dict.fromkeys(queries, STARTS)
     try:
         while True:
             running = [name for name, query in queries.items() if query.isActive]
-            for reader in readers.values():
+            for name, reader in readers.items():
                 for progress in reader.new():
+                    starts_left[name] = STARTS
                     on_progress(progress)
             for name, query in queries.items():
                 failure = None if query.isActive else query.exception()
-                if failure is not None:
+                if failure is None:
+                    continue
+                starts_left[name] -= 1
+                if not starts_left[name] or not _WORKER_WAS_LATE.search(str(failure)):
                     raise PipelineError(f"pipeline {name} failed: {explain(failure)}") from failure
+                logger.warning("pipeline %s is started again: %s", name, explain(failure))
+                queries[name] = again(name)
+                readers[name] = ProgressReader(name, queries[name], known.get(name))
+                running.append(name)
             if not running or ended():
                 return
             time.sleep(POLL_S)

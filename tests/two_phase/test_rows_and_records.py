@@ -119,7 +119,7 @@ def kill_rounds(node: ServeProcess, name: str, database: str, count: int, broker
             if number % 3:
                 status = writers.run(kill_at=number % POINTS)
             else:
-                status = writers.run(kill_after_s=draw.uniform(0, 0.08))
+                status = writers.run(kill_after_s=draw.uniform(0, 0.3))
             assert status in (0, -signal.SIGKILL)
             if number % broker_every == 0:
                 node.kill()
@@ -139,7 +139,7 @@ def test_killed_at_every_point_both_have_it_or_neither(node: ServeProcess, datab
 
 @pytest.mark.soak
 def test_killed_a_thousand_times(node: ServeProcess, database: str, unique_name: str) -> None:
-    assert kill_rounds(node, unique_name, database, 1000, broker_every=50) > 500
+    assert kill_rounds(node, unique_name, database, 1000, broker_every=50) > 150
 
 
 def test_a_broker_that_is_killed_under_the_program_is_waited_for(

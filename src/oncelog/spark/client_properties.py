@@ -136,13 +136,16 @@ PRODUCER_PROPERTIES: Mapping[str, Property] = _BOTH | {
     "max.block.ms": _honoured("How long the other calls are repeated while brokers are away (60000)."),
     "max.request.size": _honoured("Largest row, and largest request; without it the broker alone bounds them."),
     "transaction.timeout.ms": _honoured("The broker aborts a batch's transaction that is open for longer (60000)."),
+    "transaction.two.phase.commit.enable": _honoured(
+        "`true`: a batch's transaction has no time-out, on a broker that allows it; that of a query that is given up "
+        "stays open until `oncelog transactions fence --force` (`false`)."
+    ),
     **_refused("buffer.memory", "a task keeps its own batches; maxBatchBytes bounds what goes through the driver"),
     **_refused("linger.ms", "a task's rows are all there: nothing is gained by waiting for more"),
     **_refused("max.in.flight.requests.per.connection", "the commit sends one batch of each partition at a time"),
     **_refused("metadata.max.idle.ms", "only the metadata of the destinations is kept"),
     **_refused("retries", "kafka.delivery.timeout.ms says how long a batch is sent again"),
     **_refused("transactional.id", "each query has its own; choose how it begins with transactionalIdPrefix"),
-    **_refused("transaction.two.phase.commit.enable", "the marker commits with the data instead"),
     **_refused("key.serializer value.serializer", _COLUMNS),
     **_refused("interceptor.classes", "an interceptor could drop or change records"),
     **_refused(

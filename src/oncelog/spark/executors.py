@@ -230,7 +230,8 @@ class _Batch:
             rows = sum(report.rows for report in reports)
             if self._write.batch_id is not None or rows:
                 self._end(opened, rows)
-            _warn_of_timeout(max(report.seconds for report in reports), opened.timeout_ms)
+            if not self._options.cluster.two_phase_commit:
+                _warn_of_timeout(max(report.seconds for report in reports), opened.timeout_ms)
             return replace(result, rows=rows, size_bytes=sent, seconds=time.monotonic() - began)
 
     def _open(self) -> _Opened:
@@ -315,7 +316,7 @@ def check_reports(reports: list[Report], writers: int) -> None:
 
 def timeouts_ms(options: SinkOptions) -> tuple[int, ...]:
     """The transaction's timeout as the user set it, else as long as brokers allow: the first that is not refused."""
-    if "transaction.timeout.ms" in options.client:
+    if "transaction.timeout.ms" in options.client or options.cluster.two_phase_commit:
         return (options.transaction_timeout_ms,)
     return (MOST_TIMEOUT_MS, LEAST_TIMEOUT_MS)
 

@@ -20,6 +20,7 @@ from oncelog.client.core.error_rules import Action, Step, action_for
 from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from oncelog.client.core.transaction_requests import TV1_HIGHEST_PRODUCE, Outcome, Request, TxnRequests
+from oncelog.client.core.two_phase import refusal
 from oncelog.client.core.wire import NO_LIMIT, PRODUCE
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -47,7 +48,7 @@ class KafkaTransaction:
         self._group = cluster.aio.finder(CoordinatorType.GROUP, transactional_id)
         self._offsets = GroupOffsets(cluster.aio, self._group, transactional_id)
         self._id = transactional_id
-        self._requests = TxnRequests(transactional_id, timeout_ms)
+        self._requests = TxnRequests(transactional_id, timeout_ms, two_phase_commit=cluster.options.two_phase_commit)
         self._stamp = NO_PRODUCER
         self._v2 = False
         self._sequences: dict[TopicPartition, int] = {}
@@ -55,8 +56,14 @@ class KafkaTransaction:
         self._begun = False
 
     def init_producer_id(self) -> None:
-        with naming_the_right(self._id):
-            outcome = self._run(self._coordinated(Step.INIT_PRODUCER_ID, self._requests.init(NO_PRODUCER)))
+        try:
+            with naming_the_right(self._id):
+                outcome = self._run(self._coordinated(Step.INIT_PRODUCER_ID, self._requests.init(NO_PRODUCER)))
+        except KafkaError as error:
+            why = refusal(error.error) if self._options.two_phase_commit else None
+            if why is None:
+                raise
+            raise error_for(error.error, f"kafka.transaction.two.phase.commit.enable=true was refused{why}") from error
         if outcome.stamp is None:
             raise KafkaError(Error.UNKNOWN_SERVER_ERROR, f"{self._id!r} was given no producer id")
         self._stamp = outcome.stamp

@@ -134,6 +134,7 @@ class ClusterOptions:
         ``offset_interval_ms`` between; None once.
     :param rack: where the reader is (KIP-392); empty reads from leaders.
     :param max_request_bytes: bounds one Produce request; None leaves that to the broker.
+    :param two_phase_commit: the transactions of batches have no time-out (KIP-939).
     """
 
     patience_ms: int = 60_000
@@ -147,6 +148,7 @@ class ClusterOptions:
     fetch_max_wait_ms: int = 500
     rack: str = ""
     max_request_bytes: int | None = None
+    two_phase_commit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +351,7 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
             patience_setting="kafka.max.block.ms",
             delivery_ms=_client_number(client, "delivery.timeout.ms", 120_000, 1, MAX_INT),
             max_request_bytes=max_request if "max.request.size" in client else None,
+            two_phase_commit=_two_phase_commit(client),
         ),
         checkpoint_location=location,
         on_missing_marker=given.parsed(
@@ -362,6 +365,18 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
         micro_batch=micro_batch,
         sink_name=given.text("sinkName"),
     )
+
+
+def _two_phase_commit(client: Mapping[str, str]) -> bool:
+    text = client.get("transaction.two.phase.commit.enable", "false").strip().lower()
+    if text not in ("true", "false"):
+        raise ConfigError(f"Option kafka.transaction.two.phase.commit.enable takes true or false, not {text!r}")
+    if text == "true" and "transaction.timeout.ms" in client:
+        raise ConfigError(
+            "Option kafka.transaction.timeout.ms contradicts kafka.transaction.two.phase.commit.enable, which knows no "
+            "time-out: leave one of the two out"
+        )
+    return text == "true"
 
 
 def _reading(given: _Given, client: Mapping[str, str]) -> ClusterOptions:

@@ -67,7 +67,8 @@ class TransactionManager:
         """Whether :meth:`check_send` has nothing to say: asked for each record."""
         self.last_error: KafkaError | None = None
         self.book = SequenceBook()
-        self._requests = TxnRequests(transactional_id, transaction_timeout_ms, self.two_phase_commit)
+        two_phase = self.two_phase_commit
+        self._requests = TxnRequests(transactional_id, transaction_timeout_ms, two_phase, keeps=two_phase)
         self._pending: tuple[Call, Result] | None = None
         self._transaction_v2 = False
         self._contents = TransactionContents()

@@ -71,10 +71,14 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
 class TxnRequests:
     """Builds the requests of one transactional id (None for a producer that is only idempotent)."""
 
-    def __init__(self, transactional_id: str | None, timeout_ms: int, two_phase_commit: bool = False) -> None:
+    def __init__(
+        self, transactional_id: str | None, timeout_ms: int, two_phase_commit: bool = False, *, keeps: bool = False
+    ) -> None:
+        """:param keeps: with two-phase commit: what is found open is not aborted."""
         self._id = transactional_id
         self._timeout_ms = timeout_ms
         self._two_phase_commit = two_phase_commit
+        self._keeps = keeps
 
     def highest(self, step: Step, transaction_v2: bool) -> int:
         """The highest version allowed for a step."""
@@ -89,7 +93,7 @@ class TxnRequests:
             )
             if version >= 3:
                 request.producer_id, request.producer_epoch = current
-            request.enable_2pc = request.keep_prepared_txn = self._two_phase_commit
+            request.enable_2pc, request.keep_prepared_txn = self._two_phase_commit, self._keeps
             return request
 
         def read(answer: Answer, version: int) -> Outcome:

@@ -34,7 +34,6 @@ _REFUSALS: Mapping[Error, str] = {
         "transaction.two.phase.commit.enable=true and transaction.version 2"
     ),
 }
-"""Why a start is refused, and what to do."""
 
 
 def token_of(stamp: ProducerStamp) -> str:
@@ -56,6 +55,11 @@ def stamp_of(token: str) -> ProducerStamp:
             f"{token!r} is no token of prepare(): it takes PRODUCER_ID:EPOCH, or '' where the database has none"
         )
     return stamp
+
+
+def refusal(error: Error) -> str | None:
+    """Why two-phase commit is refused with this error, and what to do."""
+    return _REFUSALS.get(error)
 
 
 class TwoPhaseTransactions(TransactionManager):
@@ -118,8 +122,8 @@ class TwoPhaseTransactions(TransactionManager):
 
     def _explain(self, request: CoordinatorRequest, outcome: Outcome) -> KafkaError:
         if request.step is Step.INIT_PRODUCER_ID:
-            outcome = outcome._replace(where=_REFUSALS.get(outcome.error, outcome.where))
+            outcome = outcome._replace(where=refusal(outcome.error) or outcome.where)
         return super()._explain(request, outcome)
 
 
-__all__ = ["TwoPhaseTransactions", "stamp_of", "token_of"]
+__all__ = ["TwoPhaseTransactions", "refusal", "stamp_of", "token_of"]

@@ -34,6 +34,7 @@ COMMANDS = {
     "console": "The cluster in a browser: records with their fates, transactions, groups, pipelines.",
     "pipeline": "Run a data pipeline on Spark.",
     "proxy": "Faults by name in front of any broker, for tests.",
+    "lab": "What exactly-once means on the wire: flows carried out, explained and drawn.",
     "promote": "Make of a data folder an Apache Kafka node.",
     "completion": "What a shell needs to complete commands, topics and groups.",
     "top": "What a cluster does now, live.",

@@ -57,12 +57,21 @@ class Cluster:
 
 def cluster_options(command: Function) -> Function:
     """Add the options, and hand them to the command as its argument ``cluster``."""
+    fallback = f"${ENVIRONMENT} or {DEFAULT_ADDRESS}"
+    return _options(command, fallback, lambda: os.environ.get(ENVIRONMENT) or DEFAULT_ADDRESS)
 
+
+def optional_cluster_options(command: Function) -> Function:
+    """As :func:`cluster_options` for a command that can do without: no address then, and no ``bootstrap.servers``."""
+    return _options(command, "a broker of its own, in memory", lambda: None)
+
+
+def _options(command: Function, fallback: str, default: Callable[[], str | None]) -> Function:
     @click.option(
         "--bootstrap-server",
         "-b",
         metavar="HOST:PORT",
-        help=f"Address of the broker, several with commas.  [default: ${ENVIRONMENT} or {DEFAULT_ADDRESS}]",
+        help=f"Address of the broker, several with commas.  [default: {fallback}]",
     )
     @click.option(
         "--config",
@@ -84,7 +93,9 @@ def cluster_options(command: Function) -> Function:
         properties = given_properties(config, assignments)
         if bootstrap_server is not None:
             properties["bootstrap.servers"] = bootstrap_server
-        properties.setdefault("bootstrap.servers", os.environ.get(ENVIRONMENT) or DEFAULT_ADDRESS)
+        address = default()
+        if address is not None:
+            properties.setdefault("bootstrap.servers", address)
         return command(*args, cluster=Cluster(properties, as_json), **options)
 
     return wrapped  # type: ignore[return-value]

@@ -160,9 +160,17 @@ class _Run:
                 while waiting is not None and (size is None or count < size):
                     self._send_one(*waiting)
                     count += 1
-                    waiting = next(items, None)
+                    waiting = self._next(items)
             self._tally.committed += count
             self._tally.transactions += 1
+
+    def _next(self, items: Iterator[tuple[int, Item]]) -> tuple[int, Item] | None:
+        """The next item. Where the input is bad, what was read before it is in the log before it is taken back."""
+        try:
+            return next(items, None)
+        except InputError:
+            self._producer.flush()
+            raise
 
     def _send_one(self, size_bytes: int, item: Item) -> None:
         tally = self._tally

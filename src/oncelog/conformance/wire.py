@@ -378,6 +378,22 @@ class Fetched(NamedTuple):
     def batches(self) -> list[Batch]:
         return list(parse_batches(self.records or b""))
 
+    def committed(self, offset: int = 0) -> list[Read]:
+        """What a consumer delivers of a read_committed fetch from ``offset`` (Kafka's ``CompletedFetch``)."""
+        assert self.aborted is not None
+        waiting = sorted((first, pid) for pid, first in self.aborted)
+        aborting: set[int] = set()
+        delivered: list[Read] = []
+        for item in self.batches:
+            while waiting and waiting[0][0] <= item.last_offset:
+                aborting.add(waiting.pop(0)[1])
+            if item.is_control:
+                if item.marker()[0] == "abort":
+                    aborting.discard(item.pid)
+            elif not (item.is_transactional and item.pid in aborting):
+                delivered += [found for found in item.records() if found.offset >= offset]
+        return delivered
+
 
 class FetchAnswer(NamedTuple):
     error: int
@@ -655,18 +671,8 @@ class Connection:
         while True:
             answer = self.fetch(topic, offset, partition, isolation=READ_COMMITTED)
             assert answer.error == 0
-            assert answer.aborted is not None
-            waiting = sorted((first, pid) for pid, first in answer.aborted)
-            aborting: set[int] = set()
             batches = answer.batches
-            for item in batches:
-                while waiting and waiting[0][0] <= item.last_offset:
-                    aborting.add(waiting.pop(0)[1])
-                if item.is_control:
-                    if item.marker()[0] == "abort":
-                        aborting.discard(item.pid)
-                elif not (item.is_transactional and item.pid in aborting):
-                    delivered += [found for found in item.records() if found.offset >= offset]
+            delivered += answer.committed(offset)
             if not batches:
                 return delivered
             offset = batches[-1].last_offset + 1

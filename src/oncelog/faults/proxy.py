@@ -109,6 +109,7 @@ class _Connection:
         self._sent: deque[_Exchange] = deque()
         """In the order in which the broker got them."""
         self._held: tuple[bytes, _Exchange, asyncio.TimerHandle] | None = None
+        self._undelivered: dict[int, _Exchange] = {}
 
     async def run(self) -> None:
         """Until either side ends, or a fault does."""
@@ -123,6 +124,13 @@ class _Connection:
                 writer.close()
             if self._held is not None:
                 self._held[2].cancel()
+            for exchange in list(self._undelivered.values()):
+                self._tell_delivery(exchange, False)
+
+    def _tell_delivery(self, exchange: _Exchange, arrives: bool) -> None:
+        self._undelivered.pop(exchange.number, None)
+        if self._proxy.passage is not None and exchange.header is not None:
+            self._proxy.passage.delivered(exchange.number, arrives)
 
     # -- from the client ------------------------------------------------------------------------------------------
 
@@ -178,6 +186,7 @@ class _Connection:
 
     def _expect(self, exchange: _Exchange) -> _Exchange:
         self._asked.put_nowait(exchange)
+        self._undelivered[exchange.number] = exchange
         return exchange
 
     def _send(self, frame: bytes, exchange: _Exchange, struck: dict[Action, Fault], unanswered: bool) -> None:
@@ -222,8 +231,7 @@ class _Connection:
             if exchange.delay_ms:
                 await asyncio.sleep(exchange.delay_ms / 1000)
             arrives = not exchange.cut and frame is not None
-            if self._proxy.passage is not None and exchange.header is not None:
-                self._proxy.passage.delivered(exchange.number, arrives)
+            self._tell_delivery(exchange, arrives)
             if exchange.cut or frame is None:
                 return
             self._to_client.write(_SIZE.pack(len(frame)) + frame)
@@ -278,6 +286,9 @@ class _Proxy:
     async def close(self) -> None:
         for server, _ in self._listeners.values():
             server.close()
+        await self.end_connections()
+
+    async def end_connections(self) -> None:
         connections = list(self._connections)
         for task in connections:
             task.cancel()
@@ -419,6 +430,12 @@ class FaultProxy:
             with contextlib.suppress(TimeoutError):
                 asyncio.run_coroutine_threadsafe(proxy.close(), self._loop).result(10)
         self._end_thread()
+
+    def end_connections(self) -> None:
+        """Every connection ends, with what is on its way in it; clients may connect again."""
+        if self._proxy is None or self._loop is None:
+            raise ProxyError("the proxy is not running: use it in a with block, or call start()")
+        asyncio.run_coroutine_threadsafe(self._proxy.end_connections(), self._loop).result(30)
 
     def _end_thread(self) -> None:
         if self._loop is not None and self._thread is not None:

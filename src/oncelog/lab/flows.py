@@ -1,0 +1,159 @@
+"""The flows by name, and how one is carried out. Called by ``oncelog lab`` and by the docs' generator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from oncelog.client.core.config import AdminConfig
+from oncelog.lab import sequences, transactions
+from oncelog.lab.stage import VERIFICATION, Stage, set_up
+from oncelog.lab.story import BROKER, Story
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """One flow.
+
+    :ivar lanes: actors and what they talk to, from left to right.
+    :ivar lesson: what it shows, in a sentence or two.
+    :ivar settings: of the broker of our own.
+    """
+
+    name: str
+    title: str
+    lesson: str
+    lanes: Sequence[str]
+    play: Callable[[Stage], None]
+    settings: Mapping[str, object]
+
+    @property
+    def actors(self) -> list[str]:
+        return [lane for lane in self.lanes if lane not in _BROKERS]
+
+
+_BROKERS = (BROKER, "coordinator", "orders-0")
+_NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
+
+
+def _flow(
+    name: str,
+    title: str,
+    lesson: str,
+    lanes: Sequence[str],
+    play: Callable[[Stage], None],
+    settings: Mapping[str, object] = _NO_DELAY,
+) -> Flow:
+    return Flow(name, title, lesson, lanes, play, settings)
+
+
+_TWO = ("producer", BROKER)
+_FOUR = ("producer", "coordinator", "orders-0", "reader")
+
+FLOWS: Mapping[str, Flow] = {
+    flow.name: flow
+    for flow in (
+        _flow(
+            "acknowledged",
+            "Every batch is acknowledged",
+            "The broker gives the producer an id, the producer numbers its records. Nothing goes wrong.",
+            _TWO,
+            sequences.acknowledged,
+        ),
+        _flow(
+            "acks-lost",
+            "An acknowledgement is lost",
+            "The producer cannot know whether b was stored, so it sends it again; the broker knows the sequence.",
+            _TWO,
+            sequences.acknowledgements_lost,
+        ),
+        _flow(
+            "batch-lost",
+            "A batch is lost",
+            "What comes behind a gap is refused, so that order holds: c waits until b is there.",
+            _TWO,
+            sequences.batch_lost,
+        ),
+        _flow(
+            "cache-overrun",
+            "More in flight than the broker remembers",
+            "The broker remembers the last five batches of a producer; that is why no client has more in flight.",
+            _TWO,
+            sequences.more_than_the_cache,
+        ),
+        _flow(
+            "new-pid",
+            "A producer is restarted",
+            "Without a transactional.id a restarted producer gets a new id, and its old sequences mean nothing.",
+            ("producer", BROKER, "restarted producer"),
+            sequences.restarted,
+        ),
+        _flow(
+            "commit",
+            "A transaction commits",
+            "Two phases: the decision is written first, then a marker to every partition. Readers wait for the marker.",
+            _FOUR,
+            transactions.commit,
+        ),
+        _flow(
+            "abort",
+            "A transaction aborts",
+            "What was aborted stays in the log. Readers are told what to skip.",
+            _FOUR,
+            transactions.abort,
+        ),
+        _flow(
+            "zombie",
+            "A zombie is fenced",
+            "Two processes with one transactional.id: the later one has the higher epoch, the other is refused.",
+            ("zombie", "successor", "coordinator", "orders-0", "reader"),
+            transactions.zombie_fenced,
+        ),
+        _flow(
+            "coordinator-dies",
+            "The coordinator dies after Prepare",
+            "From PrepareCommit on the outcome is certain: whoever coordinates next finishes it.",
+            _FOUR,
+            transactions.coordinator_dies,
+        ),
+        _flow(
+            "hanging",
+            "A hanging transaction is found and ended",
+            "A late batch opens a transaction that no coordinator knows. Brokers that verify (KIP-890) refuse it; "
+            "this one was told not to.",
+            ("producer", "another producer", "coordinator", "orders-0", "reader", "operator"),
+            transactions.hanging,
+            {VERIFICATION: False},
+        ),
+        _flow(
+            "held-back",
+            "The last stable offset is held back",
+            "Readers get what lies in front of the first open transaction, however much is committed behind it.",
+            ("slow producer", "fast producer", "coordinator", "orders-0", "reader"),
+            transactions.held_back,
+        ),
+    )
+}
+
+
+def run(flow: Flow, cluster: AdminConfig | None = None) -> Story:
+    """Carry a flow out, on a broker of our own or on a cluster.
+
+    :raises LabError: it cannot be carried out there.
+    """
+    apart = BROKER not in flow.lanes
+    with set_up(flow.actors, apart=apart, cluster=cluster, settings=dict(flow.settings)) as stage:
+        flow.play(stage)
+        where = "a broker of our own" if cluster is None else ",".join(cluster.bootstrap_servers)
+        return Story(
+            flow.name,
+            flow.title,
+            flow.lesson,
+            where,
+            stage.topic,
+            flow.lanes,
+            list(stage.recorder.events),
+            stage.log(),
+            stage.promises,
+            dict(stage.recorder.left_out),
+        )

@@ -1,0 +1,288 @@
+"""What a flow works with: a broker behind a proxy that is watched, clients that are actors, and a look into the logs.
+
+The broker is one of our own in memory, or a cluster that is there (through the proxy, with a topic of the lab's own
+that is gone afterwards). Clients that are no actors ask through the same proxy and are not shown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from oncelog.client import aio
+from oncelog.client.aio.log_reader import stored_batches
+from oncelog.client.background import background
+from oncelog.client.blocking import Admin, Producer
+from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.core.config import AdminConfig
+from oncelog.conformance.home import TRANSACTION, Home, find_home, name_at_home
+from oncelog.conformance.wire import READ_COMMITTED, READ_UNCOMMITTED, Batch, Connection, eventually
+from oncelog.coordinator.shown_records import transition
+from oncelog.embedded import Broker
+from oncelog.errors import Error, KafkaError, OncelogError
+from oncelog.faults.proxy import FaultProxy
+from oncelog.lab.recorder import Recorder
+from oncelog.lab.story import BROKER, COORDINATOR, PARTITION, Entry, Event, Kind, Promise
+from oncelog.types import TRANSACTION_STATE_TOPIC, TopicPartition, java_hash_partition
+
+if TYPE_CHECKING:
+    from oncelog.faults.embedded import BrokerFaults
+
+VERIFICATION = "transaction.partition.verification.enable"
+_TOPIC = "orders"
+_ENDED = ("Empty", "CompleteCommit", "CompleteAbort")
+_PATIENCE_S = 60.0
+
+
+class LabError(OncelogError):
+    """A flow that cannot be carried out here."""
+
+
+class Stage:
+    """One flow's own.
+
+    :param proxy: what actors connect to.
+    :param aside: another one without faults, for the lab's own questions.
+    """
+
+    def __init__(
+        self, proxy: FaultProxy, aside: FaultProxy, recorder: Recorder, home: Home, inside: BrokerFaults | None
+    ) -> None:
+        self.recorder = recorder
+        self.proxy = proxy
+        self.faults = proxy.faults
+        self._aside = aside.bootstrap_servers
+        self.promises: list[Promise] = []
+        self._inside = inside
+        self._home = home
+        self._seen = 0
+        self._ids: dict[str, str] = {}
+        self._told: set[tuple[str, int]] = set()
+        self._closing = contextlib.ExitStack()
+        own = "" if inside is not None else f"oncelog-lab-{uuid.uuid4().hex[:8]}-"
+        self.topic = own + _TOPIC
+        self._prefix = own
+        self._watcher = self._closing.enter_context(Connection(self._aside, client_id="lab", timeout_s=_PATIENCE_S))
+        self._admin = self._closing.enter_context(Admin(bootstrap_servers=self._aside, client_id="lab"))
+
+    @property
+    def servers(self) -> str:
+        return self.proxy.bootstrap_servers
+
+    @property
+    def inside(self) -> BrokerFaults:
+        """The faults of a broker of our own.
+
+        :raises LabError: it is somebody's cluster.
+        """
+        if self._inside is None:
+            raise LabError("nobody can crash a coordinator from outside: leave --bootstrap-server out")
+        return self._inside
+
+    def open(self) -> None:
+        """Make the topic, on the home node."""
+        self._admin.create_topics(
+            [
+                NewTopic(
+                    self.topic,
+                    replica_assignments={0: [self._home.node_id]},
+                    topic_configs={"min.insync.replicas": "1"},
+                )
+            ]
+        )
+        eventually(lambda: self._watcher.fetch(self.topic).error == 0, _PATIENCE_S)
+        self._closing.callback(self._admin.delete_topics, [self.topic])
+
+    def close(self) -> None:
+        self._closing.close()
+
+    # -- actors -------------------------------------------------------------------------------------------------
+
+    def producer(self, actor: str, transactional_id: str | None = None, **settings: Any) -> Producer:
+        """A producer of ours, as users have it; closed with the stage."""
+        if transactional_id is not None:
+            settings["transactional_id"] = self.transactional_id(transactional_id)
+        producer = Producer(bootstrap_servers=self.servers, client_id=actor, **settings)
+        self._closing.callback(producer.close)
+        return producer
+
+    def _warm_up(self, transactional_id: str) -> None:
+        """Its coordinator serves: that a cluster's first one is still being made is no part of a flow."""
+        try:
+            self._admin.describe_transactions([transactional_id])
+        except KafkaError as error:
+            if error.error is not Error.TRANSACTIONAL_ID_NOT_FOUND:
+                raise
+
+    def transactional_id(self, name: str) -> str:
+        """The name under which the flow uses it: the first one whose coordinator is the home node."""
+        if name not in self._ids:
+            self._ids[name] = name_at_home(self._watcher, self._home, self._prefix + name, TRANSACTION)
+            self._warm_up(self._ids[name])
+        return self._ids[name]
+
+    def admin(self, actor: str) -> Admin:
+        return self._closing.enter_context(Admin(bootstrap_servers=self.servers, client_id=actor))
+
+    def _connection(self, actor: str) -> Connection:
+        return Connection(self.servers, client_id=actor, timeout_s=_PATIENCE_S)
+
+    def raw(self, actor: str) -> Connection:
+        """A client that does as it is told, which a right one would not."""
+        return self._closing.enter_context(self._connection(actor))
+
+    def read(self, actor: str, *, committed: bool = True) -> list[str]:
+        """One fetch from the start; what the reader's program gets of it."""
+        with self._connection(actor) as connection:
+            isolation = READ_COMMITTED if committed else READ_UNCOMMITTED
+            found = connection.fetch(self.topic, isolation=isolation)
+            if committed:
+                records = found.committed()
+            else:
+                records = [item for batch in found.batches if not batch.is_control for item in batch.records()]
+        values = [(record.value or b"").decode() for record in records]
+        self.recorder.wait(lambda recorder: recorder.events[-1].target == actor)
+        self.note(actor, f"gets {', '.join(values)}" if values else "gets nothing")
+        return values
+
+    # -- what is not on the wire ----------------------------------------------------------------------------------
+
+    def note(self, actor: str, text: str) -> None:
+        self.recorder.add(Event(Kind.NOTE, actor, actor, text))
+
+    def promise(self, text: str, held: bool) -> None:
+        self.promises.append(Promise(text, held))
+
+    def lane(self, role: str) -> str:
+        return self.recorder.lane(role)
+
+    def ended(self, name: str) -> None:
+        """Wait until the coordinator has ended the transaction, and tell what both logs say of it."""
+        transactional_id = self.transactional_id(name)
+
+        def state() -> bool:
+            (found,) = self._admin.describe_transactions([transactional_id])
+            return found.state in _ENDED
+
+        eventually(state, _PATIENCE_S)
+        self.look(transactional_id)
+
+    def look(self, transactional_id: str | None = None) -> None:
+        """Tell the markers, and the coordinator's decisions, that came since the last look."""
+        batches = self._batches()
+        news: list[tuple[int, int, Event]] = []
+        partition = self.lane(PARTITION)
+        for batch in batches:
+            if batch.base_offset < self._seen or not batch.is_control:
+                continue
+            end, coordinator_epoch = batch.marker()
+            text = f"{end} marker at offset {batch.base_offset}: PID {batch.pid}, epoch {batch.epoch}"
+            fields = {"offset": batch.base_offset, "marker": end, "coordinator_epoch": coordinator_epoch}
+            news.append(
+                (batch.max_timestamp, 1, Event(Kind.LOG, self.lane(COORDINATOR), partition, text, fields=fields))
+            )
+        self._seen = batches[-1].last_offset + 1 if batches else 0
+        if transactional_id is not None:
+            news += self._decisions(transactional_id)
+        for _, _, event in sorted(news, key=lambda item: item[:2]):
+            self.recorder.add(event)
+
+    def _decisions(self, transactional_id: str) -> list[tuple[int, int, Event]]:
+        """Prepare and Complete records of ``__transaction_state``; none where one may not read it."""
+        lane = self.lane(COORDINATOR)
+        try:
+            found = background().run(_history(self._aside, transactional_id))
+        except KafkaError as error:
+            self.note(lane, f"its log may not be read: {error.error.name}")
+            return []
+        events = []
+        for timestamp, offset, state in found:
+            if (transactional_id, offset) in self._told or not state.startswith(("Prepare", "Complete")):
+                continue
+            self._told.add((transactional_id, offset))
+            rank = 0 if state.startswith("Prepare") else 2
+            events.append((timestamp, rank, Event(Kind.LOG, lane, lane, state, fields={"state": state})))
+        return events
+
+    def _batches(self) -> list[Batch]:
+        """The whole partition."""
+        batches: list[Batch] = []
+        offset = 0
+        while found := self._watcher.fetch(self.topic, offset).batches:
+            batches += found
+            offset = found[-1].last_offset + 1
+        return batches
+
+    def log(self) -> list[Entry]:
+        """The partition with the fate of each batch."""
+        batches = self._batches()
+        return [_entry(batch, batches[index + 1 :]) for index, batch in enumerate(batches)]
+
+    def setting_of_broker(self, name: str) -> str | None:
+        resource = ConfigResource(ConfigResourceType.BROKER, str(self._home.node_id))
+        (found,) = self._admin.describe_configs([resource]).values()
+        return found[name].value if name in found else None
+
+
+def _entry(batch: Batch, later: Sequence[Batch]) -> Entry:
+    coordinator_epoch = None
+    values: tuple[str, ...] = ()
+    if batch.is_control:
+        end, coordinator_epoch = batch.marker()
+        fate = f"{end} marker"
+    else:
+        values = tuple((record.value or b"").decode(errors="replace") for record in batch.records())
+        if not batch.is_transactional:
+            fate = "not transactional"
+        else:
+            ends = (other.marker()[0] for other in later if other.is_control and other.pid == batch.pid)
+            fate = {"commit": "committed", "abort": "aborted", "": "open"}[next(ends, "")]
+    return Entry(
+        batch.base_offset, batch.last_offset, fate, batch.pid, batch.epoch, batch.sequence, values, coordinator_epoch
+    )
+
+
+async def _history(servers: str, transactional_id: str) -> list[tuple[int, int, str]]:
+    """Timestamp, offset and state of the records about one id."""
+    async with aio.Admin(bootstrap_servers=servers, client_id="lab") as admin:
+        names = await admin.partitions(TRANSACTION_STATE_TOPIC)
+        name = TopicPartition(TRANSACTION_STATE_TOPIC, java_hash_partition(transactional_id, len(names)))
+        first = (await admin.list_offsets({name: -2}))[name].offset
+        end = (await admin.list_offsets({name: -1}))[name].offset
+        found = []
+        async for batch in stored_batches(admin, name, first, end):
+            for record in batch.records:
+                told = transition(record)
+                if told is not None and told[0] == transactional_id and told[1] is not None:
+                    found.append((record.timestamp, record.offset, told[1].state.label))
+        return found
+
+
+@contextlib.contextmanager
+def set_up(
+    actors: Sequence[str], *, apart: bool, cluster: AdminConfig | None, settings: dict[str, object]
+) -> Iterator[Stage]:
+    """A stage for one flow.
+
+    :param apart: show coordinator and partition as two lanes, not as one broker.
+    :param cluster: how to reach a cluster; None for a broker of our own.
+    :param settings: of that broker.
+    """
+    lanes = {COORDINATOR: COORDINATOR, PARTITION: f"{_TOPIC}-0"} if apart else {COORDINATOR: BROKER, PARTITION: BROKER}
+    recorder = Recorder(actors, lanes)
+    with contextlib.ExitStack() as closing:
+        inside = None
+        if cluster is None:
+            broker = closing.enter_context(Broker(settings=settings))
+            inside = broker.faults
+            home = Home(1, broker.bootstrap_servers, 1)
+        else:
+            home = find_home(cluster)
+        proxy = closing.enter_context(FaultProxy(home.address, upstream=cluster, passage=recorder))
+        aside = closing.enter_context(FaultProxy(home.address, upstream=cluster))
+        stage = Stage(proxy, aside, recorder, home, inside)
+        closing.callback(stage.close)
+        stage.open()
+        yield stage

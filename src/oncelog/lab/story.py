@@ -1,0 +1,164 @@
+"""What happened in a flow, as data: events in their order, the log at the end, and what was promised of it.
+
+Pure. Filled by the recorder (from frames) and by the stage (from logs); shown as text, JSON and drawing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+BROKER, COORDINATOR, PARTITION = "broker", "coordinator", "partition"
+
+
+class Kind(Enum):
+    """Where an event was seen."""
+
+    REQUEST = "request"
+    ANSWER = "answer"
+    LOG = "log"
+    """Read from a log afterwards: what passes between coordinator and partition never crosses a client's wire."""
+    NOTE = "note"
+    """What an actor did or found, or what the lab did to it."""
+
+
+class Fate(Enum):
+    """What became of a message."""
+
+    ARRIVED = "arrived"
+    LOST = "lost"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened. ``source`` and ``target`` are lanes, the same one for a note."""
+
+    kind: Kind
+    source: str
+    target: str
+    text: str
+    fate: Fate = Fate.ARRIVED
+    fields: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A batch in the partition at the end; ``fate`` in the words of ``oncelog consume --show-transactions``."""
+
+    offset: int
+    last_offset: int
+    fate: str
+    producer_id: int
+    producer_epoch: int
+    sequence: int
+    values: tuple[str, ...]
+    coordinator_epoch: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A sentence, and whether it was found to hold."""
+
+    text: str
+    held: bool
+
+
+@dataclass(slots=True)
+class Story:
+    """One flow that was carried out."""
+
+    name: str
+    title: str
+    lesson: str
+    broker: str
+    topic: str
+    lanes: Sequence[str]
+    events: list[Event]
+    log: list[Entry]
+    promises: list[Promise]
+    left_out: Mapping[str, int]
+    """Requests that are not shown, by API."""
+
+    @property
+    def held(self) -> bool:
+        return all(promise.held for promise in self.promises)
+
+
+def as_json(story: Story) -> dict[str, object]:
+    """For ``--json``."""
+    return {
+        "flow": story.name,
+        "title": story.title,
+        "broker": story.broker,
+        "topic": story.topic,
+        "held": story.held,
+        "events": [
+            {
+                "kind": event.kind.value,
+                "from": event.source,
+                "to": event.target,
+                "text": event.text,
+                "fate": event.fate.value,
+                **event.fields,
+            }
+            for event in story.events
+        ],
+        "log": [
+            {
+                "offset": entry.offset,
+                "last_offset": entry.last_offset,
+                "fate": entry.fate,
+                "producer_id": entry.producer_id,
+                "producer_epoch": entry.producer_epoch,
+                "sequence": entry.sequence,
+                "values": list(entry.values),
+                "coordinator_epoch": entry.coordinator_epoch,
+            }
+            for entry in story.log
+        ],
+        "promises": [{"text": promise.text, "held": promise.held} for promise in story.promises],
+        "left_out": dict(story.left_out),
+    }
+
+
+_ARROWS = {Fate.ARRIVED: "->", Fate.LOST: "-x", Fate.REFUSED: "->"}
+
+
+def as_lines(story: Story) -> list[str]:
+    """For a terminal."""
+    lines = [story.title, f"  on {story.broker}, topic {story.topic}", ""]
+    ways = [
+        event.source if event.source == event.target else f"{event.source} {_ARROWS[event.fate]} {event.target}"
+        for event in story.events
+    ]
+    width = max(map(len, ways), default=0)
+    for number, (way, event) in enumerate(zip(ways, story.events, strict=True), 1):
+        lost = " (lost)" if event.fate is Fate.LOST else ""
+        seen = " (read in the log)" if event.kind is Kind.LOG else ""
+        lines.append(f"  {number:2}  {way:<{width}}  {event.text}{lost}{seen}")
+    lines += ["", "  the partition at the end:"]
+    lines += [f"    {line}" for line in log_lines(story.log)]
+    lines += ["", *(f"  {'holds' if promise.held else 'DOES NOT HOLD'}: {promise.text}" for promise in story.promises)]
+    return lines
+
+
+def log_lines(log: Sequence[Entry]) -> list[str]:
+    """A line a batch."""
+    lines = []
+    for entry in log:
+        offsets = span(entry.offset, entry.last_offset)
+        who = f"PID {entry.producer_id}, epoch {entry.producer_epoch}" if entry.producer_id >= 0 else "no PID"
+        if entry.coordinator_epoch is not None:
+            lines.append(f"{offsets:>5}  {entry.fate} of {who}, coordinator epoch {entry.coordinator_epoch}")
+            continue
+        last = entry.sequence + entry.last_offset - entry.offset
+        numbered = f", sequence {span(entry.sequence, last)}" if entry.sequence >= 0 else ""
+        lines.append(f"{offsets:>5}  {', '.join(entry.values)}: {entry.fate}, {who}{numbered}")
+    return lines or ["nothing"]
+
+
+def span(first: int, last: int) -> str:
+    """``3`` or ``3-5``."""
+    return str(first) if first == last else f"{first}-{last}"

@@ -1,0 +1,192 @@
+"""``oncelog lab``: each flow keeps its promises, on our broker and on Apache Kafka, and is drawn from what was seen."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import Browser
+
+import oncelog
+from oncelog.client.core.config import AdminConfig
+from oncelog.lab.diagram import PHONE, WIDE, draw
+from oncelog.lab.flows import FLOWS, run
+from oncelog.lab.page import render
+from oncelog.lab.stage import LabError
+from oncelog.lab.story import Entry, Event, Fate, Kind, Promise, Story, as_lines
+from tests.cli.conftest import call
+from tests.conftest import RunningBroker
+from tests.console.conftest import browser as browser
+from tools.draw_lab import DRAWN, FOLDER
+
+NEEDS_OUR_BROKER = {"coordinator-dies", "hanging"}
+SIDES = ("x", "y", "width", "height")
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def settings_for(address: str) -> AdminConfig:
+    return AdminConfig.from_properties({"bootstrap.servers": address})
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_a_flow_on_a_broker_of_its_own(name: str) -> None:
+    story = run(FLOWS[name])
+    assert story.promises
+    assert [promise.text for promise in story.promises if not promise.held] == []
+
+
+@pytest.mark.parametrize("name", sorted(FLOWS.keys() - NEEDS_OUR_BROKER))
+def test_a_flow_on_a_cluster(broker: RunningBroker, name: str) -> None:
+    story = run(FLOWS[name], settings_for(broker.bootstrap_servers))
+    assert [promise.text for promise in story.promises if not promise.held] == []
+    with oncelog.Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+        assert story.topic not in admin.list_topics()
+
+
+@pytest.mark.parametrize("name", sorted(NEEDS_OUR_BROKER))
+def test_what_cannot_be_done_to_a_cluster_is_refused(broker: RunningBroker, name: str) -> None:
+    with pytest.raises(LabError, match="leave --bootstrap-server out"):
+        run(FLOWS[name], settings_for(broker.bootstrap_servers))
+
+
+@pytest.mark.parametrize("name", ["acks-lost", "cache-overrun", "zombie"])
+def test_a_flow_on_several_nodes(name: str) -> None:
+    with oncelog.Broker(nodes=3) as three:
+        story = run(FLOWS[name], settings_for(three.bootstrap_servers))
+    assert [promise.text for promise in story.promises if not promise.held] == []
+
+
+def test_a_flow_behind_a_login() -> None:
+    settings = {"listeners": "SASL_PLAINTEXT://127.0.0.1:0", "sasl.enabled.mechanisms": "SCRAM-SHA-256"}
+    user = "SCRAM-SHA-256=[name=anna,password=secret]"
+    with oncelog.Broker(settings=settings, first_users=[user]) as secured:
+        login = {
+            "bootstrap.servers": secured.bootstrap_servers,
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "SCRAM-SHA-256",
+            "sasl.jaas.config": 'org.apache.kafka.common.security.scram.ScramLoginModule required username="anna" '
+            'password="secret";',
+        }
+        assert run(FLOWS["commit"], AdminConfig.from_properties(login)).held
+
+
+def test_a_duplicate_has_the_sequence_and_the_offset_of_its_first_time() -> None:
+    story = run(FLOWS["acks-lost"])
+    sent = [event for event in story.events if event.text.startswith("Produce b")]
+    answers = [event for event in story.events if event.kind is Kind.ANSWER and event.fields.get("base_offset") == 1]
+    assert len({tuple(sorted((name, str(value)) for name, value in event.fields.items())) for event in sent}) == 1
+    assert [(event.fate, event.fields.get("duplicate")) for event in answers] == [
+        (Fate.LOST, None),
+        (Fate.ARRIVED, True),
+    ]
+
+
+def texts(svg: str) -> list[str]:
+    return ["".join(found.itertext()) for found in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_drawings_of_the_docs_are_current(name: str) -> None:
+    """But for a request that is put off and repeated, which is a matter of time."""
+    kept = {text for text in texts((FOLDER / f"lab-{name}.svg").read_text()) if not text.isdecimal()}
+    fresh = {text for text in texts(draw(run(FLOWS[name]))) if not text.isdecimal()}
+    timely = {"CONCURRENT_TRANSACTIONS", "InitProducerId transfer-1"}
+    assert kept - timely == fresh - timely, "run python -m tools.draw_lab"
+
+
+# -- drawing --------------------------------------------------------------------------------------------------------
+
+
+def story_of(*events: Event, promises: tuple[Promise, ...] = ()) -> Story:
+    entry = Entry(0, 1, "committed", 7, 0, 0, ("<a>", "b"), None)
+    lanes = ["producer", "broker"]
+    return Story("made-up", "Made & up", "Nothing.", "here", "orders", lanes, list(events), [entry], [*promises], {})
+
+
+LOST = Event(Kind.REQUEST, "producer", "broker", "Produce <a>", Fate.LOST)
+NOTE = Event(Kind.NOTE, "producer", "producer", "long " * 60)
+
+
+@pytest.mark.parametrize("layout", [WIDE, PHONE])
+def test_everything_stays_within_the_drawing(layout: object) -> None:
+    svg = draw(story_of(LOST, NOTE), layout)  # type: ignore[arg-type]
+    root = ElementTree.fromstring(svg)
+    width, height = (float(number) for number in root.attrib["viewBox"].split()[2:])
+    boxes = [{name: float(box.attrib[name]) for name in SIDES} for box in root.iter(f"{SVG}rect")]
+    assert boxes
+    for box in boxes:
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert 0 <= box["y"] <= box["y"] + box["height"] <= height
+    assert len(list(root.iter(f"{SVG}path"))) == 2, "a lost message has an arrow and a cross, and no tip"
+
+
+def test_the_page_asks_nobody_for_anything_and_escapes_what_it_shows() -> None:
+    page = render([story_of(LOST, promises=(Promise("it <holds>", False),))])
+    assert set(re.findall(r"https?://[^\"' <]+", page)) == {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"<script|<link|<img|@import|url\(", page)
+    assert "<a>," not in page
+    assert 'class="broken">it &lt;holds&gt;' in page
+
+
+def test_the_text_names_what_was_lost_and_what_did_not_hold() -> None:
+    lines = as_lines(story_of(LOST, promises=(Promise("it holds", False),)))
+    assert any("producer -x broker  Produce <a> (lost)" in line for line in lines)
+    assert "  DOES NOT HOLD: it holds" in lines
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_fits_a_phone_and_follows_the_theme(browser: Browser, tmp_path: Path, width: int, scheme: str) -> None:
+    path = tmp_path / "lab.html"
+    path.write_text(render([run(FLOWS["zombie"]), run(FLOWS["hanging"])]))
+    with browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme) as visitor:  # type: ignore[arg-type]
+        page = visitor.new_page()
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        shown = page.locator("svg:visible")
+        assert shown.count() == 2
+        assert "phone" in str(shown.first.get_attribute("class")) or width > 640
+        ink = page.evaluate("getComputedStyle(document.querySelector('svg text')).fill")
+        assert (sum(map(int, re.findall(r"\d+", ink)[:3])) > 380) == (scheme == "dark")
+
+
+# -- the command ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    return tmp_path / "folder" / "lab.html"
+
+
+def test_the_command_tells_draws_and_answers_in_json(page: Path) -> None:
+    told = call("lab", "commit", "acks-lost", "--html", page).done().out
+    assert "PID 0, epoch 0, sequence 1" in told
+    assert page.read_text().count("<section") == 2
+    answer = json.loads(call("lab", "commit", "--html", page, "--json").done().out)
+    (flow,) = answer["flows"]
+    assert (flow["flow"], flow["held"], answer["page"]) == ("commit", True, str(page))
+    assert {"kind", "from", "to", "text", "fate"} <= flow["events"][0].keys()
+    assert [entry["fate"] for entry in flow["log"]] == ["committed", "committed", "commit marker"]
+
+
+def test_the_command_lists_what_there_is(page: Path) -> None:
+    assert [row["flow"] for row in json.loads(call("lab", "--json").done().out)] == list(FLOWS)
+
+
+def test_a_flow_that_does_not_exist_is_refused_with_the_nearest(page: Path) -> None:
+    assert "did you mean zombie?" in call("lab", "zombi", "--html", page).sentence()
+    assert not page.exists()
+
+
+def test_an_impossible_flow_is_refused_by_name_and_left_out_of_all(oncelog_broker: RunningBroker, page: Path) -> None:
+    to_it = ("--bootstrap-server", oncelog_broker.bootstrap_servers, "--html", page)
+    assert "crash a coordinator from outside" in call("lab", "coordinator-dies", *to_it).sentence()
+
+
+def test_settings_of_a_client_need_a_cluster(page: Path) -> None:
+    refused = call("lab", "commit", "--html", page, "--set", "security.protocol=SSL")
+    assert "need --bootstrap-server" in refused.sentence()

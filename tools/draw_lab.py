@@ -1,0 +1,24 @@
+"""Draw flows of ``oncelog lab`` for the documentation: ``docs/assets/lab-FLOW.svg``, from a run on a broker of our own.
+
+Run by hand after a change of a flow or of the drawing; ``tests/lab`` says when a drawing is out of date. It starts
+brokers, so it is none of the generators that ``make check`` runs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from oncelog.lab.diagram import draw
+from oncelog.lab.flows import FLOWS, run
+
+FOLDER = Path(__file__).parents[1] / "docs" / "assets"
+DRAWN = ("acks-lost", "new-pid", "commit", "coordinator-dies", "held-back", "zombie")
+
+
+def main() -> None:
+    for name in DRAWN:
+        (FOLDER / f"lab-{name}.svg").write_text(draw(run(FLOWS[name])) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -19,7 +19,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from oncelog.conformance.wire import Connection, Position, batch
+from oncelog.conformance.batches import batch
+from oncelog.conformance.bodies import Position
+from oncelog.conformance.wire import Connection
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest

@@ -22,7 +22,9 @@ from pathlib import Path
 import zstandard
 from confluent_kafka import Consumer, Producer
 
-from oncelog.conformance.wire import ZSTD, Connection, ConnectionClosed, Position, batch, record
+from oncelog.conformance.batches import ZSTD, batch, record
+from oncelog.conformance.bodies import Position
+from oncelog.conformance.wire import Connection, ConnectionClosed
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest

@@ -9,7 +9,8 @@ import lz4.frame
 import pytest
 import zstandard
 
-from oncelog.conformance.wire import DECOMPRESS, LZ4, ZSTD, Connection
+from oncelog.conformance.batches import DECOMPRESS, LZ4, ZSTD
+from oncelog.conformance.wire import Connection
 from tests.conformance.nodes import Node, running_node
 from tests.conftest import RunningBroker
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from oncelog.conformance.wire import Connection, eventually
+from oncelog.conformance.expect import eventually
+from oncelog.conformance.wire import Connection
 from oncelog.protocol.generated import alter_configs_request as replacing
 from oncelog.protocol.generated import incremental_alter_configs_request as changing
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource

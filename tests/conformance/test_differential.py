@@ -16,9 +16,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from oncelog.conformance.batches import TRANSACTIONAL, batch, now_ms
+from oncelog.conformance.expect import eventually
 from oncelog.conformance.groups import commit, fetch_offsets
+from oncelog.conformance.isolation import write_marker
 from oncelog.conformance.transactions import LOADING, Transactional, find_coordinator, init
-from oncelog.conformance.wire import TRANSACTIONAL, Connection, batch, eventually, now_ms
+from oncelog.conformance.wire import Connection
 from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -26,7 +29,6 @@ from oncelog.protocol.generated.delete_records_request import (
 )
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
 from tests.conformance.nodes import Node
-from tests.conformance.test_reading import write_marker
 from tests.support.apache_kafka import ApacheKafka
 
 STEPS = int(os.environ.get("ONCELOG_FUZZ_STEPS", "80"))

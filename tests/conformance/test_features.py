@@ -11,9 +11,10 @@ import confluent_kafka
 import pytest
 
 import oncelog
+from oncelog.conformance.expect import eventually
 from oncelog.conformance.groups import commit, committed
 from oncelog.conformance.transactions import Transactional, find_coordinator, init
-from oncelog.conformance.wire import Connection, eventually
+from oncelog.conformance.wire import Connection
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest

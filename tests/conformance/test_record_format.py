@@ -9,27 +9,32 @@ import lz4.frame
 import pytest
 import zstandard
 
-from oncelog.conformance.transactions import Transactional, find_coordinator
-from oncelog.conformance.wire import (
+from oncelog.conformance.batches import (
     CONTROL,
     GZIP,
     LOG_APPEND_TIME,
     LZ4,
     SNAPPY,
+    TRANSACTIONAL,
     XERIAL,
     ZSTD,
-    Connection,
-    ConnectionClosed,
     batch,
-    control_batch,
     now_ms,
     record,
 )
+from oncelog.conformance.transactions import Transactional, find_coordinator
+from oncelog.conformance.wire import Connection, ConnectionClosed
 from tests.conformance.nodes import OncelogNode
 from tests.conftest import RunningBroker
 
 INVALID_RECORD, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP = 87, 2, 10, 32
 MAX_BATCH_BYTES = 1048588
+
+
+def control_batch(pid: int, epoch: int, *, commit: bool, coordinator_epoch: int = 0) -> bytes:
+    """An end-of-transaction marker as a coordinator writes it."""
+    marker = record(struct.pack(">hi", 0, coordinator_epoch), struct.pack(">hh", 0, int(commit)))
+    return batch(records=marker, count=1, pid=pid, epoch=epoch, attributes=TRANSACTIONAL | CONTROL)
 
 
 def test_check_01_base_offset_and_leader_epoch_are_outside_the_crc(connection: Connection, topic: str) -> None:

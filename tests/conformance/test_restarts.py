@@ -12,19 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from oncelog.conformance.batches import TRANSACTIONAL, Batch, Read, batch, parse_batches
+from oncelog.conformance.bodies import READ_COMMITTED
+from oncelog.conformance.expect import eventually
 from oncelog.conformance.groups import commit, committed
 from oncelog.conformance.transactions import Transactional, find_coordinator, new_pid
-from oncelog.conformance.wire import (
-    EARLIEST,
-    READ_COMMITTED,
-    TRANSACTIONAL,
-    Batch,
-    Connection,
-    Read,
-    batch,
-    eventually,
-    parse_batches,
-)
+from oncelog.conformance.wire import EARLIEST, Connection
 from tests.conformance.nodes import Node, OncelogNode, new_node, partition_folder
 
 OUT_OF_ORDER, INVALID_EPOCH = 45, 47

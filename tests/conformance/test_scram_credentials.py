@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from oncelog.conformance.wire import Connection, eventually
+from oncelog.conformance.expect import eventually
+from oncelog.conformance.wire import Connection
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,

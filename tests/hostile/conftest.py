@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.conformance.wire import Connection, batch
+from oncelog.conformance.batches import batch
+from oncelog.conformance.wire import Connection
 from tests.support.crash_rounds.node import ServeProcess
 
 

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from oncelog.conformance.wire import ConnectionClosed, Position, batch, eventually
+from oncelog.conformance.batches import batch
+from oncelog.conformance.bodies import Position
+from oncelog.conformance.expect import eventually
+from oncelog.conformance.wire import ConnectionClosed
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest

@@ -11,7 +11,8 @@ import pytest
 import oncelog
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin_types import NewTopic
-from oncelog.conformance.wire import Connection, batch
+from oncelog.conformance.batches import batch
+from oncelog.conformance.wire import Connection
 from oncelog.errors import Error
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from tests.security.test_quotas import set_quota

@@ -13,7 +13,9 @@ import pytest
 import oncelog
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin_types import NewTopic
-from oncelog.conformance.wire import Connection, batch, eventually
+from oncelog.conformance.batches import batch
+from oncelog.conformance.expect import eventually
+from oncelog.conformance.wire import Connection
 from oncelog.errors import OncelogError, StorageError
 from oncelog.metrics.endpoint import Verdict
 from oncelog.server.disk import OsFile

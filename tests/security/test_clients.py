@@ -24,7 +24,7 @@ from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permissio
 from oncelog.client import blocking
 from oncelog.client.aio import Consumer, Producer
 from oncelog.client.core.config import AdminConfig, ConsumerConfig, ProducerConfig
-from oncelog.conformance.wire import eventually
+from oncelog.conformance.expect import eventually
 from oncelog.spark.session import session
 from tests.class_archive import QUICK_START
 from tests.cli.conftest import call

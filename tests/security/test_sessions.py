@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from oncelog.conformance.wire import Connection, ConnectionClosed, eventually
+from oncelog.conformance.expect import eventually
+from oncelog.conformance.wire import Connection, ConnectionClosed
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest

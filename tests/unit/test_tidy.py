@@ -22,6 +22,7 @@ CALLED_BY_OTHERS = {
     "*.group": "click calls it",
     "*.hookimpl": "pytest calls it",
     "*.fixture": "pytest hands it out",
+    "@check": "the registry of oncelog conformance calls it",
     "@route*": "the console's server calls it",
     "@overload": "read by type checkers",
 }

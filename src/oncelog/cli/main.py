@@ -35,6 +35,7 @@ COMMANDS = {
     "pipeline": "Run a data pipeline on Spark.",
     "proxy": "Faults by name in front of any broker, for tests.",
     "lab": "What exactly-once means on the wire: flows carried out, explained and drawn.",
+    "conformance": "Is your broker right? Black-box checks of the exactly-once promises of any of them.",
     "promote": "Make of a data folder an Apache Kafka node.",
     "completion": "What a shell needs to complete commands, topics and groups.",
     "top": "What a cluster does now, live.",

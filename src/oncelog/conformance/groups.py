@@ -6,8 +6,10 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from oncelog.conformance.expect import eventually, holds, same
 from oncelog.conformance.transactions import LOADING, find_coordinator
-from oncelog.conformance.wire import Connection, eventually
+from oncelog.conformance.wire import Connection
+from oncelog.errors import Error
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.heartbeat_request import HeartbeatRequest
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
@@ -27,8 +29,7 @@ from oncelog.protocol.generated.offset_fetch_request import (
 from oncelog.protocol.generated.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 
-JOIN_GROUP, SYNC_GROUP = 11, 14
-MEMBER_ID_REQUIRED = 79
+MEMBER_ID_REQUIRED = Error.MEMBER_ID_REQUIRED
 
 
 def subscription(user_data: bytes) -> bytes:
@@ -64,7 +65,7 @@ class Member:
         return self.connection.ask(self.join_request(**changes), version)
 
     def send_join(self, version: int = 5, **changes: Any) -> int:
-        return self.connection.send(JOIN_GROUP, version, self.join_request(**changes).encode(version))
+        return self.connection.send_message(self.join_request(**changes), version)
 
     def receive_join(self, number: int, version: int = 5) -> Any:
         answer = JoinGroupResponse.decode(self.connection.receive(number, flexible=version >= 6), version, 0)
@@ -79,15 +80,15 @@ class Member:
         """Get a member id where the version asks for one (KIP-394)."""
         if version >= 4 and self.instance is None and not self.id:
             answer = self.join_once(version)
-            assert answer.error_code == MEMBER_ID_REQUIRED, answer
-            assert answer.member_id
+            same(answer.error_code, MEMBER_ID_REQUIRED)
+            holds(answer.member_id, "the answer names a member id")
             self.id = answer.member_id
 
     def join(self, version: int = 5, **changes: Any) -> Any:
         find_coordinator(self.connection, self.group, 0)
         self.identify(version)
         answer = self.join_once(version, **changes)
-        assert answer.error_code == 0, answer
+        same(answer.error_code, Error.NONE)
         self._take(answer)
         return answer
 
@@ -108,7 +109,7 @@ class Member:
         return self.connection.ask(self.sync_request(assignments, **changes), version)
 
     def send_sync(self, assignments: dict[str, bytes] | None = None, version: int = 3) -> int:
-        return self.connection.send(SYNC_GROUP, version, self.sync_request(assignments).encode(version))
+        return self.connection.send_message(self.sync_request(assignments), version)
 
     def receive_sync(self, number: int, version: int = 3) -> Any:
         return SyncGroupResponse.decode(self.connection.receive(number, flexible=version >= 4), version, 0)
@@ -140,7 +141,7 @@ def stable_alone(connection: Connection, group: str, *, instance: str | None = N
     """A group of one member that has its assignment."""
     member = Member(connection, group, instance=instance)
     member.join(version)
-    assert member.sync({member.id: b"all"}).error_code == 0
+    same(member.sync({member.id: b"all"}).error_code, Error.NONE)
     return member
 
 
@@ -223,12 +224,13 @@ def _fetch_offsets(
 def committed(connection: Connection, group: str, topic: str, partition: int = 0, *, stable: bool = False) -> int:
     """The offset, or minus the error."""
     error, found = fetch_offsets(connection, group, [(topic, partition)], stable=stable)
-    assert error == 0
+    same(error, Error.NONE)
     code, offset, _ = found[topic, partition]
     return -code if code else offset
 
 
-def describe_group(connection: Connection, group: str, version: int = 5) -> Any:
+def describe_group(connection: Connection, group: str, version: int | None = None) -> Any:
+    version = connection.best(DescribeGroupsRequest.API_KEY, 5) if version is None else version
     return connection.ask(DescribeGroupsRequest(groups=[group]), version).groups[0]
 
 

@@ -11,11 +11,8 @@ from typing import NamedTuple
 
 from oncelog.client.blocking import Admin
 from oncelog.client.core.config import AdminConfig
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.wire import Connection, World
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
-
-GROUP, TRANSACTION = 0, 1
-"""Kinds of coordinators (``key_type`` of FindCoordinator)."""
 
 
 class Home(NamedTuple):
@@ -37,7 +34,7 @@ def find_home(config: AdminConfig) -> Home:
     return Home(first.node_id, f"{first.host}:{first.port}", len(cluster.nodes))
 
 
-def name_at_home(connection: Connection, home: Home, name: str, kind: int) -> str:
+def name_at_home(connection: Connection, home: Home | World, name: str, kind: int) -> str:
     """``name``, or the first of ``name-2``, ``name-3``, ... whose coordinator is the home node."""
     if home.nodes == 1:
         return name

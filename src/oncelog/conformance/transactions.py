@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from oncelog.conformance.wire import TRANSACTIONAL, Connection, Produced, batch, eventually
+from oncelog.conformance.batches import TRANSACTIONAL, batch
+from oncelog.conformance.bodies import Produced
+from oncelog.conformance.expect import among, eventually, same
+from oncelog.conformance.wire import Connection
+from oncelog.errors import Error
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -22,19 +26,23 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequestTopic,
 )
 
-LOADING = {14, 15, 16}
-CONCURRENT_TRANSACTIONS = 51
-NOT_ENOUGH_REPLICAS = 19
+LOADING = {Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE, Error.NOT_COORDINATOR}
+CONCURRENT_TRANSACTIONS = Error.CONCURRENT_TRANSACTIONS
+NOT_ENOUGH_REPLICAS = Error.NOT_ENOUGH_REPLICAS
 
 
 def find_coordinator(connection: Connection, key: str, kind: int) -> None:
     """Ask until the coordinator is there and serves; the first question makes its topic."""
 
     def found() -> bool:
-        answer = connection.ask(FindCoordinatorRequest(key=key, key_type=kind), 2)
+        version = connection.best(FindCoordinatorRequest.API_KEY, 2)
+        answer = connection.ask(FindCoordinatorRequest(key=key, key_type=kind), version)
         return bool(answer.error_code == 0)
 
     def serves() -> bool:
+        describes = DescribeGroupsRequest if kind == 0 else DescribeTransactionsRequest
+        if not connection.offers(describes.API_KEY, 0):
+            return True
         if kind == 0:
             code = connection.ask(DescribeGroupsRequest(groups=[key]), 0).groups[0].error_code
         else:
@@ -50,12 +58,13 @@ def init(
     connection: Connection,
     transactional_id: str | None,
     *,
-    version: int = 4,
+    version: int | None = None,
     timeout_ms: int = 60_000,
     pid: int = -1,
     epoch: int = -1,
 ) -> Any:
     """InitProducerId, asked again while the coordinator is being set up."""
+    version = connection.best(InitProducerIdRequest.API_KEY, 4) if version is None else version
     request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms)
     if version >= 3:
         request.producer_id, request.producer_epoch = pid, epoch
@@ -65,8 +74,7 @@ def init(
 def new_pid(connection: Connection) -> int:
     """A producer id for an idempotent producer."""
     answer = init(connection, None)
-    assert answer.error_code == 0
-    assert answer.producer_epoch == 0
+    same((answer.error_code, answer.producer_epoch), (Error.NONE, 0))
     pid: int = answer.producer_id
     return pid
 
@@ -98,13 +106,14 @@ class Transactional:
             return None if answer.error_code == CONCURRENT_TRANSACTIONS else answer
 
         answer = eventually(probe)
-        assert answer.error_code == 0, answer
+        same(answer.error_code, Error.NONE)
         self.pid, self.epoch = answer.producer_id, answer.producer_epoch
         self.sequences.clear()
         return self
 
-    def add_once(self, *partitions: tuple[str, int], version: int = 3) -> dict[tuple[str, int], int]:
+    def add_once(self, *partitions: tuple[str, int], version: int | None = None) -> dict[tuple[str, int], int]:
         """AddPartitionsToTxn; the error of each partition."""
+        version = self.connection.best(AddPartitionsToTxnRequest.API_KEY, 3) if version is None else version
         topics: dict[str, list[int]] = {}
         for topic, index in partitions:
             topics.setdefault(topic, []).append(index)
@@ -130,7 +139,8 @@ class Transactional:
 
         def probe() -> bool:
             errors = set(self.add_once(*partitions).values())
-            assert errors <= {0, CONCURRENT_TRANSACTIONS}, errors
+            for error in errors:
+                among(error, (Error.NONE, Error.CONCURRENT_TRANSACTIONS))
             return errors == {0}
 
         eventually(probe)
@@ -158,7 +168,7 @@ class Transactional:
             topic,
             data,
             partition,
-            version=version if version is not None else (12 if self.version_2 else 11),
+            version=version if version is not None else (12 if self.version_2 else None),
             transactional_id=self.id,
             acks=acks,
         )
@@ -176,13 +186,13 @@ class Transactional:
             return None if answer.error in (CONCURRENT_TRANSACTIONS, NOT_ENOUGH_REPLICAS) else answer
 
         answer = eventually(probe)
-        assert answer.error == 0, answer
+        same(answer.error, Error.NONE)
         return answer
 
     def end_once(self, *, commit: bool, version: int | None = None, epoch: int | None = None) -> Any:
         """One EndTxn."""
         if version is None:
-            version = 5 if self.version_2 else 4
+            version = 5 if self.version_2 else self.connection.best(EndTxnRequest.API_KEY, 4)
         return self.connection.ask(
             EndTxnRequest(
                 transactional_id=self.id,
@@ -196,7 +206,7 @@ class Transactional:
     def end(self, *, commit: bool) -> None:
         """End the transaction, take over the next identity (version 2), and wait until every marker is written."""
         answer = self.end_once(commit=commit)
-        assert answer.error_code == 0, answer
+        same(answer.error_code, Error.NONE)
         if self.version_2:
             self.pid, self.epoch = answer.producer_id, answer.producer_epoch
             self.sequences.clear()
@@ -217,7 +227,9 @@ class Transactional:
         return state
 
     def completed(self) -> str:
-        """The state once it is neither ongoing nor being completed."""
+        """The state once it is neither ongoing nor being completed; unknown where the broker does not tell."""
+        if not self.connection.offers(DescribeTransactionsRequest.API_KEY, 0):
+            return ""
 
         def probe() -> str | None:
             state: str = self.describe().transaction_state
@@ -237,7 +249,7 @@ class Transactional:
                 ),
                 version,
             )
-            assert answer.error_code in LOADING | {0, CONCURRENT_TRANSACTIONS}, answer
+            among(answer.error_code, (*LOADING, Error.NONE, Error.CONCURRENT_TRANSACTIONS))
             return bool(answer.error_code == 0)
 
         eventually(probe)
@@ -282,7 +294,8 @@ class Transactional:
 
         def probe() -> bool:
             errors = set(self.commit_offsets_once(group, offsets, version=version, **member))
-            assert errors <= LOADING | {0, CONCURRENT_TRANSACTIONS}, errors
+            for error in errors:
+                among(error, (*LOADING, Error.NONE, Error.CONCURRENT_TRANSACTIONS))
             return errors == {0}
 
         eventually(probe)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from oncelog.client.core.config import ProducerConfig
+from oncelog.conformance.batches import batch
 from oncelog.conformance.transactions import new_pid
-from oncelog.conformance.wire import Connection, ConnectionClosed, batch
+from oncelog.conformance.wire import Connection, ConnectionClosed
 from oncelog.errors import ConfigError
 from oncelog.lab.stage import Stage
 from oncelog.lab.story import Fate, Kind

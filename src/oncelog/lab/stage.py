@@ -17,8 +17,11 @@ from oncelog.client.background import background
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.core.config import AdminConfig
-from oncelog.conformance.home import TRANSACTION, Home, find_home, name_at_home
-from oncelog.conformance.wire import READ_COMMITTED, READ_UNCOMMITTED, Batch, Connection, eventually
+from oncelog.conformance.batches import Batch
+from oncelog.conformance.bodies import READ_COMMITTED, READ_UNCOMMITTED
+from oncelog.conformance.expect import eventually
+from oncelog.conformance.home import Home, find_home, name_at_home
+from oncelog.conformance.wire import TRANSACTION, Connection
 from oncelog.coordinator.shown_records import transition
 from oncelog.embedded import Broker
 from oncelog.errors import Error, KafkaError, OncelogError

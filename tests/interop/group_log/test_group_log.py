@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from oncelog.conformance.wire import TRANSIENT, Connection, eventually
+from oncelog.conformance.expect import eventually
+from oncelog.conformance.wire import TRANSIENT, Connection
 from oncelog.errors import Error
 from oncelog.protocol.errors import UnsupportedField
 from oncelog.protocol.framing import decode_response_header

@@ -33,8 +33,10 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from oncelog.conformance.batches import batch
+from oncelog.conformance.expect import eventually
 from oncelog.conformance.transactions import Transactional, new_pid
-from oncelog.conformance.wire import Connection, batch, eventually
+from oncelog.conformance.wire import Connection
 from tests.cli.conftest import call
 from tests.support.apache_kafka import ApacheKafka, kafka_jars, run_tool
 from tests.support.crash_rounds.node import ServeProcess

@@ -9,7 +9,8 @@ import pytest
 
 import oncelog
 from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig
-from oncelog.conformance.wire import Connection, ConnectionClosed, eventually
+from oncelog.conformance.expect import eventually
+from oncelog.conformance.wire import Connection, ConnectionClosed
 from oncelog.kafka_properties import Update, broker_properties
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.incremental_alter_configs_request import (

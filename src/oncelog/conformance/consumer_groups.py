@@ -5,11 +5,13 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-import pytest
-
+from oncelog.conformance.bench import Bench
+from oncelog.conformance.expect import among, eventually, holds, same
 from oncelog.conformance.groups import commit, committed, describe_group, fetch_offsets, stable_alone, until
+from oncelog.conformance.registry import check, each
 from oncelog.conformance.transactions import LOADING, Transactional, find_coordinator
-from oncelog.conformance.wire import Connection, eventually
+from oncelog.conformance.wire import Connection
+from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_request import (
     ConsumerGroupHeartbeatRequest,
@@ -21,16 +23,16 @@ from oncelog.protocol.generated.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 
-FENCED_EPOCH, UNKNOWN_MEMBER, STALE_EPOCH, INVALID_REQUEST, UNSUPPORTED_ASSIGNOR = 110, 25, 113, 42, 112
-UNSUPPORTED_VERSION = 35
-GROUP_NOT_FOUND, ILLEGAL_GENERATION, UNRELEASED_INSTANCE, INVALID_GROUP = 69, 22, 111, 24
-
-
-@pytest.fixture
-def group(connection: Connection, unique_name: str) -> str:
-    name = f"{unique_name}-group"
-    find_coordinator(connection, name, 0)
-    return name
+FENCED_EPOCH = Error.FENCED_MEMBER_EPOCH
+UNKNOWN_MEMBER = Error.UNKNOWN_MEMBER_ID
+STALE_EPOCH = Error.STALE_MEMBER_EPOCH
+INVALID_REQUEST = Error.INVALID_REQUEST
+UNSUPPORTED_ASSIGNOR = Error.UNSUPPORTED_ASSIGNOR
+UNSUPPORTED_VERSION = Error.UNSUPPORTED_VERSION
+GROUP_NOT_FOUND = Error.GROUP_ID_NOT_FOUND
+ILLEGAL_GENERATION = Error.ILLEGAL_GENERATION
+UNRELEASED_INSTANCE = Error.UNRELEASED_INSTANCE_ID
+INVALID_GROUP = Error.INVALID_GROUP_ID
 
 
 class NewMember:
@@ -66,7 +68,7 @@ class NewMember:
         """One heartbeat that tells what this member owns, and takes over what it is given."""
         owned = [TopicPartitions(topic_id=topic, partitions=parts) for topic, parts in self.owned.items()]
         answer = self.beat_once(**({"topic_partitions": owned} | changes))
-        assert answer.error_code == 0, answer
+        same(answer.error_code, 0)
         self.epoch = answer.member_epoch
         if answer.assignment is not None:
             self.owned = {part.topic_id: sorted(part.partitions) for part in answer.assignment.topic_partitions}
@@ -76,31 +78,32 @@ class NewMember:
         return self.owned.get(topic_id, [])
 
 
-@pytest.fixture
-def topic_id(connection: Connection, unique_name: str) -> bytes:
-    return connection.create_topic(unique_name, 4)
-
-
-def test_a_lone_member_gets_every_partition(
-    connection: Connection, topic_id: bytes, unique_name: str, group: str
-) -> None:
+@check("KIP-848")
+def a_lone_member_gets_every_partition(bench: Bench) -> None:
+    connection = bench.connection
+    unique_name = bench.name
+    topic_id = bench.connection.create_topic(bench.name, 4)
+    group = bench.group()
     member = NewMember(connection, group, [unique_name])
     answer = member.beat()
-    assert answer.member_id == member.id
-    assert answer.member_epoch > 0
-    assert answer.heartbeat_interval_ms == 5000
+    same(answer.member_id, member.id)
+    holds(answer.member_epoch > 0, "a member that joined has an epoch above 0")
+    same(answer.heartbeat_interval_ms, 5000)
     until(lambda: member.beat() and member.partitions(topic_id) == [0, 1, 2, 3])
 
 
-@pytest.mark.parametrize("assignor", ["uniform", "range"])
-def test_two_members_share_and_the_second_waits_for_what_the_first_gives_up(
-    connection: Connection, topic_id: bytes, unique_name: str, group: str, assignor: str
-) -> None:
+@check("KIP-848")
+@each("assignor", values=["uniform", "range"])
+def two_members_share_and_the_second_waits_for_what_the_first_gives_up(bench: Bench, assignor: str) -> None:
+    connection = bench.connection
+    unique_name = bench.name
+    topic_id = bench.connection.create_topic(bench.name, 4)
+    group = bench.group()
     one, two = (NewMember(connection, group, [unique_name]) for _ in range(2))
     one.beat(server_assignor=assignor)
     until(lambda: one.beat() and one.partitions(topic_id) == [0, 1, 2, 3])
     two.beat(server_assignor=assignor)
-    assert two.partitions(topic_id) == []
+    same(two.partitions(topic_id), [])
 
     def shared() -> bool:
         one.beat()
@@ -108,9 +111,9 @@ def test_two_members_share_and_the_second_waits_for_what_the_first_gives_up(
         return len(one.partitions(topic_id)) == len(two.partitions(topic_id)) == 2
 
     until(shared)
-    assert sorted(one.partitions(topic_id) + two.partitions(topic_id)) == [0, 1, 2, 3]
+    same(sorted(one.partitions(topic_id) + two.partitions(topic_id)), [0, 1, 2, 3])
     described = eventually(lambda: _stable(connection, group))
-    assert (described.assignor_name, len(described.members)) == (assignor, 2)
+    same((described.assignor_name, len(described.members)), (assignor, 2))
     two.beat_once(member_epoch=-1)
     until(lambda: one.beat() and one.partitions(topic_id) == [0, 1, 2, 3])
 
@@ -120,45 +123,52 @@ def _stable(connection: Connection, group: str) -> Any:
     return found if found.group_state == "Stable" else None
 
 
-def test_heartbeats_that_are_refused(connection: Connection, topic_id: bytes, unique_name: str, group: str) -> None:
+@check("KIP-848")
+def heartbeats_that_are_refused(bench: Bench) -> None:
+    connection = bench.connection
+    unique_name = bench.name
+    bench.connection.create_topic(bench.name, 4)
+    group = bench.group()
     stranger = NewMember(connection, group, [unique_name])
-    assert stranger.beat_once(member_epoch=5).error_code in (UNKNOWN_MEMBER, GROUP_NOT_FOUND)
+    among(stranger.beat_once(member_epoch=5).error_code, (UNKNOWN_MEMBER, GROUP_NOT_FOUND))
     member = NewMember(connection, group, [unique_name])
     member.beat()
-    assert stranger.beat_once(member_epoch=1).error_code == UNKNOWN_MEMBER
-    assert member.beat_once(member_epoch=member.epoch + 1).error_code == FENCED_EPOCH
-    assert member.beat_once(member_epoch=-3).error_code == INVALID_REQUEST
-    assert NewMember(connection, group, [unique_name]).beat_once(server_assignor="nope").error_code == (
-        UNSUPPORTED_ASSIGNOR
-    )
-    assert NewMember(connection, group, [unique_name]).beat_once(rebalance_timeout_ms=-1).error_code == INVALID_REQUEST
-    assert NewMember(connection, group, [unique_name]).beat_once(subscribed_topic_names=None).error_code == (
-        INVALID_REQUEST
-    )
-    assert NewMember(connection, "", [unique_name]).beat_once().error_code == INVALID_REQUEST
+    same(stranger.beat_once(member_epoch=1).error_code, UNKNOWN_MEMBER)
+    same(member.beat_once(member_epoch=member.epoch + 1).error_code, FENCED_EPOCH)
+    same(member.beat_once(member_epoch=-3).error_code, INVALID_REQUEST)
+    same(NewMember(connection, group, [unique_name]).beat_once(server_assignor="nope").error_code, UNSUPPORTED_ASSIGNOR)
+    same(NewMember(connection, group, [unique_name]).beat_once(rebalance_timeout_ms=-1).error_code, INVALID_REQUEST)
+    same(NewMember(connection, group, [unique_name]).beat_once(subscribed_topic_names=None).error_code, INVALID_REQUEST)
+    same(NewMember(connection, "", [unique_name]).beat_once().error_code, INVALID_REQUEST)
     nameless = NewMember(connection, group, [unique_name])
     nameless.id = ""
-    assert nameless.beat_once().error_code == INVALID_REQUEST
+    same(nameless.beat_once().error_code, INVALID_REQUEST)
 
 
-def test_offsets_carry_the_epoch_of_the_member(
-    connection: Connection, topic_id: bytes, unique_name: str, group: str
-) -> None:
+@check("KIP-848")
+def offsets_carry_the_epoch_of_the_member(bench: Bench) -> None:
+    connection = bench.connection
+    unique_name = bench.name
+    topic_id = bench.connection.create_topic(bench.name, 4)
+    group = bench.group()
     member = NewMember(connection, group, [unique_name])
     until(lambda: member.beat() and member.partitions(topic_id) == [0, 1, 2, 3])
     offsets = {(unique_name, 0): 5}
-    assert commit(connection, group, offsets, 9, generation=member.epoch, member=member.id) == [0]
-    assert commit(connection, group, offsets, 9, generation=member.epoch + 1, member=member.id) == [STALE_EPOCH]
-    assert commit(connection, group, offsets, 9, generation=member.epoch, member="someone") == [UNKNOWN_MEMBER]
-    assert commit(connection, group, offsets, 9) == [UNKNOWN_MEMBER]
-    assert commit(connection, group, offsets, 8, generation=member.epoch, member=member.id) == [UNSUPPORTED_VERSION]
-    assert committed(connection, group, unique_name) == 5
-    assert fetch_offsets(connection, group, [(unique_name, 0)], version=9)[1][unique_name, 0][:2] == (0, 5)
+    same(commit(connection, group, offsets, 9, generation=member.epoch, member=member.id), [0])
+    same(commit(connection, group, offsets, 9, generation=member.epoch + 1, member=member.id), [STALE_EPOCH])
+    same(commit(connection, group, offsets, 9, generation=member.epoch, member="someone"), [UNKNOWN_MEMBER])
+    same(commit(connection, group, offsets, 9), [UNKNOWN_MEMBER])
+    same(commit(connection, group, offsets, 8, generation=member.epoch, member=member.id), [UNSUPPORTED_VERSION])
+    same(committed(connection, group, unique_name), 5)
+    same(fetch_offsets(connection, group, [(unique_name, 0)], version=9)[1][unique_name, 0][:2], (0, 5))
 
 
-def test_offsets_in_a_transaction_carry_the_epoch_too(
-    connection: Connection, topic_id: bytes, unique_name: str, group: str
-) -> None:
+@check("KIP-848")
+def offsets_in_a_transaction_carry_the_epoch_too(bench: Bench) -> None:
+    connection = bench.connection
+    unique_name = bench.name
+    topic_id = bench.connection.create_topic(bench.name, 4)
+    group = bench.group()
     member = NewMember(connection, group, [unique_name])
     until(lambda: member.beat() and member.partitions(topic_id) == [0, 1, 2, 3])
     producer = Transactional(connection, unique_name + "-id").init()
@@ -168,70 +178,85 @@ def test_offsets_in_a_transaction_carry_the_epoch_too(
     def send(epoch: int, name: str) -> list[int]:
         return producer.commit_offsets_once(group, offsets, generation=epoch, member=name)
 
-    assert send(member.epoch + 1, member.id) == [ILLEGAL_GENERATION]
-    assert send(member.epoch, "someone") == [UNKNOWN_MEMBER]
-    assert send(member.epoch, member.id) == [0]
+    same(send(member.epoch + 1, member.id), [ILLEGAL_GENERATION])
+    same(send(member.epoch, "someone"), [UNKNOWN_MEMBER])
+    same(send(member.epoch, member.id), [0])
     producer.commit()
     until(lambda: committed(connection, group, unique_name, stable=True) == 8)
 
 
-def test_a_static_member_keeps_its_partitions_over_a_leave(
-    connection: Connection, topic_id: bytes, unique_name: str, group: str
-) -> None:
+@check("KIP-848")
+def a_static_member_keeps_its_partitions_over_a_leave(bench: Bench) -> None:
+    connection = bench.connection
+    unique_name = bench.name
+    topic_id = bench.connection.create_topic(bench.name, 4)
+    group = bench.group()
     old = NewMember(connection, group, [unique_name], instance="one")
     until(lambda: old.beat() and old.partitions(topic_id) == [0, 1, 2, 3])
     rival = NewMember(connection, group, [unique_name], instance="one")
-    assert rival.beat_once().error_code == UNRELEASED_INSTANCE
-    assert old.beat_once(member_epoch=-2).error_code == 0
+    same(rival.beat_once().error_code, UNRELEASED_INSTANCE)
+    same(old.beat_once(member_epoch=-2).error_code, 0)
     until(lambda: rival.beat() and rival.partitions(topic_id) == [0, 1, 2, 3])
-    assert old.beat_once().error_code == 82
+    same(old.beat_once().error_code, 82)
 
 
-def test_both_protocols_tell_of_each_others_groups(
-    connection: Connection, topic_id: bytes, unique_name: str, group: str
-) -> None:
+@check("KIP-848")
+def both_protocols_tell_of_each_others_groups(bench: Bench) -> None:
+    connection = bench.connection
+    unique_name = bench.name
+    bench.connection.create_topic(bench.name, 4)
+    group = bench.group()
     member = NewMember(connection, group, [unique_name])
     member.beat()
     (found,) = connection.ask(ConsumerGroupDescribeRequest(group_ids=[group]), 1).groups
-    assert found.error_code == 0
-    assert [entry.member_id for entry in found.members] == [member.id]
+    same(found.error_code, 0)
+    same([entry.member_id for entry in found.members], [member.id])
     classic = describe_group(connection, group, 6)
-    assert (classic.error_code, classic.group_state) == (GROUP_NOT_FOUND, "Dead")
+    same((classic.error_code, classic.group_state), (GROUP_NOT_FOUND, "Dead"))
     find_coordinator(connection, group + "-classic", 0)
     stable_alone(connection, group + "-classic")
     (other,) = connection.ask(ConsumerGroupDescribeRequest(group_ids=[group + "-classic"]), 1).groups
-    assert other.error_code == GROUP_NOT_FOUND
+    same(other.error_code, GROUP_NOT_FOUND)
 
 
 GROUP_RESOURCE, SET, DELETE = 32, 0, 1
 
 
-def test_what_is_set_for_a_group_holds_for_it_alone(connection: Connection, unique_name: str, group: str) -> None:
+@check("KIP-848")
+def what_is_set_for_a_group_holds_for_it_alone(bench: Bench) -> None:
+    connection = bench.connection
+    unique_name = bench.name
+    group = bench.group()
+
     def change(operation: int, value: str | None) -> None:
         configs = [AlterableConfig("consumer.heartbeat.interval.ms", operation, value)]
         request = IncrementalAlterConfigsRequest([AlterConfigsResource(GROUP_RESOURCE, group, configs)])
         (answer,) = connection.ask(request, 1).responses
-        assert answer.error_code == 0, answer.error_message
+        same(answer.error_code, 0)
 
     member, other = (NewMember(connection, name, [unique_name]) for name in (group, group + "-other"))
     find_coordinator(connection, other.group, 0)
     usual = member.beat().heartbeat_interval_ms
     change(SET, "7000")
     until(lambda: member.beat().heartbeat_interval_ms == 7000)
-    assert other.beat().heartbeat_interval_ms == usual
+    same(other.beat().heartbeat_interval_ms, usual)
     change(DELETE, None)
     until(lambda: member.beat().heartbeat_interval_ms == usual)
 
 
-def test_topics_by_name_come_before_those_by_expression(connection: Connection, unique_name: str, group: str) -> None:
+@check("KIP-848")
+def topics_by_name_come_before_those_by_expression(bench: Bench) -> None:
     """The coordinator matches an expression beside its answers."""
+    connection = bench.connection
+    unique_name = bench.name
+    group = bench.group()
     named, matched = f"{unique_name}-named", f"{unique_name}-matched"
     ids = {topic: connection.create_topic(topic) for topic in (named, matched)}
     member = NewMember(connection, group, [named])
     answer = member.beat(subscribed_topic_regex=f"{unique_name}-match.*")
-    assert [topic.topic_id for topic in answer.assignment.topic_partitions] == [ids[named]]
+    same([topic.topic_id for topic in answer.assignment.topic_partitions], [ids[named]])
 
     def probe() -> Any:
         return member.beat().assignment
 
-    assert {topic.topic_id for topic in eventually(probe).topic_partitions} == set(ids.values())
+    same({topic.topic_id for topic in eventually(probe).topic_partitions}, set(ids.values()))

@@ -1,0 +1,76 @@
+"""What checks say of what they find. An ``assert`` would vanish under ``python -O``, and say nothing without pytest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from contextvars import ContextVar
+from time import monotonic, sleep
+from typing import TypeVar
+
+from oncelog.errors import Error, OncelogError
+
+T = TypeVar("T")
+PATIENCE_S: ContextVar[float] = ContextVar("PATIENCE_S", default=30.0)
+"""How long a check waits for what is to come about."""
+
+
+class CheckFailed(OncelogError):
+    """The broker does not do what it promises; the text says what it does instead."""
+
+
+class NotOffered(OncelogError):
+    """The broker does not offer a version of an API that a check needs."""
+
+
+def same(found: object, expected: object) -> None:
+    """Both are equal."""
+    if found != expected:
+        raise CheckFailed(f"expected {_shown(expected, expected)}, found {_shown(found, expected)}")
+
+
+def among(found: object, allowed: Collection[object]) -> None:
+    """The one is in the other."""
+    if found not in allowed:
+        first = next(iter(allowed), None)
+        raise CheckFailed(f"expected one of {_shown(allowed, allowed)}, found {_shown(found, first)}")
+
+
+def holds(condition: object, text: str) -> None:
+    """The condition is true; ``text`` is how it is written."""
+    if not condition:
+        raise CheckFailed(f"not so: {text}")
+
+
+def there(value: T | None, what: str) -> T:
+    """A value that must not be missing."""
+    if value is None:
+        raise CheckFailed(f"{what} is missing")
+    return value
+
+
+def _shown(value: object, like: object) -> str:
+    """Error codes by name where the expected value has one in that place."""
+    if isinstance(value, tuple | list) and isinstance(like, tuple | list) and len(value) == len(like):
+        inner = ", ".join(_shown(item, other) for item, other in zip(value, like, strict=True))
+        return f"({inner})" if isinstance(value, tuple) else f"[{inner}]"
+    if isinstance(like, Error) and isinstance(value, int) and value in Error._value2member_map_:
+        return Error(value).name
+    if isinstance(value, set | frozenset):
+        return "{" + ", ".join(sorted(_shown(item, item) for item in value)) + "}"
+    return repr(value)
+
+
+def eventually(probe: Callable[[], T | None], timeout_s: float | None = None) -> T:
+    """The first result of ``probe`` that is not None or False.
+
+    :raises CheckFailed: there was none within the time-out, which is the patience of the run.
+    """
+    patience = PATIENCE_S.get() if timeout_s is None else timeout_s
+    deadline = monotonic() + patience
+    while True:
+        result = probe()
+        if result is not None and result is not False:
+            return result
+        if monotonic() > deadline:
+            raise CheckFailed(f"what was waited for did not come about within {patience:g} s")
+        sleep(0.02)

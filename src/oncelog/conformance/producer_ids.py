@@ -1,0 +1,146 @@
+"""Checks 29-33: who gets which producer id and epoch."""
+
+from __future__ import annotations
+
+from oncelog.conformance.bench import Bench
+from oncelog.conformance.expect import among, holds, same
+from oncelog.conformance.registry import check, each
+from oncelog.conformance.transactions import (
+    Transactional,
+    find_coordinator,
+    init,
+)
+from oncelog.errors import Error
+
+INVALID_REQUEST = Error.INVALID_REQUEST
+INVALID_PID_MAPPING = Error.INVALID_PRODUCER_ID_MAPPING
+INVALID_TXN_STATE = Error.INVALID_TXN_STATE
+INVALID_TIMEOUT = Error.INVALID_TRANSACTION_TIMEOUT
+INVALID_EPOCH = Error.INVALID_PRODUCER_EPOCH
+FENCED = Error.PRODUCER_FENCED
+ABORTABLE = Error.TRANSACTION_ABORTABLE
+UNKNOWN_TOPIC = Error.UNKNOWN_TOPIC_OR_PARTITION
+NOT_ATTEMPTED = Error.OPERATION_NOT_ATTEMPTED
+
+
+@check("KIP-98", number=29)
+def init_twice_gives_the_same_pid_and_fences_the_first(bench: Bench) -> None:
+    topic = bench.topic()
+    producer = Transactional(bench.connection, bench.name).init()
+    producer.send(topic, b"a")
+    producer.commit()
+    second = Transactional(producer.connection, producer.id).init()
+    same((second.pid, second.epoch), (producer.pid, producer.epoch + 1))
+    same(producer.end_once(commit=True).error_code, FENCED)
+    same(set(producer.add_once((topic, 0)).values()), {FENCED})
+    same(producer.send_once(topic, b"z").error, INVALID_EPOCH)
+
+
+@check("KIP-98", number=29)
+def a_new_id_starts_with_epoch_0(bench: Bench) -> None:
+    producer = Transactional(bench.connection, bench.name).init()
+    same(producer.epoch, 0)
+    same(producer.describe().producer_epoch, 0)
+
+
+@check("KIP-588", number=30)
+@each("version", "error", values=[(3, INVALID_EPOCH), (4, FENCED), (5, FENCED)])
+def a_fenced_init_is_told_by_version(bench: Bench, version: int, error: int) -> None:
+    producer = Transactional(bench.connection, bench.name).init()
+    for _ in range(2):
+        Transactional(producer.connection, producer.id).init()
+    answer = init(producer.connection, producer.id, version=version, pid=producer.pid, epoch=producer.epoch)
+    same((answer.error_code, answer.producer_id, answer.producer_epoch), (error, -1, -1))
+
+
+@check("KIP-98", number=31)
+@each("timeout_ms", values=[0, -1, 900_001, 2**31 - 1])
+def a_time_out_out_of_range_is_refused(bench: Bench, timeout_ms: int) -> None:
+    connection = bench.connection
+    unique_name = bench.name
+    find_coordinator(connection, unique_name, 1)
+    same(init(connection, unique_name, timeout_ms=timeout_ms).error_code, INVALID_TIMEOUT)
+
+
+@check("KIP-98", number=31)
+@each("timeout_ms", values=[1, 900_000])
+def the_bounds_of_the_time_out_are_taken(bench: Bench, timeout_ms: int) -> None:
+    connection = bench.connection
+    unique_name = bench.name
+    find_coordinator(connection, unique_name, 1)
+    same(init(connection, unique_name, timeout_ms=timeout_ms).error_code, 0)
+
+
+@check("KIP-98", number=31)
+def an_idempotent_producer_may_name_any_time_out(bench: Bench) -> None:
+    connection = bench.connection
+    for timeout_ms in (0, -1, 2**31 - 1):
+        same(init(connection, None, timeout_ms=timeout_ms).error_code, 0)
+
+
+@check("KIP-360", number=32)
+def init_with_the_last_epoch_repeats_the_answer(bench: Bench) -> None:
+    producer = Transactional(bench.connection, bench.name).init()
+    connection = producer.connection
+    first = init(connection, producer.id, pid=producer.pid, epoch=producer.epoch)
+    again = init(connection, producer.id, pid=producer.pid, epoch=producer.epoch)
+    same((first.error_code, first.producer_id, first.producer_epoch), (0, producer.pid, producer.epoch + 1))
+    same((again.error_code, again.producer_id, again.producer_epoch), (0, producer.pid, producer.epoch + 1))
+    third = init(connection, producer.id, pid=producer.pid, epoch=producer.epoch + 1)
+    same(third.producer_epoch, producer.epoch + 2)
+    same(init(connection, producer.id, pid=producer.pid, epoch=producer.epoch).error_code, FENCED)
+
+
+@check("KIP-360", number=33)
+@each("pid", "epoch", values=[(5, -1), (-1, 5), (-2, 0), (0, -2)])
+@each("version", values=[3, 4, 5])
+def init_with_half_an_identity_is_an_invalid_request(bench: Bench, version: int, pid: int, epoch: int) -> None:
+    connection = bench.connection
+    unique_name = bench.name
+    find_coordinator(connection, unique_name, 1)
+    answer = init(connection, unique_name, version=version, pid=pid, epoch=epoch)
+    expected = INVALID_REQUEST if (pid == -1) != (epoch == -1) else None
+    if expected is not None:
+        same(answer.error_code, expected)
+    else:
+        among(answer.error_code, (0, FENCED, INVALID_EPOCH))
+
+
+@check("KIP-360", number=33)
+def init_of_a_new_id_with_an_identity(bench: Bench) -> None:
+    """A new id takes a given identity for one of its own whose state was lost: fresh pid, epoch 0."""
+    connection = bench.connection
+    unique_name = bench.name
+    find_coordinator(connection, unique_name, 1)
+    answer = init(connection, unique_name, pid=0, epoch=0)
+    same((answer.error_code, answer.producer_epoch), (0, 0))
+
+
+@check("KIP-98")
+@each("version", values=range(6))
+def init_in_every_version(bench: Bench, version: int) -> None:
+    connection = bench.connection
+    unique_name = bench.name
+    find_coordinator(connection, unique_name, 1)
+    same(init(connection, None, version=version).producer_epoch, 0)
+    first = init(connection, unique_name, version=version)
+    second = init(connection, unique_name, version=version)
+    same((first.error_code, second.error_code), (0, 0))
+    same((second.producer_id, first.producer_epoch, second.producer_epoch), (first.producer_id, 0, 1))
+    same(init(connection, "", version=version).error_code, INVALID_REQUEST)
+
+
+@check("KIP-98")
+def pids_are_never_given_twice(bench: Bench) -> None:
+    connection = bench.connection
+    pids = [init(connection, None).producer_id for _ in range(1200)]
+    same(len(set(pids)), len(pids))
+
+
+@check("KIP-360")
+def an_identity_of_an_idempotent_producer_is_not_kept(bench: Bench) -> None:
+    connection = bench.connection
+    first = init(connection, None)
+    second = init(connection, None, pid=first.producer_id, epoch=0)
+    same(second.error_code, 0)
+    holds(second.producer_id != first.producer_id, "each gets a producer id of its own")

@@ -1,0 +1,180 @@
+"""Runs the checks against a cluster, one after the other, and takes away what they leave.
+
+Called by ``oncelog conformance``. Every name that a check uses begins with the run's own prefix. Topics are deleted
+after each check, groups at the end; a transactional id cannot be deleted and expires, and a transaction that a failed
+check left open is aborted by its time-out of a minute.
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from oncelog.client.blocking import Admin
+from oncelog.client.core.config import AdminConfig
+from oncelog.conformance.bench import Bench
+from oncelog.conformance.expect import PATIENCE_S, CheckFailed, NotOffered
+from oncelog.conformance.home import find_home
+from oncelog.conformance.registry import Check, case_name
+from oncelog.conformance.wire import Connection, ConnectionClosed, World
+from oncelog.errors import KafkaError, OncelogError
+from oncelog.faults.proxy import FaultProxy
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
+from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
+from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
+from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest, MemberIdentity
+
+_SHORTEST_ANSWER_S = 20.0
+_NO_ANSWER = (OSError, ValueError, LookupError, TypeError, AttributeError, struct.error)
+"""What taking an answer apart raises if it is not the answer that was to come."""
+
+
+class Outcome(Enum):
+    """Of one case of a check."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_OFFERED = "not offered"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One case of a check, and what became of it; ``text`` says why it did not pass."""
+
+    check: Check
+    case: Mapping[str, Any]
+    outcome: Outcome
+    text: str
+
+    @property
+    def name(self) -> str:
+        return case_name(self.check, self.case)
+
+
+@dataclass(slots=True)
+class Report:
+    """All results, and what could not be taken away."""
+
+    broker: str
+    nodes: int
+    results: list[Result] = field(default_factory=list)
+    left_behind: list[str] = field(default_factory=list)
+
+    def count(self, outcome: Outcome, area: str | None = None) -> int:
+        return sum(result.outcome is outcome and area in (None, result.check.area) for result in self.results)
+
+
+Told = Callable[[Result], None]
+
+
+def run(
+    config: AdminConfig,
+    cases: Iterable[tuple[Check, Mapping[str, Any]]],
+    *,
+    patience_s: float = 30,
+    tell: Told = lambda result: None,
+) -> Report:
+    """Run the cases against the cluster of ``config``.
+
+    :param patience_s: how long to wait for what is to come about.
+    :param tell: is told of each result.
+    :raises OncelogError: the cluster cannot be reached.
+    """
+    home = find_home(config)
+    prefix = f"oncelog-conformance-{uuid.uuid4().hex[:8]}"
+    report = Report(",".join(config.bootstrap_servers), home.nodes)
+    before = PATIENCE_S.set(patience_s)
+    try:
+        with FaultProxy(home.address, upstream=config) as proxy:
+            address = proxy.bootstrap_servers
+            world = World(home.node_id, home.nodes, _offered(address))
+            try:
+                for number, (check, case) in enumerate(cases):
+                    result = _one(address, world, f"{prefix}-{number}", check, case)
+                    report.results.append(result)
+                    tell(result)
+                    report.left_behind += _delete_topics(address, world)
+            finally:
+                report.left_behind += _delete_groups(config, prefix, address, world)
+    finally:
+        PATIENCE_S.reset(before)
+    return report
+
+
+def _offered(address: str) -> dict[int, tuple[int, int]]:
+    with Connection(address) as connection:
+        answer = connection.ask(ApiVersionsRequest(), 0)
+    return {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
+
+
+def _one(address: str, world: World, name: str, check: Check, case: Mapping[str, Any]) -> Result:
+    try:
+        with Connection(address, timeout_s=max(_SHORTEST_ANSWER_S, PATIENCE_S.get()), world=world) as connection:
+            bench = Bench(connection, name)
+            try:
+                check.function(bench, **case)
+            finally:
+                bench.close()
+    except NotOffered as error:
+        return Result(check, case, Outcome.NOT_OFFERED, str(error))
+    except CheckFailed as error:
+        return Result(check, case, Outcome.FAILED, str(error))
+    except ConnectionClosed:
+        return Result(check, case, Outcome.FAILED, "the broker ended the connection instead of answering")
+    except TimeoutError:
+        return Result(check, case, Outcome.FAILED, "the broker did not answer")
+    except (OncelogError, *_NO_ANSWER) as error:
+        return Result(
+            check, case, Outcome.FAILED, f"the answer is not what it should be: {type(error).__name__}: {error}"
+        )
+    return Result(check, case, Outcome.PASSED, "")
+
+
+def _delete_topics(address: str, world: World) -> Sequence[str]:
+    """Delete what the last check made; those that are still there."""
+    names, world.topics[:] = list(world.topics), []
+    if not names:
+        return []
+    try:
+        with Connection(address, world=world) as connection:
+            request = DeleteTopicsRequest(topic_names=names, timeout_ms=30_000)
+            answer = connection.ask(request, connection.best(request.API_KEY, 5))
+    except (OncelogError, ConnectionClosed, *_NO_ANSWER):
+        return [f"topic {name}" for name in names]
+    gone = (0, 3)
+    return [f"topic {entry.name}" for entry in answer.responses if entry.error_code not in gone]
+
+
+def _delete_groups(config: AdminConfig, prefix: str, address: str, world: World) -> Sequence[str]:
+    """Send the members of the run's groups away, and delete the groups; those that are still there."""
+    left = []
+    try:
+        with Admin(config=config) as admin, Connection(address, world=world) as connection:
+            for name in [group.group_id for group in admin.list_consumer_groups()]:
+                if name.startswith(prefix):
+                    try:
+                        _send_members_away(connection, name)
+                        admin.delete_consumer_groups([name])
+                    except KafkaError as error:
+                        left.append(f"group {name} ({error.error.name})")
+    except (OncelogError, ConnectionClosed, *_NO_ANSWER) as error:
+        left.append(f"groups whose names begin with {prefix} ({error})")
+    return left
+
+
+def _send_members_away(connection: Connection, group: str) -> None:
+    described = connection.ask(DescribeGroupsRequest(groups=[group]), connection.best(DescribeGroupsRequest.API_KEY, 5))
+    members = [MemberIdentity(member_id=member.member_id) for member in described.groups[0].members]
+    if members:
+        connection.ask(LeaveGroupRequest(group_id=group, members=members), 3)
+    elif described.groups[0].group_state == "Dead" and connection.offers(ConsumerGroupDescribeRequest.API_KEY, 0):
+        newer = connection.ask(ConsumerGroupDescribeRequest(group_ids=[group]), 0)
+        for member in newer.groups[0].members:
+            leaving = ConsumerGroupHeartbeatRequest(group_id=group, member_id=member.member_id, member_epoch=-1)
+            connection.ask(leaving, 0)

@@ -1,0 +1,153 @@
+"""``oncelog conformance``: what it says of right and of wrong brokers, and that it leaves nothing behind."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import oncelog
+from oncelog.client.core.config import AdminConfig
+from oncelog.conformance.expect import CheckFailed, among, eventually, holds, same
+from oncelog.conformance.registry import all_checks, cases_of
+from oncelog.conformance.run import Outcome, Report, run
+from oncelog.errors import Error
+from oncelog.faults.proxy import FaultProxy
+from tests.cli.conftest import call
+from tests.conftest import RunningBroker
+
+PACKAGE = Path(oncelog.__file__).parent / "conformance"
+SOME = (
+    "resend_of_any_of_the_last_five_batches_is_acknowledged_with_its_offset",
+    "the_end_is_seen_on_every_partition_soon_after_the_answer",
+    "list_transactions_filters",
+    "the_first_open_transaction_holds_back_what_others_committed",
+    "a_follower_that_joins_again_unchanged_keeps_the_generation",
+    "offset_commit_in_every_version",
+    "a_static_member_keeps_its_partitions_over_a_leave",
+    "find_coordinator_in_every_version",
+)
+
+
+def run_some(address: str, *names: str, **login: str) -> Report:
+    settings = {"bootstrap.servers": address, **{name.replace("_", "."): value for name, value in login.items()}}
+    checks = [check for check in all_checks() if check.name in names]
+    assert len(checks) == len(names)
+    return run(AdminConfig.from_properties(settings), cases_of(checks))
+
+
+def wrong(report: Report) -> list[tuple[str, str]]:
+    return [(result.name, result.text) for result in report.results if result.outcome is not Outcome.PASSED]
+
+
+def left_on(address: str) -> list[str]:
+    with oncelog.Admin(bootstrap_servers=address) as admin:
+        names = [*admin.list_topics(), *(group.group_id for group in admin.list_consumer_groups())]
+    return [name for name in names if name.startswith("oncelog-conformance-")]
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[str]:
+    with oncelog.Broker(nodes=3, settings={"group.initial.rebalance.delay.ms": 0}) as broker:
+        yield broker.bootstrap_servers
+
+
+def test_on_several_nodes_each_coordinator_is_asked_and_nothing_is_left(three: str) -> None:
+    report = run_some(three, *SOME)
+    assert (wrong(report), report.nodes, report.left_behind) == ([], 3, [])
+    assert left_on(three) == []
+
+
+def test_nothing_is_left_on_a_single_broker(broker: RunningBroker) -> None:
+    others = set(left_on(broker.bootstrap_servers))
+    report = run_some(broker.bootstrap_servers, *SOME[:3], SOME[6])
+    assert (wrong(report), report.left_behind) == ([], [])
+    assert set(left_on(broker.bootstrap_servers)) <= others
+
+
+def test_behind_a_login() -> None:
+    settings = {
+        "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
+        "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+        "group.initial.rebalance.delay.ms": 0,
+    }
+    user = "SCRAM-SHA-256=[name=anna,password=secret]"
+    module = "org.apache.kafka.common.security.scram.ScramLoginModule"
+    with oncelog.Broker(settings=settings, first_users=[user]) as secured:
+        report = run_some(
+            secured.bootstrap_servers,
+            *SOME[:2],
+            security_protocol="SASL_PLAINTEXT",
+            sasl_mechanism="SCRAM-SHA-256",
+            sasl_jaas_config=f'{module} required username="anna" password="secret";',
+        )
+    assert wrong(report) == []
+
+
+def test_a_wrong_broker_is_told_with_what_it_did_and_the_kip(three: str) -> None:
+    with FaultProxy(three) as proxy, proxy.faults.answer_error("EndTxn", "UNKNOWN_SERVER_ERROR", times=None):
+        name = "the_end_is_seen_on_every_partition_soon_after_the_answer"
+        arguments = ("conformance", "--bootstrap-server", proxy.bootstrap_servers, "--check", name)
+        told = call(*arguments)
+        answer = json.loads(call(*arguments, "--json").out)
+    assert told.code == 1
+    assert "2 of 2 cases failed" in told.err
+    assert f"KIP-98  transactions: {name}[commit=True]" in told.out
+    assert {result["outcome"] for result in answer["results"]} == {"failed"}
+    assert left_on(three) == []
+
+
+def test_what_a_broker_does_not_offer_is_no_failure() -> None:
+    from oncelog.conformance.bench import Bench
+    from oncelog.conformance.expect import NotOffered
+    from oncelog.conformance.wire import Connection, World
+
+    with oncelog.Broker() as broker:
+        world = World(1, 1, {0: (3, 7), 1: (4, 11), 2: (1, 5), 3: (0, 8), 19: (2, 4), 22: (0, 1)})
+        with Connection(broker.bootstrap_servers, world=world) as connection:
+            bench = Bench(connection, "older")
+            (check,) = [
+                item for item in all_checks() if item.name == "a_gap_is_out_of_order_and_the_right_batch_is_taken_later"
+            ]
+            check.function(bench)
+            with pytest.raises(NotOffered, match="DescribeProducers 0 is not offered"):
+                connection.send(61, 0, b"")
+
+
+def test_errors_are_named_where_one_was_expected() -> None:
+    with pytest.raises(CheckFailed, match=r"expected \(OUT_OF_ORDER_SEQUENCE_NUMBER, -1\), found \(NONE, 7\)"):
+        same((0, 7), (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, -1))
+    with pytest.raises(CheckFailed, match="found UNKNOWN_SERVER_ERROR"):
+        among(-1, (Error.NONE, Error.INVALID_TXN_STATE))
+    with pytest.raises(CheckFailed, match="not so: water is dry"):
+        holds(0, "water is dry")
+    with pytest.raises(CheckFailed, match="did not come about within 0 s"):
+        eventually(lambda: None, 0)
+
+
+def test_unknown_areas_and_checks_are_refused_with_the_nearest() -> None:
+    assert "did you mean isolation?" in call("conformance", "--area", "isolations").sentence()
+    assert "did you mean producers_are_counted_apart?" in call("conformance", "--check", "producers_counted").sentence()
+
+
+def test_every_check_is_listed_with_its_kip() -> None:
+    listed = json.loads(call("conformance", "--list", "--json").done().out)
+    assert len(listed) == len(all_checks())
+    assert all(entry["kip"].startswith("KIP-") or entry["kip"] == "protocol" for entry in listed)
+    assert len({entry["check"] for entry in listed}) == len(listed)
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*.py")), ids=lambda path: path.stem)
+def test_the_kit_needs_no_pytest_and_asserts_nothing_that_python_could_leave_out(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+    names = {
+        name.name if isinstance(node, ast.Import) else node.module or ""
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in node.names
+    }
+    assert not {name for name in names if name.split(".")[0] in ("pytest", "tests")}

@@ -1,0 +1,61 @@
+"""Checks 28 and 38: where a coordinator keeps what it knows, for brokers with 50 partitions of it on one node."""
+
+from __future__ import annotations
+
+import pytest
+
+from oncelog.conformance.expect import eventually
+from oncelog.conformance.groups import commit
+from oncelog.conformance.transactions import Transactional, find_coordinator
+from oncelog.conformance.wire import Connection
+
+
+@pytest.fixture
+def producer(connection: Connection, unique_name: str) -> Transactional:
+    """A producer of transaction version 1, initialised."""
+    return Transactional(connection, unique_name).init()
+
+
+def java_hash(text: str) -> int:
+    value = 0
+    for unit in text:
+        value = (31 * value + ord(unit)) & 0xFFFFFFFF
+    return value - 2**32 if value >= 2**31 else value
+
+
+@pytest.mark.parametrize("name", ["polygenelubricants", "abc", "a-transactional-id-of-some-length"])
+def test_check_28_the_id_lives_on_the_partition_of_its_java_hash(connection: Connection, name: str) -> None:
+    value = java_hash(name)
+    index = (0 if value == -(2**31) else abs(value)) % 50
+    if name == "polygenelubricants":
+        assert (value, index) == (-(2**31), 0)
+    find_coordinator(connection, name, 1)
+    eventually(lambda: connection.list_offset("__transaction_state", partition=index).error_code == 0)
+    before = connection.list_offset("__transaction_state", partition=index).offset
+    Transactional(connection, name).init()
+    assert connection.list_offset("__transaction_state", partition=index).offset == before + 1
+
+
+def test_check_38_adding_a_partition_again_writes_nothing(producer: Transactional, topic: str) -> None:
+    partition = abs(java_hash(producer.id)) % 50
+    producer.add((topic, 0))
+    before = producer.connection.list_offset("__transaction_state", partition=partition).offset
+    for _ in range(3):
+        assert producer.add_once((topic, 0)) == {(topic, 0): 0}
+    assert producer.connection.list_offset("__transaction_state", partition=partition).offset == before
+    producer.abort()
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_add_offsets_adds_the_groups_partition(producer: Transactional, unique_name: str, version: int) -> None:
+    producer.add_offsets(unique_name, version=version)
+    state = producer.describe()
+    index = abs(java_hash(unique_name)) % 50
+    assert [(added.topic, added.partitions) for added in state.topics] == [("__consumer_offsets", [index])]
+    producer.abort()
+
+
+def test_offsets_are_taken_for_the_group_without_a_name(connection: Connection, topic: str) -> None:
+    """Not in the kit: a name that is not its own."""
+    find_coordinator(connection, "", 0)
+    assert commit(connection, "", {(topic, 0): 1}) == [0]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import resource
 from pathlib import Path
 
-from oncelog.conformance.wire import Connection, batch, eventually
+from oncelog.conformance.batches import batch
+from oncelog.conformance.expect import eventually
+from oncelog.conformance.wire import Connection
 from tests.hostile.conftest import Node
 
 PARTITIONS = 20

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import oncelog
-from oncelog.conformance.wire import Connection, ConnectionClosed, eventually
+from oncelog.conformance.expect import eventually
+from oncelog.conformance.wire import Connection, ConnectionClosed
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.incremental_alter_configs_request import (
     AlterableConfig,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from oncelog.conformance.batches import TRANSACTIONAL, batch
 from oncelog.conformance.transactions import new_pid
-from oncelog.conformance.wire import TRANSACTIONAL, Connection, batch
+from oncelog.conformance.wire import Connection
 
 SETTINGS = {"transaction.partition.verification.enable": False}
 """What a broker needs for it: without verification a batch of any transaction is taken in."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oncelog.broker.log_manager import FlushJob
-from oncelog.conformance.wire import batch
+from oncelog.conformance.batches import batch
 from oncelog.errors import Error, OutOfDescriptors
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.server.memory_disk import MemoryDisk

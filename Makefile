@@ -5,6 +5,8 @@ STAMP := .venv/.installed
 WORKERS ?= 2
 TEST_WORKERS ?= 4
 SECONDS ?= 60
+# pytest keeps the tests that it has rewritten; without that each worker spends ten seconds more.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check test demo bench interop soak fuzz docs site clean

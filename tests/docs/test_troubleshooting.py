@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pyspark
@@ -25,6 +26,7 @@ def quoted() -> list[str]:
     return [text for row in rows for text in re.findall(r"`([^`]+)`", row.split(" | ")[0])]
 
 
+@cache
 def texts_of_the_code() -> list[str]:
     """Every string of the package, with a gap for each value that is filled in."""
     found: list[str] = []
@@ -38,20 +40,18 @@ def texts_of_the_code() -> list[str]:
     return found
 
 
+@cache
 def conditions() -> set[str]:
     """Names of errors that others raise."""
     file = Path(pyspark.__file__).parent / "errors" / "error-conditions.json"
     return {error.name for error in Error} | SPARKS_OWN | set(json.loads(file.read_text()))
 
 
-CODE, CONDITIONS = texts_of_the_code(), conditions()
-
-
 @pytest.mark.parametrize("text", quoted())
 def test_quoted_error_is_raised_somewhere(text: str) -> None:
     parts = [part.strip() for part in text.split("...") if part.strip()]
     wanted = re.compile(".*".join(re.escape(part).replace(_GAP, ".*") for part in parts), re.DOTALL)
-    assert text in CONDITIONS or any(wanted.search(string) for string in CODE), text
+    assert text in conditions() or any(wanted.search(string) for string in texts_of_the_code()), text
 
 
 def test_the_page_quotes_errors() -> None:

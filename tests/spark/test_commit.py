@@ -1,6 +1,6 @@
 """The sink's commit against real brokers, without Spark: every step crashed, raced and repeated in milliseconds.
 
-``test_sink_crashes.py`` kills real drivers at the same steps.
+``test_killed_drivers.py`` kills real drivers at the same steps.
 """
 
 from __future__ import annotations

@@ -97,6 +97,9 @@ def _await_port(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.parametrize(
+    "broker", ["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])], indirect=True
+)
 def test_reading_writing_and_each_batch_work_through_a_connect_server(
     connect_server: Server, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:

@@ -177,7 +177,8 @@ def test_the_oldest_clean_descriptor_is_closed_first(tmp_path: Path) -> None:
     assert written._descriptor is not None, "its bytes are not safe yet: an error at their sync must not be lost"
 
 
-def test_threads_that_share_few_descriptors_never_meet_another_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("turns", [3_000, pytest.param(60_000, marks=pytest.mark.soak)])
+def test_threads_that_share_few_descriptors_never_meet_another_file(tmp_path: Path, turns: int) -> None:
     """A descriptor that one thread gives back under another's call would be closed, or be another file's by then."""
     disk = OsDisk(str(tmp_path), max_descriptors=6)
     files = [disk.open(f"f{index}", create=True) for index in range(12)]
@@ -187,7 +188,7 @@ def test_threads_that_share_few_descriptors_never_meet_another_file(tmp_path: Pa
 
     def append() -> None:
         try:
-            for turn in range(60_000):
+            for turn in range(turns):
                 files[turn % 12].append([bytes([turn % 12]) * 50])
         finally:
             appended.set()
@@ -214,7 +215,7 @@ def test_threads_that_share_few_descriptors_never_meet_another_file(tmp_path: Pa
     finally:
         sys.setswitchinterval(interval)
     for index in range(12):
-        assert disk.read(f"f{index}") == bytes([index]) * (50 + 5000 * 50)
+        assert disk.read(f"f{index}") == bytes([index]) * (50 + turns // 12 * 50)
 
 
 def test_an_open_file_is_found_again_under_its_new_name(tmp_path: Path) -> None:

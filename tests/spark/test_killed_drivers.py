@@ -1,0 +1,57 @@
+"""Drivers killed inside the sink's commit, on our broker and on Apache Kafka.
+
+Each run pauses inside the commit of a micro-batch, and there its driver is killed. What confluent-kafka sees
+(read_committed) is checked right after, and at the end: every record once, in order within its partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from oncelog.spark.sink_protocol import Step
+from tests.conftest import RunningBroker
+from tests.spark.crash_job import Job, wait_paused
+from tests.support.spark_faults import PausePoint
+
+pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
+
+DECISIVE = (Step.HALF_PRODUCED, Step.MARKER_ADDED, Step.COMMITTED)
+"""A part of the data is in, all of it with its marker is, it is committed: what the next run finds differs."""
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [pytest.param(DECISIVE, id="decisive"), pytest.param(tuple(Step), id="every", marks=pytest.mark.soak)],
+)
+def test_driver_killed_at_steps_of_the_commit(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, steps: Sequence[Step]
+) -> None:
+    """Run n pauses at step n of batch n and is killed there; the next run settles batch n and goes on to its own.
+
+    ``test_commit.py`` stops at every step, without a driver that dies.
+    """
+    job = Job(spark, broker, unique_name, tmp_path, len(steps) + 1)
+    with PausePoint() as point:
+        for batch, step in enumerate(steps):
+            with job.run(point.options(step, batch)) as driver:
+                paused = wait_paused(point, driver)
+                driver.kill(paused.pid)
+            job.check(batch + 1 if step is Step.COMMITTED else batch)
+    job.complete()
+
+
+def test_driver_killed_while_end_txn_is_under_way(
+    spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    """The answer is never seen: the batch is in as a whole or not at all, and the next run finds out which."""
+    job = Job(spark, broker, unique_name, tmp_path, 2)
+    with PausePoint() as point, job.run(point.options(Step.MARKER_ADDED, 0)) as driver:
+        paused = wait_paused(point, driver)
+        driver.pids()
+        paused.resume()
+        driver.kill(paused.pid)
+    job.complete()

@@ -4,6 +4,7 @@ PYTHON := .venv/bin/python
 STAMP := .venv/.installed
 WORKERS ?= 2
 TEST_WORKERS ?= 4
+TESTS ?= tests
 SECONDS ?= 60
 # pytest keeps the tests that it has rewritten; without that each worker spends ten seconds more.
 unexport PYTHONDONTWRITEBYTECODE
@@ -30,8 +31,8 @@ check: $(STAMP) ## lint, types, layers, unit tests, generated files: under a min
 	$(PYTHON) tools/generate.py --check
 	$(PYTHON) -m pytest tests/unit -q -n $(WORKERS)
 
-test: setup ## every test, real Apache Kafka and Spark included; TEST_WORKERS=4, for most of them wait
-	$(PYTHON) -m pytest tests -q -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations 15
+test: setup ## every test, real Apache Kafka and Spark included; TEST_WORKERS=4, for most of them wait; TESTS=tests/cli for some
+	$(PYTHON) -m pytest $(TESTS) -q -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations 15
 
 demo: setup ## the main job on real data, with crashes, and the proof: about five minutes
 	.venv/bin/oncelog demo

@@ -50,7 +50,7 @@ def spark_options() -> str:
 def kafka_options() -> str:
     """For ``ONCELOG_KAFKA_JAVA_OPTIONS``. It takes ten seconds when there is no archive yet."""
     archive = _archive(maven.cache_folder(), "kafka", apache_kafka.kafka_jars(), _make_for_kafka)
-    return f"{QUICK_JAVA} {USE.format(archive)}"
+    return f"-XX:TieredStopAtLevel=1 {USE.format(archive)}"
 
 
 def _archive(folder: Path, name: str, jars: Path, make: Callable[[Path], None]) -> Path:

@@ -138,6 +138,12 @@ def _fate(transaction: OpenTransaction, now_ms: int) -> str:
     began = f"{transaction.transactional_id}, {transaction.state} since {show_time(transaction.started_ms)}"
     if transaction.state != "Ongoing":
         return f"{began}: Kafka completes it at its start"
+    if transaction.two_phase_commit:
+        token = f"{transaction.producer_id}:{transaction.producer_epoch}"
+        return (
+            f"{began}, token {token}: Kafka keeps it, and up to 4.4 no later producer can end it there; "
+            "complete it before (oncelog transactions complete)"
+        )
     if transaction.times_out(now_ms):
         return f"{began}: past its time-out of {transaction.timeout_ms} ms, Kafka aborts it at its start"
     left_ms = transaction.started_ms + transaction.timeout_ms - now_ms
@@ -167,7 +173,11 @@ def _as_json(plan: Plan, now_ms: int, *, done: bool, checked: int | None) -> Map
         "dropped_settings": list(plan.dropped_settings),
         "left_behind": list(plan.left_behind),
         "open_transactions": [
-            {**transaction._asdict(), "aborted_at_start": transaction.times_out(now_ms)}
+            {
+                **transaction._asdict(),
+                "two_phase_commit": transaction.two_phase_commit,
+                "aborted_at_start": transaction.times_out(now_ms),
+            }
             for transaction in plan.open_transactions
         ],
         "snapshot": plan.snapshot.name,

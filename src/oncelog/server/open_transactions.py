@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from oncelog.coordinator.transaction.states import TransactionState
+from oncelog.coordinator.transaction.states import NO_TIME_LIMIT, TransactionState
 from oncelog.log.batch_reader import records_at_rest
 from oncelog.log.file_names import parse_file_name, parse_partition_folder
 from oncelog.ports import Disk
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
 from oncelog.protocol.internal_records import Unknown, decode_transaction_key, decode_transaction_value
 from oncelog.records.errors import CorruptBatch
-from oncelog.types import TRANSACTION_STATE_TOPIC
+from oncelog.types import NO_PRODUCER_EPOCH, TRANSACTION_STATE_TOPIC
 
 UNFINISHED = frozenset({TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})
 
@@ -28,10 +28,18 @@ class OpenTransaction(NamedTuple):
     started_ms: int
     timeout_ms: int
     partitions: int
+    kept: bool = False
+    """Whether it waits for a later producer than the one that began it (KIP-939)."""
+
+    @property
+    def two_phase_commit(self) -> bool:
+        """Whether a database decides on it."""
+        return self.timeout_ms == NO_TIME_LIMIT
 
     def times_out(self, now_ms: int) -> bool:
         """Whether a coordinator that starts now aborts it at once."""
-        return self.state == TransactionState.ONGOING.label and self.started_ms + self.timeout_ms <= now_ms
+        ongoing = self.state == TransactionState.ONGOING.label and not self.two_phase_commit
+        return ongoing and self.started_ms + self.timeout_ms <= now_ms
 
 
 def open_transactions(disk: Disk) -> Iterator[OpenTransaction]:
@@ -56,6 +64,7 @@ def open_transactions(disk: Disk) -> Iterator[OpenTransaction]:
                 value.transaction_start_timestamp_ms,
                 value.transaction_timeout_ms,
                 sum(len(topic.partition_ids) for topic in value.transaction_partitions or ()),
+                value.next_producer_epoch != NO_PRODUCER_EPOCH,
             )
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from oncelog.config import parse_broker
+from oncelog.coordinator.transaction.states import TransactionState
 from oncelog.errors import OncelogError
 from oncelog.log.checkpoints import (
     CLEAN_SHUTDOWN,
@@ -213,6 +214,8 @@ def _plan(
             f"{len(missing)} partitions have no folder of their topic's id ({', '.join(missing[:3])}): "
             f"start oncelog serve on {source} once, which makes them, stop it, and try again"
         )
+    unfinished = tuple(open_transactions(disk))
+    _check_ends(source, unfinished)
     folders = sorted(f"{topic.name}-{partition}" for topic in topics.values() for partition in range(topic.partitions))
     items = tuple(_items(source, folders, mode))
     taken = {item.path.partition("/")[0] for item in items} | {META_PROPERTIES}
@@ -228,10 +231,22 @@ def _plan(
         left_behind=tuple(name for name in left if not name.startswith(FILE_NAME)),
         dropped_settings=dropped,
         clean=read_clean_shutdown(disk),
-        open_transactions=tuple(open_transactions(disk)),
+        open_transactions=unfinished,
         snapshot=snapshot,
         properties=_server_properties(target, identity.node_id, listen, controller, settings),
     )
+
+
+def _check_ends(source: Path, unfinished: Sequence[OpenTransaction]) -> None:
+    """Apache Kafka, up to 4.4, would complete what a later producer has ended with an epoch that was used before."""
+    ending = [
+        item.transactional_id for item in unfinished if item.kept and item.state != TransactionState.ONGOING.label
+    ]
+    if ending:
+        raise PromotionError(
+            f"the end of {len(ending)} transactions of two-phase commit lacks markers ({', '.join(ending[:3])}): start "
+            f"oncelog serve on {source} once, which writes them, stop it, and try again"
+        )
 
 
 def _security_settings(settings: Mapping[str, str]) -> tuple[str, ...]:

@@ -33,10 +33,15 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from oncelog import Broker, Producer
 from oncelog.conformance.batches import batch
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.transactions import Transactional, new_pid
 from oncelog.conformance.wire import Connection
+from oncelog.coordinator.transaction.records import encode_key, encode_value
+from oncelog.coordinator.transaction.states import NO_TIME_LIMIT, TransactionState, Txn
+from oncelog.records.batch import Record, encode_batch
+from oncelog.types import TopicPartition
 from tests.cli.conftest import call
 from tests.support.apache_kafka import ApacheKafka, kafka_jars, run_tool
 from tests.support.crash_rounds.node import ServeProcess
@@ -241,6 +246,77 @@ def test_what_is_past_its_time_is_named_before(tmp_path: Path) -> None:
     assert "Kafka aborts it at its start" in outcome.out
     assert "not stopped cleanly" in outcome.out
     assert not (tmp_path / "k").exists()
+
+
+def test_what_is_prepared_is_named_and_kafka_keeps_it_for_its_stamp(tmp_path: Path) -> None:
+    """Kafka has neither a time-out for it nor a way for a later producer to end it; whoever has its stamp can."""
+    node = ServeProcess(tmp_path, {"transaction.two.phase.commit.enable": "true"})
+    node.start()
+    try:
+        tokens = {}
+        for name in ("prepared", "kept"):
+            with Producer(
+                bootstrap_servers=node.bootstrap_servers, transactional_id=name, two_phase_commit=True
+            ) as producer:
+                producer.begin_transaction()
+                producer.send(name, name.encode())
+                tokens[name] = producer.prepare()
+        with Producer(
+            bootstrap_servers=node.bootstrap_servers, transactional_id="kept", two_phase_commit=True
+        ) as later:
+            assert later.prepared == tokens["kept"]
+    finally:
+        node.close()
+    kafka = ApacheKafka(tmp_path / "kafka")
+    to_it = ("--listen", kafka.bootstrap_servers, "--controller", kafka.controller)
+    told = call("promote", str(node.data), "--to", str(tmp_path / "k"), *to_it, "--dry-run").out
+    for name, token in tokens.items():
+        assert f"open transaction: {name}, Ongoing" in told
+        assert f"token {token}: Kafka keeps it" in told
+    promote(node.data, tmp_path / "k", *to_it)
+    try:
+        kafka.start_promoted(tmp_path / "k")
+        connection = Connection(kafka.bootstrap_servers)
+        for name, token in tokens.items():
+            wait_for_leader(connection, name, 0)
+            assert connection.read_committed(name) == []
+            owner = Transactional(connection, name, version_2=True)
+            assert eventually(lambda owner=owner: owner.describe().transaction_state) == "Ongoing"
+            assert owner.describe().transaction_timeout_ms == 2**31 - 1
+            owner.pid, owner.epoch = map(int, token.split(":"))
+            owner.commit()
+            assert connection.read_committed(name) == [name.encode()]
+    finally:
+        kafka.stop()
+
+
+def test_an_end_that_lacks_its_markers_is_finished_before(tmp_path: Path) -> None:
+    """Its value names the next producer of an id whose transaction was kept, which Kafka would set back to epoch 0."""
+    data = tmp_path / "data"
+    with Broker(data, settings={"transaction.two.phase.commit.enable": True}) as broker:
+        connection = Connection(broker.bootstrap_servers)
+        connection.create_topic("t")
+    value = Txn(
+        "kept",
+        *(
+            7,
+            4,
+            NO_TIME_LIMIT,
+            TransactionState.PREPARE_COMMIT,
+            frozenset({TopicPartition("t", 0)}),
+            1,
+            2,
+            7,
+            7,
+            -1,
+            2,
+            5,
+        ),
+    )
+    record = Record(0, 1, encode_key("kept"), encode_value(value, 1))
+    (data / "__transaction_state-0" / f"{0:020}.log").write_bytes(encode_batch([record]))
+    refused = call("promote", str(data), "--to", str(tmp_path / "k"))
+    assert (refused.code, "lacks markers (kept)" in refused.err) == (1, True), refused.err
 
 
 def _wait_for_files(process: subprocess.Popen[bytes], folder: Path, count: int) -> None:

@@ -298,22 +298,18 @@ def test_an_end_that_lacks_its_markers_is_finished_before(tmp_path: Path) -> Non
         connection.create_topic("t")
     value = Txn(
         "kept",
-        *(
-            7,
-            4,
-            NO_TIME_LIMIT,
-            TransactionState.PREPARE_COMMIT,
-            frozenset({TopicPartition("t", 0)}),
-            1,
-            2,
-            7,
-            7,
-            -1,
-            2,
-            5,
-        ),
+        producer_id=7,
+        producer_epoch=4,
+        timeout_ms=NO_TIME_LIMIT,
+        state=TransactionState.PREPARE_COMMIT,
+        partitions=frozenset({TopicPartition("t", 0)}),
+        start_ms=1,
+        next_producer_id=7,
+        client_transaction_version=2,
+        next_producer_epoch=5,
     )
     record = Record(0, 1, encode_key("kept"), encode_value(value, 1))
+    (data / "__transaction_state-0").mkdir()
     (data / "__transaction_state-0" / f"{0:020}.log").write_bytes(encode_batch([record]))
     refused = call("promote", str(data), "--to", str(tmp_path / "k"))
     assert (refused.code, "lacks markers (kept)" in refused.err) == (1, True), refused.err

@@ -6,11 +6,13 @@ WORKERS ?= 2
 TEST_WORKERS ?= 4
 TESTS ?= tests
 SECONDS ?= 60
+SEEDS ?= 200
+FIRST ?= 0
 # pytest keeps the tests that it has rewritten; without that each worker spends ten seconds more.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench interop soak fuzz docs site clean
+.PHONY: help setup check test demo bench interop soak fuzz simulate mutants docs site clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -48,6 +50,12 @@ soak: setup ## the long forms of the tests: crash matrices, limits; hours
 
 fuzz: setup ## SECONDS=600 for each target, ONLY=requests for one: hostile inputs, guided by coverage
 	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(ONLY:%=--only %)
+
+simulate: $(STAMP) ## SEEDS=1000 FIRST=0: clients, nodes, disks and network in one thread and virtual time, with troubles
+	$(PYTHON) -m tests.simulation --seeds $(SEEDS) --first $(FIRST) --workers $(WORKERS)
+
+mutants: $(STAMP) ## SEEDS=200: plant each bug of the catalogue; the simulation has to find it
+	$(PYTHON) -m tests.simulation --mutants --seeds $(SEEDS) --workers $(WORKERS)
 
 docs: $(STAMP) ## write the generated files and pages anew
 	$(PYTHON) tools/generate.py

@@ -1,5 +1,8 @@
 """The pytest plugin: a broker for the tests, a topic for each, faults by name. Loaded by pytest's entry point.
 
+``@pytest.mark.oncelog_simulation(seeds=200)`` runs an ``async def`` test in virtual time, once for each seed
+(:mod:`oncelog.testing.simulation`).
+
 Fixtures: ``oncelog_broker``, ``oncelog_topic``, ``oncelog_faults``, ``oncelog_clock``. Marker:
 ``@pytest.mark.oncelog(settings={...}, data="folder", nodes=3)`` gives a test a broker of its own.
 ``--kafka-bootstrap-server HOST:PORT`` runs the same tests against a cluster that is there. Nothing of oncelog is
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
 _MARKER = "oncelog"
 _OPTIONS = ("settings", "data", "nodes")
+_SIMULATION = "oncelog_simulation"
+_SIMULATION_OPTIONS = ("seeds", "first", "nodes", "settings", "troubles", "calm_s", "limit_s", "habits")
 _numbers = itertools.count(1)
 
 
@@ -33,12 +38,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="HOST:PORT",
         help="run the tests against this cluster instead of an embedded broker",
     )
+    group.addoption("--oncelog-seeds", type=int, metavar="N", help="run each simulation with so many seeds")
+    group.addoption("--oncelog-seed", type=int, metavar="SEED", help="run each simulation with this seed alone")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "oncelog(settings=None, data=None, nodes=1): a broker of its own for this test, with these settings",
+    )
+    config.addinivalue_line(
+        "markers",
+        f"{_SIMULATION}(seeds=100, {', '.join(f'{name}=...' for name in _SIMULATION_OPTIONS[1:])}): run this coroutine "
+        "in virtual time, with simulated brokers and troubles, once for each seed",
     )
 
 
@@ -137,6 +149,55 @@ def oncelog_clock(oncelog_broker: TestBroker) -> Clock:
     if not isinstance(oncelog_broker, Embedded):
         pytest.skip("the clock of a cluster that is there cannot be put forward")
     return Clock(oncelog_broker.broker)
+
+
+@pytest.fixture
+def oncelog_simulation(request: pytest.FixtureRequest) -> Any:
+    """The world of a test with the marker ``oncelog_simulation``: each seed has one of its own."""
+    if request.node.get_closest_marker(_SIMULATION) is None:
+        raise pytest.UsageError("the fixture oncelog_simulation belongs to tests with the marker of that name")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a marked test once for each seed; what fails is shrunk, and its timeline told."""
+    marker = pyfuncitem.get_closest_marker(_SIMULATION)
+    if marker is None:
+        return None
+    _simulate(pyfuncitem, _told(marker))
+    return True
+
+
+def _told(marker: pytest.Mark) -> dict[str, Any]:
+    unknown = sorted(marker.kwargs.keys() - set(_SIMULATION_OPTIONS))
+    if marker.args or unknown:
+        wrong = repr(marker.args[0]) if marker.args else unknown[0]
+        raise pytest.UsageError(f"the marker {_SIMULATION} takes {', '.join(_SIMULATION_OPTIONS)} by name, not {wrong}")
+    return dict(marker.kwargs)
+
+
+def _simulate(item: pytest.Function, options: dict[str, Any]) -> None:
+    import inspect
+
+    from oncelog.testing.simulation import Setting, Simulation, explore
+
+    if not inspect.iscoroutinefunction(item.obj):
+        raise pytest.UsageError(f"{item.name} is no coroutine: a simulation runs 'async def' tests")
+    seeds, first = options.pop("seeds", 100), options.pop("first", 0)
+    wanted = item.config.getoption("--oncelog-seeds")
+    alone = item.config.getoption("--oncelog-seed")
+    numbers = range(first, first + (wanted or seeds)) if alone is None else range(alone, alone + 1)
+    names = item._fixtureinfo.argnames
+    given = {name: item.funcargs[name] for name in names if name != _SIMULATION}
+
+    async def main(world: Simulation) -> None:
+        own = {_SIMULATION: world} if _SIMULATION in names else {}
+        await item.obj(**given, **own)
+
+    failure = explore(main, numbers, Setting(**options))
+    if failure is not None:
+        failure.error.add_note(f"{failure}\nagain: pytest {item.nodeid!r} --oncelog-seed {failure.seed}")
+        raise failure.error
 
 
 _FAULTS: pytest.StashKey[Any] = pytest.StashKey()

@@ -126,6 +126,8 @@ def test_python_examples_run(
     monkeypatch.syspath_prepend(ROOT / "examples")
     source = ADDRESS.sub(oncelog_broker.bootstrap_servers, example.text)
     code = compile(source, example.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    if example.page.stem == "simulation":  # tests/simulation/test_how_to.py: one of its relays is to fail
+        return
     if example.page.stem == "spark" or re.search(r"spark|pipeline", source, re.IGNORECASE):
         return
     if "def test_" in source:

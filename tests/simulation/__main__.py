@@ -10,7 +10,7 @@ import logging
 import multiprocessing
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from tests.simulation.mutants import CATALOGUE
 from tests.simulation.seeds import Judged, explain, hunt_number, judge
@@ -77,7 +77,8 @@ def _mutants(first: int, count: int, workers: int, only: str) -> int:
     missed = 0
     jobs = [(number, first, count) for number in chosen]
     with _processes(workers) as pool:
-        for number, seed, tried, said in pool.map(hunt_number, jobs):
+        for hunted in as_completed([pool.submit(hunt_number, job) for job in jobs]):
+            number, seed, tried, said = hunted.result()
             name = CATALOGUE[number].name
             missed += seed is None
             where = f"found by seed {seed}, the {tried}." if seed is not None else f"NOT FOUND in {tried} seeds"

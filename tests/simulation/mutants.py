@@ -6,7 +6,13 @@ from collections.abc import Sequence
 
 from tests.simulation.planting import Mutant
 
-CATALOGUE: Sequence[Mutant] = (
+_ENTRIES = "encode_snapshot(state.entries.values())"
+_ENTRIES_BEFORE = (
+    "encode_snapshot([type(e)(e.producer_id, e.producer_epoch, e.coordinator_epoch, e.last_timestamp, "
+    "e.current_txn_first_offset, e.batches[:-1]) for e in state.entries.values()])"
+)
+
+IDEMPOTENCE: Sequence[Mutant] = (
     Mutant(
         "sequences are not checked",
         "log.producer_rules:_out_of_sequence",
@@ -19,4 +25,354 @@ CATALOGUE: Sequence[Mutant] = (
         "if header.producer_epoch == self.producer_epoch:",
         "if header.producer_epoch != self.producer_epoch:",
     ),
+    Mutant(
+        "only the last batch is remembered",
+        "log.producer_state:ProducerStateManager.apply_data",
+        "if len(batches) > BATCHES_KEPT:",
+        "if len(batches) > 1:",
+    ),
+    Mutant(
+        "four batches are remembered",
+        "log.producer_state:ProducerStateManager.apply_data",
+        "if len(batches) > BATCHES_KEPT:",
+        "if len(batches) > 4:",
+    ),
+    Mutant("a snapshot is one batch old", "log.snapshots:SnapshotFiles.take", _ENTRIES, _ENTRIES_BEFORE),
+    Mutant(
+        "a restart forgets producers",
+        "log.producer_state:ProducerStateManager.load",
+        "if not self._expired(entry, now_ms):",
+        "if entry.current_txn_first_offset != NONE_OPEN:",
+    ),
+    Mutant(
+        "recovery forgets producers",
+        "log.recovery:_Loader.take_scanned",
+        "self.state.apply_data(header, header.base_offset)",
+        "self.state.skip_to(header.next_offset)",
+    ),
+    Mutant(
+        "producer ids are given out again after a restart",
+        "metadata.store:MetadataStore.allocate_producer_id_block",
+        "self._execute(\"UPDATE meta SET value = ? WHERE key = 'next_producer_id'\", str(after))",
+        "pass",
+    ),
+)
+CLIENT: Sequence[Mutant] = (
+    Mutant(
+        "a retry is renumbered",
+        "client.core.transaction_manager:TransactionManager.may_drain",
+        "return sequence.first_in_flight == batch.sequence",
+        "sequence.remove(batch)",
+    ),
+    Mutant(
+        "a retry goes behind newer batches",
+        "client.core.accumulator:Accumulator.put_back",
+        "queue.insert(position, batch)",
+        "queue.append(batch)",
+    ),
+    Mutant(
+        "a new epoch begins while an old batch may be stored",
+        "client.core.transaction_manager:TransactionManager._bump_locally",
+        "if not all(batch.refused for batch in self.book.of(partition).in_flight):",
+        "if False:",
+    ),
+    Mutant(
+        "a failed record does not abort its transaction",
+        "client.core.transaction_manager:TransactionManager.failed",
+        "self._to_abortable(error)",
+        "pass",
+    ),
+    Mutant(
+        "the end of a transaction does not wait for its records",
+        "client.core.transaction_manager:TransactionManager.poll",
+        "if self._accumulator.incomplete:",
+        "if False:",
+    ),
+    Mutant(
+        "a transaction's end keeps the old epoch",
+        "client.core.transaction_manager:TransactionManager._transaction_over",
+        "if stamp is not None:",
+        "if False:",
+    ),
+    Mutant(
+        "an aborted batch is shown if it is alone",
+        "client.core.read_committed:AbortedFilter.keeps",
+        "self._pending[0][0] <= header.last_offset",
+        "self._pending[0][0] < header.last_offset",
+    ),
+    Mutant(
+        "an abort marker does not end the skipping",
+        "client.core.read_committed:AbortedFilter.keeps",
+        "if control_type is ControlType.ABORT:",
+        "if False:",
+    ),
+    Mutant(
+        "the reader does not look at aborted transactions",
+        "client.core.fetcher:Fetcher._keep",
+        "if self._config.read_committed:",
+        "if False:",
+    ),
+    Mutant(
+        "an answer for a position that was left is taken",
+        "client.core.fetcher:Fetcher._take",
+        "if state is None or state.version != asked[0] or state.fetch_position != asked[1]:",
+        "if state is None:",
+    ),
+    Mutant(
+        "the position passes the end of what was fetched",
+        "client.core.fetcher:Fetcher._keep",
+        "next_offset = headers[-1][1].next_offset",
+        "next_offset = headers[-1][1].next_offset + (len(headers) > 3)",
+    ),
+)
+LAST_STABLE_OFFSET: Sequence[Mutant] = (
+    Mutant(
+        "the last stable offset is the high watermark",
+        "log.partition_log:PartitionLog.last_stable_offset",
+        "if unstable is None:",
+        "if True:",
+    ),
+    Mutant(
+        "a committed transaction is stable before its marker is replicated",
+        "log.partition_log:PartitionLog.last_stable_offset",
+        "unstable = self._state.first_unstable_offset",
+        "unstable = self._state.first_undecided_offset",
+    ),
+    Mutant(
+        "the last stable offset stays where a transaction was",
+        "log.producer_state:ProducerStateManager.replicated_to",
+        "while unreplicated and unreplicated[0][0] < high_watermark:",
+        "while False:",
+    ),
+    Mutant(
+        "a restart forgets open transactions",
+        "log.producer_state:ProducerStateManager.load",
+        "self._ongoing = dict(open_transactions)",
+        "self._ongoing = {}",
+    ),
+    Mutant(
+        "readers of committed records read to the high watermark",
+        "broker.apis.fetch:_read_partition",
+        "bound = partition.readable_to(isolation)",
+        "bound = partition.readable_to(IsolationLevel.READ_UNCOMMITTED)",
+    ),
+)
+ABORTED: Sequence[Mutant] = (
+    Mutant(
+        "no entry in the transaction index",
+        "log.partition_log:PartitionLog.append_marker",
+        "if done is not None and done.aborted:",
+        "if False:",
+    ),
+    Mutant(
+        "recovery makes no entry in the transaction index",
+        "log.recovery:_apply_marker",
+        "if done is not None and done.aborted and aborted is not None:",
+        "if False:",
+    ),
+    Mutant(
+        "the transaction index is not written",
+        "log.segment:Segment.write_indexes",
+        "(2, TRANSACTION_INDEX_SUFFIX, self._transaction_index),",
+        "",
+    ),
+    Mutant(
+        "the search in the transaction index ends at the first entry",
+        "log.producer_state:ProducerStateManager.apply_marker",
+        "stable = next(iter(self._ongoing), offset + 1)",
+        "stable = 2**62",
+    ),
+    Mutant(
+        "an answer names no aborted transactions",
+        "broker.apis.fetch:_read_partition",
+        "        if isolation is IsolationLevel.READ_COMMITTED:",
+        "        if False:",
+    ),
+    Mutant(
+        "aborted transactions are looked up in one segment",
+        "log.segment_list:SegmentList.aborted_transactions",
+        "range(self.number_of(offset), len(self._segments))",
+        "range(self.number_of(offset), self.number_of(offset) + 1)",
+    ),
+)
+COORDINATOR: Sequence[Mutant] = (
+    Mutant(
+        "markers are not sent again at load",
+        "coordinator.transaction.shard:TransactionShard.loaded",
+        "if entry.txn.state in PREPARED:",
+        "if False:",
+    ),
+    Mutant(
+        "a marker that failed is not sent again",
+        "coordinator.transaction.shard:TransactionShard._markers_written",
+        "error not in MARKER_DONE",
+        "False",
+    ),
+    Mutant(
+        "every marker commits",
+        "coordinator.transaction.shard:TransactionShard._send_markers",
+        "commit=txn.state is TransactionState.PREPARE_COMMIT,",
+        "commit=True,",
+    ),
+    Mutant(
+        "one partition gets its marker",
+        "coordinator.transaction.shard:TransactionShard._send_markers",
+        "partitions=unmarked,",
+        "partitions=unmarked[:1],",
+    ),
+    Mutant(
+        "a prepared transaction is acknowledged before it is stored",
+        "coordinator.transaction.shard:TransactionShard._persist",
+        "committed.then(settled)",
+        "settled(Error.NONE)",
+    ),
+    Mutant(
+        "the epoch is not bumped for a new instance",
+        "coordinator.transaction.rules:_renew",
+        "epoch += 1",
+        "epoch += 0",
+    ),
+    Mutant(
+        "the epoch is not bumped at a transaction's end",
+        "coordinator.transaction.rules:_end_and_bump",
+        "epoch=min(txn.producer_epoch + 1, MAX_EPOCH),",
+        "epoch=txn.producer_epoch,",
+    ),
+    Mutant(
+        "a transaction forgets its first partitions",
+        "coordinator.transaction.rules:_add",
+        "partitions=txn.partitions | event.partitions,",
+        "partitions=event.partitions,",
+    ),
+    Mutant(
+        "a partition that joins is not written down",
+        "coordinator.transaction.rules:_add",
+        "if ongoing and event.partitions <= txn.partitions:",
+        "if ongoing:",
+    ),
+    Mutant(
+        "transactions never time out",
+        "coordinator.transaction.rules:_time_out",
+        "if not txn.timed or txn.start_ms + txn.timeout_ms >= now_ms:",
+        "if True:",
+    ),
+    Mutant(
+        "the verification guard is ignored",
+        "log.producer_rules:_not_verified",
+        "return a.guard is None or a.verification is None or a.verification.guard is not a.guard",
+        "return False",
+    ),
+    Mutant(
+        "old epochs may write",
+        "log.producer_rules:_is_older",
+        "return entry is not None and producer_epoch < entry.producer_epoch",
+        "return False",
+    ),
+)
+GROUPS: Sequence[Mutant] = (
+    Mutant(
+        "offsets are committed outside of the transaction",
+        "coordinator.group.offsets:OffsetStore.replay",
+        "if producer_id == NO_PRODUCER_ID:",
+        "if True:",
+    ),
+    Mutant(
+        "an aborted transaction's offsets are committed",
+        "coordinator.group.offsets:OffsetStore.replay_marker",
+        "if marker.commit:",
+        "if True:",
+    ),
+    Mutant(
+        "a committed transaction's offsets are dropped",
+        "coordinator.group.offsets:OffsetStore.replay_marker",
+        "if marker.commit:",
+        "if False:",
+    ),
+    Mutant(
+        "markers are passed over when a coordinator loads",
+        "coordinator.runtime:CoordinatorRuntime.replay",
+        "shard.replay_marker(entry)",
+        "pass",
+    ),
+    Mutant(
+        "a member of an old generation commits",
+        "coordinator.group.offset_requests:OffsetRequests._decide_in_transaction",
+        "return verdict.error",
+        "pass",
+    ),
+)
+DURABILITY: Sequence[Mutant] = (
+    Mutant(
+        "acknowledged before the sync",
+        "broker.partition:Partition._appended",
+        "if not self._sync_before_commit:",
+        "if True:",
+    ),
+    Mutant(
+        "a run is acknowledged before the sync",
+        "broker.partition:Partition.append_run",
+        "if not self._sync_before_commit:",
+        "if True:",
+    ),
+    Mutant(
+        "a sync covers what came after it",
+        "broker.partition:Partition.flushed",
+        "self._advance(ticket.end_offset)",
+        "self._advance(self.log.log_end_offset)",
+    ),
+    Mutant(
+        "a closed segment is not synced",
+        "log.partition_log:PartitionLog.begin_flush",
+        "for segment in self._segments.from_offset(self.flushed_offset) if segment.size_bytes]",
+        "for segment in [self._segments.active] if segment.size_bytes]",
+    ),
+    Mutant(
+        "a new file's folder is not synced",
+        "log.partition_log:PartitionLog.begin_flush",
+        "(self.folder,) if self._folder_unsynced else ()",
+        "()",
+    ),
+    Mutant(
+        "the recovery point passes unsynced indexes",
+        "log.partition_log:PartitionLog.recovery_point",
+        "return min([self.flushed_offset, self._segments.active.base_offset, *self._closed_since_flush])",
+        "return self.log_end_offset",
+    ),
+)
+NODES: Sequence[Mutant] = (
+    Mutant(
+        "the high watermark does not wait for replicas",
+        "broker.cluster:Replicas.committed",
+        "if not self.stalled:",
+        "if True:",
+    ),
+    Mutant(
+        "a replica out of sync is elected",
+        "broker.cluster:Cluster._candidates",
+        "return clean or (alive if unclean else [])",
+        "return alive[::-1]",
+    ),
+    Mutant(
+        "who does not lead appends",
+        "broker.broker:Broker.led_partition",
+        "return Error.NOT_LEADER_OR_FOLLOWER",
+        "pass",
+    ),
+    Mutant(
+        "a coordinator that moved is not loaded",
+        "broker.coordinators:Coordinators.moved",
+        "if has_leader and target is not None:",
+        "if False:",
+    ),
+)
+
+CATALOGUE: Sequence[Mutant] = (
+    *IDEMPOTENCE,
+    *CLIENT,
+    *LAST_STABLE_OFFSET,
+    *ABORTED,
+    *COORDINATOR,
+    *GROUPS,
+    *DURABILITY,
+    *NODES,
 )

@@ -85,7 +85,7 @@ class PlainProducer(Program):
     async def live(self, life: str) -> None:
         async with Producer(**self.settings) as producer:
             while self._left > 0:
-                for _ in range(self.rng.randint(1, 6)):
+                for _ in range(self.rng.choice([1, 3, 6, 12])):
                     self._left -= 1
                     where = TopicPartition(self._topic, self.rng.randrange(self._partitions))
                     await self.send(producer, self.value(), where, life)
@@ -141,6 +141,29 @@ class TransactionalProducer(Program):
         transaction.fate = Fate.ABORTING
         await producer.abort_transaction()
         transaction.fate = Fate.ABORTED
+
+
+class Deserter(Program):
+    """Begins a transaction that nobody ends: its time-out does."""
+
+    def __init__(self, world: Simulation, history: History, name: str, topic: str, partitions: int, **settings: Any):
+        super().__init__(world, history, name, {"transactional_id": name, "transaction_timeout_ms": 15_000, **settings})
+        self._topic = topic
+        self._partitions = partitions
+
+    async def live(self, life: str) -> None:
+        producer = Producer(**self.settings)
+        await producer.start()
+        await asyncio.sleep(self.rng.uniform(0, 20))
+        transaction = self.history.begin(life)
+        await producer.begin_transaction()
+        for _ in range(3):
+            where = TopicPartition(self._topic, self.rng.randrange(self._partitions))
+            await self.send(producer, self.value(), where, life, transaction)
+            await asyncio.sleep(self.rng.expovariate(2.0))
+        self.done = True
+        self.world.processes[self.name].kill()
+        await asyncio.sleep(0)
 
 
 async def commit(world: Simulation, producer: Producer, transaction: Transaction) -> None:

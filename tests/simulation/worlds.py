@@ -13,14 +13,17 @@ from typing import Any
 from oncelog.client.aio.admin import Admin
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.errors import KafkaError
+from oncelog.metadata.features import GROUP_VERSION, TRANSACTION_VERSION
 from oncelog.server.server import Server
 from oncelog.testing.simulation import Habits, Simulation, SimulationError, run_simulation, simulation_folder
 from oncelog.testing.simulation.faults import ONE_BROKER, SEVERAL_NODES, Trouble, Troubles, plan
+from oncelog.testing.simulation.timeline import Timeline
 from oncelog.types import IsolationLevel, TopicPartition
 from tests.simulation.checkers import breaches
 from tests.simulation.history import History, Sample
 from tests.simulation.programs import (
     Copier,
+    Deserter,
     PlainProducer,
     Program,
     Sampler,
@@ -87,8 +90,9 @@ class World:
         }  # fmt: skip
         if self.settings["oncelog.flush.policy"] != "commit":
             kinds.discard("power_loss")  # what it takes then was never promised to stay
+        self.features = {GROUP_VERSION: 1, TRANSACTION_VERSION: rng.choice([2, 2, 2, 1, 0])}
         self.topic_settings = some(rng, **{"internal.segment.bytes": [None, "500", "2000"]})
-        whole = plan(seed, kinds=kinds, begin_s=1.0, end_s=CALM_S - 2)
+        whole = plan(seed, kinds=kinds, begin_s=1.0, end_s=CALM_S - 2, most=12)
         self.planned = [trouble for number, trouble in enumerate(whole) if number not in set(left_out)]
         self.habits = Habits(
             slow=rng.choice([0.0, 0.01, 0.1]), split=rng.choice([0.0, 0.02, 0.2]),
@@ -98,6 +102,7 @@ class World:
 
     async def main(self, world: Simulation) -> None:
         """The whole course of the world; called in the simulation."""
+        world.broker.server.broker.metadata.finalize_features(self.features)
         troubles = asyncio.ensure_future(Troubles(world, self.planned).run(CALM_S))
         topics = await self._topics(world)
         wheres = [TopicPartition(topic, index) for topic in topics for index in range(self.partitions)]
@@ -110,6 +115,9 @@ class World:
         await troubles
         if not await self._until(world, lambda: all(program.done for program in workers)):
             self.history.unfinished += [f"{one.name} is not done" for one in workers if not one.done]
+            return
+        if not await self._until(world, lambda: self._is_stable(world, wheres)):
+            self.history.unfinished.append("a transaction has no end: the last stable offset stays behind")
             return
         await self._copied(world)
         for program in helpers:
@@ -150,6 +158,8 @@ class World:
             people.append(
                 TransactionalProducer(world, history, name, "transactional", self.partitions, 20, **client, **settings)
             )
+        if rng.random() < 0.4:
+            people.append(Deserter(world, history, "deserter", "transactional", self.partitions, **client))
         if rng.random() < 0.6:
             source = rng.choice(["plain", "transactional"])
             history.copied.append((source, "copies"))
@@ -192,6 +202,15 @@ class World:
                     )
                 )
         world.loop.call_later(0.25, self._watch, world, server, wheres)
+
+    @staticmethod
+    def _is_stable(world: Simulation, wheres: Sequence[TopicPartition]) -> bool:
+        partitions = [world.broker.server.broker.partition(where) for where in wheres]
+        return all(
+            found is not None
+            and found.readable_to(IsolationLevel.READ_COMMITTED) == found.readable_to(IsolationLevel.READ_UNCOMMITTED)
+            for found in partitions
+        )
 
     async def _until(self, world: Simulation, done: Callable[[], bool]) -> bool:
         end = world.now_s + PATIENCE_S
@@ -237,8 +256,8 @@ def run(seed: int, *, left_out: Iterable[int] = (), keep: bool = False) -> Outco
     logger = logging.getLogger("oncelog")
     with simulation_folder() as folder:
         world = Simulation(
-            seed, Path(folder), nodes=made.nodes, settings=made.settings, habits=made.habits, keep=keep,
-            limit_s=CALM_S + 3 * PATIENCE_S,
+            seed, Path(folder), nodes=made.nodes, settings=made.settings, habits=made.habits,
+            timeline=Timeline(keep=keep), limit_s=CALM_S + 3 * PATIENCE_S,
         )  # fmt: skip
         logger.addHandler(handler)
         try:

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from oncelog.testing.simulation.errors import Nondeterministic, NotSimulated, SimulationError
+from oncelog.testing.simulation.faults import KINDS, Trouble
 from oncelog.testing.simulation.network import Habits
-from oncelog.testing.simulation.run import run_simulation, simulate, simulation_folder
+from oncelog.testing.simulation.run import (
+    Failure,
+    Setting,
+    check_deterministic,
+    explore,
+    run_simulation,
+    simulate,
+    simulation_folder,
+)
 from oncelog.testing.simulation.world import SimulatedProcess, Simulation
 
 __all__ = [
+    "KINDS",
+    "Failure",
     "Habits",
     "Nondeterministic",
     "NotSimulated",
+    "Setting",
     "SimulatedProcess",
     "Simulation",
     "SimulationError",
+    "Trouble",
+    "check_deterministic",
+    "explore",
     "run_simulation",
     "simulate",
     "simulation_folder",

@@ -16,12 +16,24 @@ from typing import TYPE_CHECKING
 from oncelog.faults.rules import FaultError
 from oncelog.testing.simulation.broker import FIRST_PORT, HOST
 from oncelog.testing.simulation.errors import SimulationError
+from oncelog.testing.simulation.network import Ambush
 
 if TYPE_CHECKING:
     from oncelog.testing.simulation.world import Simulation
 
 Undo = Callable[[], None]
 _ANSWERS = ("Produce", "EndTxn", "AddPartitionsToTxn", "TxnOffsetCommit", "OffsetCommit", "InitProducerId", None)
+_REQUESTS = ("Produce", "Produce", "EndTxn", "TxnOffsetCommit", "AddPartitionsToTxn", "InitProducerId", "JoinGroup")
+_NOT_NOW = (
+    ("Produce", "NOT_ENOUGH_REPLICAS"),
+    ("Produce", "NOT_ENOUGH_REPLICAS"),
+    ("Produce", "NOT_LEADER_OR_FOLLOWER"),
+    ("EndTxn", "COORDINATOR_NOT_AVAILABLE"),
+    ("EndTxn", "CONCURRENT_TRANSACTIONS"),
+    ("InitProducerId", "COORDINATOR_LOAD_IN_PROGRESS"),
+    ("TxnOffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS"),
+    ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS"),
+)
 _PHASES = ("prepare", "first-marker", "markers")
 
 
@@ -41,11 +53,38 @@ class Trouble:
         return f"{self.at_s:7.3f} s  {self.kind} for {self.for_s:.3f} s (number {self.number})"
 
 
+def _in_the_middle(world: Simulation, chance: random.Random, act: Callable[[], None]) -> None:
+    """Do it now, or just after the next request of some kind has arrived: when its work is under way."""
+    if chance.random() < 0.25:
+        act()
+        return
+    later = chance.uniform(0.0, 0.006)
+    world.network.lie_in_wait(
+        Ambush(chance.choice(_REQUESTS), chance.randrange(4), lambda connection: _later(world, later, act))
+    )
+
+
+def _later(world: Simulation, seconds: float, act: Callable[[], None]) -> None:
+    world.loop.call_later(seconds, act)
+
+
 def cut_connection(world: Simulation, chance: random.Random) -> Undo | None:
     """One connection ends, with what is under way."""
-    there = world.network.connections
-    if there:
-        world.network.cut(chance.choice(there))
+
+    def cut() -> None:
+        there = world.network.connections
+        if there:
+            world.network.cut(chance.choice(there))
+
+    _in_the_middle(world, chance, cut)
+    return None
+
+
+def cut_before_answer(world: Simulation, chance: random.Random) -> Undo | None:
+    """Connections end when a request of a kind has arrived, or just before its answer does."""
+    for _ in range(chance.randint(1, 5)):
+        what = chance.choice(["answer", *_REQUESTS])
+        world.network.lie_in_wait(Ambush(what, chance.randrange(6), world.network.cut, lost=what == "answer"))
     return None
 
 
@@ -86,25 +125,24 @@ def slow_disk(world: Simulation, chance: random.Random) -> Undo | None:
 
 def kill_broker(world: Simulation, chance: random.Random) -> Undo | None:
     """The broker's process is killed; what it wrote is there."""
-    if not world.broker.is_running:
-        return None
-    world.broker.crash()
+    _in_the_middle(world, chance, lambda: world.broker.crash() if world.broker.is_running else None)
     return world.broker.start
 
 
 def power_loss(world: Simulation, chance: random.Random) -> Undo | None:
     """The broker's machine loses its power: what was not synced is lost, in part or whole."""
-    if not world.broker.is_running:
-        return None
-    world.broker.crash(power=True)
+    _in_the_middle(world, chance, lambda: world.broker.crash(power=True) if world.broker.is_running else None)
     return world.broker.start
 
 
 def restart_broker(world: Simulation, chance: random.Random) -> Undo | None:
     """An operator stops the broker and starts it again."""
-    if not world.broker.is_running:
-        return None
-    world.keep(world.loop.create_task(world.broker.stop()))
+
+    def stop() -> None:
+        if world.broker.is_running:
+            world.keep(world.loop.create_task(world.broker.stop()))
+
+    _in_the_middle(world, chance, stop)
     return world.broker.start
 
 
@@ -126,6 +164,15 @@ def delay_answers(world: Simulation, chance: random.Random) -> Undo | None:
     return _by_name(
         world, lambda: world.broker.faults.delay(ms, chance.choice(_ANSWERS), answer=True, times=chance.randint(1, 4))
     )
+
+
+def refuse_requests(world: Simulation, chance: random.Random) -> Undo | None:
+    """Requests are refused with an error that means: not now."""
+    if world.broker.is_running:
+        for _ in range(chance.randint(1, 4)):
+            api, error = chance.choice(_NOT_NOW)
+            world.broker.faults.answer_error(api, error, times=chance.randint(1, 2), skip=chance.randint(0, 12))
+    return None
 
 
 def crash_coordinator(world: Simulation, chance: random.Random) -> Undo | None:
@@ -156,9 +203,9 @@ def kill_program(world: Simulation, chance: random.Random) -> Undo | None:
     alive = sorted((process for process in world.processes.values() if process.alive), key=lambda found: found.name)
     if not alive:
         return None
-    victim = chance.choice(alive)
-    victim.kill(power=chance.random() < 0.3)
-    return victim.start
+    victim, power = chance.choice(alive), chance.random() < 0.3
+    _in_the_middle(world, chance, lambda: victim.kill(power=power) if victim.alive else None)
+    return victim.restart
 
 
 def kill_node(world: Simulation, chance: random.Random) -> Undo | None:
@@ -214,6 +261,7 @@ ONE_BROKER: Mapping[str, Callable[[Simulation, random.Random], Undo | None]] = {
     made.__name__: made
     for made in (
         cut_connection,
+        cut_before_answer,
         cut_all_connections,
         part_network,
         slow_network,
@@ -224,6 +272,7 @@ ONE_BROKER: Mapping[str, Callable[[Simulation, random.Random], Undo | None]] = {
         lose_answers,
         lose_requests,
         delay_answers,
+        refuse_requests,
         crash_coordinator,
         hold_markers,
         lose_marker,
@@ -326,8 +375,7 @@ class Troubles:
         world.broker.faults.clear()
         world.network.heal()
         for process in world.processes.values():
-            if not process.alive and (process.killed or process.failure is not None):
-                process.start()
+            process.restart()
 
 
 __all__ = ["KINDS", "ONE_BROKER", "SEVERAL_NODES", "Trouble", "Troubles", "plan"]

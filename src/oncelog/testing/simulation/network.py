@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.testing.simulation.errors import NotSimulated
-from oncelog.testing.simulation.loop import RUNNING, Process, SimulatedLoop
+from oncelog.testing.simulation.loop import RUNNING, START_NS, Process, SimulatedLoop
 
 if TYPE_CHECKING:
     import random
@@ -62,12 +62,28 @@ class Habits:
         self.window_bytes = window_bytes
 
 
+class Ambush:
+    """Something that happens when the next message of a kind has arrived; ``what`` is an API's name, or ``answer``.
+
+    :param act: is given the connection.
+    :param lost: the message does not arrive: its connection is to be cut.
+    """
+
+    __slots__ = ("act", "lost", "skip", "what")
+
+    def __init__(self, what: str, skip: int, act: Callable[[Connection], None], *, lost: bool = False) -> None:
+        self.what = what
+        self.skip = skip
+        self.act = act
+        self.lost = lost
+
+
 class _Direction:
     """One way of a connection: what is under way, in order."""
 
     __slots__ = ("connection", "gone", "last_ns", "queue", "receiver", "size", "timer", "waiting")
 
-    def __init__(self, connection: _Connection, receiver: SimulatedTransport) -> None:
+    def __init__(self, connection: Connection, receiver: SimulatedTransport) -> None:
         self.connection = connection
         self.receiver = receiver
         self.queue: deque[tuple[int, bytes, bool]] = deque()
@@ -138,7 +154,8 @@ class _Direction:
 
     def _deliver(self, data: bytes, end: bytes | None) -> None:
         connection, receiver = self.connection, self.receiver
-        connection.network.note_delivery(connection, receiver, data)
+        if connection.network.note_delivery(connection, receiver, data):
+            return
         view = memoryview(data)
         protocol = receiver.protocol
         while view and not receiver.lost and not receiver.paused:
@@ -170,7 +187,7 @@ class _Direction:
             )
 
 
-class _Connection:
+class Connection:
     """Two ends and two directions."""
 
     def __init__(self, network: Network, client: str, server: Where, number: int) -> None:
@@ -194,9 +211,7 @@ class _Connection:
 class SimulatedTransport(asyncio.Transport):
     """One end of a connection."""
 
-    def __init__(
-        self, connection: _Connection, protocol: Any, process: Process | None, peer: Where, own: Where
-    ) -> None:
+    def __init__(self, connection: Connection, protocol: Any, process: Process | None, peer: Where, own: Where) -> None:
         super().__init__()
         self._connection = connection
         self.protocol = protocol
@@ -389,14 +404,15 @@ class Network:
         self.bytes_delivered = 0
         self._listeners: dict[Where, _Listener] = {}
         self._bound: dict[Where, None] = {}
-        self._connections: dict[_Connection, None] = {}
-        self._dead: dict[Where, list[_Connection]] = {}
+        self._connections: dict[Connection, None] = {}
+        self._dead: dict[Where, list[Connection]] = {}
         self._sockets: dict[int, SimulatedSocket] = {}
         self._next_descriptor = FIRST_DESCRIPTOR
         self._next_port = FIRST_PORT
         self._count = 0
         self._parted: dict[tuple[str, Where], None] = {}
         self._healed: list[asyncio.Future[None]] = []
+        self._ambushes: list[Ambush] = []
 
     # -- habits -------------------------------------------------------------------------------------------------
 
@@ -411,9 +427,10 @@ class Network:
         return bool(self.habits.split) and self.rng.random() < self.habits.split
 
     def note(self, what: str, who: str = "network") -> None:
-        self.timeline.note(self.loop.now_ns, who, what)
+        self.timeline.note(self.loop.now_ns - START_NS, who, what)
 
-    def note_delivery(self, connection: _Connection, receiver: SimulatedTransport, data: bytes) -> None:
+    def note_delivery(self, connection: Connection, receiver: SimulatedTransport, data: bytes) -> bool:
+        """Something arrives; True where it is lost on the last step."""
         self.bytes_delivered += len(data)
         what = "answer"
         if receiver is connection.ends[1]:
@@ -421,6 +438,15 @@ class Network:
             what = _API_NAMES.get(key, "bytes") if int.from_bytes(data[:4], "big") <= len(data) - 4 else "part"
         where = f"{connection.client}>{connection.server[1]}#{connection.number}"
         self.note(f"{what} {len(data)} {zlib.crc32(data):08x}", where)
+        lost = False
+        for ambush in list(self._ambushes):
+            if ambush.what == what:
+                ambush.skip -= 1
+                if ambush.skip < 0:
+                    self._ambushes.remove(ambush)
+                    lost = lost or ambush.lost
+                    self.loop.call_soon(ambush.act, connection, context=contextvars.Context())
+        return lost
 
     # -- connections --------------------------------------------------------------------------------------------
 
@@ -437,7 +463,7 @@ class Network:
             raise ConnectionRefusedError(errno.ECONNREFUSED, f"Connect call failed {server}")
         self._count += 1
         self._next_port += 1
-        connection = _Connection(self, client, server, self._count)
+        connection = Connection(self, client, server, self._count)
         own = (f"10.0.0.{1 + zlib.crc32(client.encode()) % 250}", self._next_port)
         near = SimulatedTransport(connection, factory(), process, server, own)
         far = SimulatedTransport(
@@ -522,11 +548,15 @@ class Network:
     # -- what goes wrong ----------------------------------------------------------------------------------------
 
     @property
-    def connections(self) -> Sequence[_Connection]:
+    def connections(self) -> Sequence[Connection]:
         return list(self._connections)
 
     def is_parted(self, client: str, server: Where) -> bool:
         return bool(self._parted) and ((client, server) in self._parted)
+
+    def lie_in_wait(self, ambush: Ambush) -> None:
+        """Have something happen at a message that is still to come."""
+        self._ambushes.append(ambush)
 
     def part(self, client: str, server: Where) -> None:
         """Nothing passes between a client and an address any more; nobody is told."""
@@ -534,7 +564,8 @@ class Network:
         self._parted[client, server] = None
 
     def heal(self) -> None:
-        """Everything passes again, and what waited arrives."""
+        """Everything passes again, what waited arrives, and nobody lies in wait."""
+        self._ambushes.clear()
         if not self._parted:
             return
         self.note("the network is whole")
@@ -547,7 +578,7 @@ class Network:
             for end in connection.ends:
                 end.out.schedule()
 
-    def cut(self, connection: _Connection) -> None:
+    def cut(self, connection: Connection) -> None:
         """End a connection: of what is under way some arrives or nothing, and each side hears of it in its time."""
         self.note(f"{connection} is cut")
         for end in connection.ends:
@@ -605,4 +636,4 @@ def _in_context(context: Any, work: Callable[[], Any]) -> Any:
 
 _API_NAMES = {int(key): key.name.title().replace("_", "") for key in ApiKey}
 
-__all__ = ["Habits", "Network", "SimulatedSocket", "SimulatedTransport", "Where"]
+__all__ = ["Ambush", "Connection", "Habits", "Network", "SimulatedSocket", "SimulatedTransport", "Where"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -57,6 +57,11 @@ class SimulatedProcess:
         self.task = task_in(self._simulation.loop, self._process, self._main(), self.name)
         self._simulation.keep(self.task)
 
+    def restart(self) -> None:
+        """Begin a new life where the last one was cut short."""
+        if self.killed or self.failure is not None:
+            self.start()
+
     def kill(self, *, power: bool = False) -> None:
         """It stops where it stands: no ``finally`` runs, nothing is sent. ``power``: its peers do not hear of it."""
         if not self._process.alive:
@@ -82,10 +87,10 @@ class Simulation:
         settings: Mapping[str, object] | None = None,
         limit_s: float = 3600.0,
         habits: Habits | None = None,
-        keep: bool = True,
+        timeline: Timeline | None = None,
     ) -> None:
         self.seed = seed
-        self.timeline = Timeline(keep=keep)
+        self.timeline = timeline or Timeline()
         self.loop = SimulatedLoop(self.rng("executors"), limit_s)
         self.network = Network(self.loop, self.rng("network"), self.timeline, habits or Habits())
         self.loop.network = self.network
@@ -93,6 +98,7 @@ class Simulation:
         self.broker = SimulatedBroker(self.loop, self.network, self.machine, nodes, settings or {})
         self.processes: dict[str, SimulatedProcess] = {}
         self._kept: list[object] = []
+        self._troubles: asyncio.Task[None] | None = None
 
     def rng(self, name: str) -> random.Random:
         """A stream of chance of its own, from the seed."""
@@ -110,7 +116,7 @@ class Simulation:
 
     def note(self, what: str, who: str = "main") -> None:
         """Write a line into the timeline."""
-        self.timeline.note(self.loop.now_ns, who, what)
+        self.timeline.note(self.loop.now_ns - START_NS, who, what)
 
     def process(self, name: str, main: Callable[[], Awaitable[object]]) -> SimulatedProcess:
         """A program with a name of its own in the network, which faults may kill and start again.
@@ -122,6 +128,15 @@ class Simulation:
         made = self.processes[name] = SimulatedProcess(self, name, main)
         made.start()
         return made
+
+    def begin_troubles(self, troubles: Coroutine[Any, Any, None]) -> None:
+        """Have things go wrong, until they are through."""
+        self._troubles = self.loop.create_task(troubles)
+
+    async def calm(self) -> None:
+        """Wait until nothing is broken any more: whatever does not come to its end from here on is a bug."""
+        if self._troubles is not None:
+            await asyncio.shield(self._troubles)
 
     def keep(self, thing: object) -> None:
         """Nothing of a dead process is collected before the end: its coroutines would go on with their ``finally``."""

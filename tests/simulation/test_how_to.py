@@ -1,0 +1,44 @@
+"""The page about simulation keeps its word: the relay's bug is found, shrunk and told, and its cure holds."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from oncelog.testing.simulation import KINDS
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "simulation.md"
+BROKEN, TEST, CURED = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def _pytest(folder: Path, relay: str, *options: str) -> subprocess.CompletedProcess[str]:
+    (folder / "outbox_relay.py").write_text(relay)
+    (folder / "test_relay.py").write_text(TEST)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_relay.py", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_relays_bug_is_found_and_found_again(tmp_path: Path) -> None:
+    ended = _pytest(tmp_path, BROKEN)
+    assert ended.returncode == 1, ended.stdout
+    told = re.search(r"seed (\d+) fails with AssertionError", ended.stdout)
+    assert told is not None, ended.stdout
+    troubles = re.findall(r"s  (\w+) for [\d.]+ s \(number", ended.stdout)
+    assert set(troubles) <= {"kill_program", "kill_broker", "cut_connection"} and len(troubles) <= 2
+    assert f"--oncelog-seed {told[1]}" in ended.stdout
+    again = _pytest(tmp_path, BROKEN, "--oncelog-seed", told[1])
+    assert again.returncode == 1 and f"seed {told[1]} fails with AssertionError" in again.stdout
+
+
+def test_the_cure_holds(tmp_path: Path) -> None:
+    ended = _pytest(tmp_path, CURED, "--oncelog-seeds", "20")
+    assert ended.returncode == 0, ended.stdout
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_trouble_is_on_the_page(kind: str) -> None:
+    assert f"`{kind}`" in PAGE.read_text(encoding="utf-8")

@@ -27,7 +27,7 @@ def _read(served: Served, topic: str) -> list[tuple[bytes | None, bytes | None, 
     found = []
     try:
         while True:
-            message = consumer.poll(10)
+            message = consumer.poll(60)
             assert message is not None
             if message.error():
                 return found

@@ -373,6 +373,6 @@ async def test_stopping_ends_a_waiting_reader(broker: RunningBroker, unique_name
     task = asyncio.create_task(read())
     await asyncio.sleep(0)
     await consumer.stop()
-    assert await asyncio.wait_for(task, 10) == []
+    assert await asyncio.wait_for(task, 60) == []
     with pytest.raises(ConsumerStoppedError):
         await consumer.getmany()

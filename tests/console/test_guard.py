@@ -28,7 +28,7 @@ class Answer(NamedTuple):
 def ask(
     console: RunningConsole, method: str, path: str, body: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Answer:
-    connection = http.client.HTTPConnection(urlsplit(console.url).netloc, timeout=20)
+    connection = http.client.HTTPConnection(urlsplit(console.url).netloc, timeout=60)
     given = {"Content-Type": "application/x-www-form-urlencoded"} if body is not None else {}
     connection.request(method, path, body, {**given, **(headers or {})})
     answer = connection.getresponse()
@@ -219,7 +219,7 @@ def test_a_live_tail_ends_with_its_session_and_there_are_not_any_number(
         admin.create_topics([NewTopic(unique_name, 1)])
     cookie, csrf = visit(oncelog_console)
     monkeypatch.setattr("oncelog.console.pages.records.MOST_TAILS", 1)
-    connection = http.client.HTTPConnection(urlsplit(oncelog_console.url).netloc, timeout=20)
+    connection = http.client.HTTPConnection(urlsplit(oncelog_console.url).netloc, timeout=60)
     connection.request("GET", f"/records/live?topic={unique_name}", headers={"Cookie": cookie})
     tail = connection.getresponse()
     assert tail.readline() == b"retry: 2000\n"

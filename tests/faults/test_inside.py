@@ -162,7 +162,7 @@ def test_a_coordinator_that_crashes_is_taken_over(after: str, nodes: int) -> Non
                 producer.flush(30)
                 (producer.commit_transaction if commit else producer.abort_transaction)(30)
                 if after != "AddPartitionsToTxn":
-                    fault.wait(5)
+                    fault.wait(60)
                 hits += fault.hits
         assert hits or after == "AddPartitionsToTxn"
         producer.begin_transaction()

@@ -127,7 +127,7 @@ def test_a_commit_whose_answer_is_lost_is_committed_once(proxy: FaultProxy, brok
         producer.begin_transaction()
         producer.produce(topic, b"whole")
         producer.commit_transaction(30)
-        fault.wait(1)
+        fault.wait(60)
     assert consumed_values(broker.bootstrap_servers, topic) == [b"whole"]
 
 

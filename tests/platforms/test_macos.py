@@ -131,4 +131,4 @@ def test_a_stop_that_fails_still_ends(tmp_path: Path, monkeypatch: pytest.Monkey
         broker.stop()
     broker.stop()
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port), timeout=5)
+        socket.create_connection(("127.0.0.1", port), timeout=30)

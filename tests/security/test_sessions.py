@@ -14,7 +14,7 @@ from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticat
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from tests.security.sides import PASSWORD, Side, kafka_side, oncelog_side
 
-SESSION_MS = 2500
+SESSION_MS = 10_000
 SETTINGS = {
     "connections.max.reauth.ms": str(SESSION_MS),
     "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",

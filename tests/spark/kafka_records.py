@@ -35,7 +35,7 @@ def create_topic(bootstrap_servers: str, name: str, partitions: int = 1, **confi
     admin.create_topics([topic])[name].result(30)
     deadline = time.monotonic() + 30
     while True:
-        known = admin.list_topics(name, timeout=10).topics[name].partitions
+        known = admin.list_topics(name, timeout=30).topics[name].partitions
         if len(known) == partitions and all(partition.leader >= 0 for partition in known.values()):
             return name
         if time.monotonic() > deadline:
@@ -64,7 +64,7 @@ def produce_transaction(bootstrap_servers: str, topic: str, values: Iterable[byt
         producer.abort_transaction(30)
 
 
-def eventually(read: Callable[[], T], expected: T, *, timeout_s: float = 30) -> None:
+def eventually(read: Callable[[], T], expected: T, *, timeout_s: float = 120) -> None:
     """``read()`` becomes ``expected``: EndTxn is answered before its markers are written, so a commit shows late."""
     deadline = time.monotonic() + timeout_s
     while (found := read()) != expected:

@@ -378,7 +378,7 @@ def test_source_topic_made_anew_is_read_from_its_beginning_or_stops_the_query(
 
 
 def wait_until_gone(admin: AdminClient, topic: str) -> None:
-    eventually(lambda: topic in admin.list_topics(timeout=10).topics, False)
+    eventually(lambda: topic in admin.list_topics(timeout=30).topics, False)
 
 
 def test_wrong_checkpoint_is_refused_before_anything_is_written(

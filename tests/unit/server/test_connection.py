@@ -88,14 +88,23 @@ def test_requests_are_answered_in_order_however_they_are_cut(seed: int, others: 
 def test_a_produce_that_waited_for_the_answer_before_it_is_taken_in_then(monkeypatch: pytest.MonkeyPatch) -> None:
     """With many connections it is gathered; nothing else happens that would end another turn."""
     monkeypatch.setattr(server, "WATCH_S", 3600)
-    with oncelog.Broker(settings={"log.flush.interval.ms": "3600000"}) as broker, ExitStack() as stack:
+    never = dict.fromkeys(
+        (
+            "log.flush.interval.ms",
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+            "transaction.remove.expired.transaction.cleanup.interval.ms",
+            "offsets.retention.check.interval.ms",
+        ),
+        "3600000",
+    )
+    with oncelog.Broker(settings=never) as broker, ExitStack() as stack:
         address = broker.address.host, broker.address.port
         connections = [stack.enter_context(socket.create_connection(address)) for _ in range(MANY_CONNECTIONS)]
         create = CreateTopicsRequest([CreatableTopic(name="t", num_partitions=2, replication_factor=1)], 30_000)
         asked = FetchTopic(topic="t", partitions=[FetchPartition(0, fetch_offset=3, partition_max_bytes=100)])
         waits = FetchRequest(max_wait_ms=50, min_bytes=1, session_epoch=-1, topics=[asked])
         connection = connections[0]
-        connection.settimeout(8)  # before the coordinators look after their timeouts, which ends a turn, too
+        connection.settimeout(30)
         connection.sendall(b"".join([request(create, 5, 0), *(produce(number, 10) for number in (2, 4, 6))]))
         assert answers(connection, 4) == [0, 2, 4, 6]
         connection.sendall(request(waits, 12, 7) + produce(8, 10))

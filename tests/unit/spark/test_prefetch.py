@@ -24,7 +24,7 @@ def test_next_item_is_under_way_before_it_is_asked_for() -> None:
 
     ahead = run_ahead(items())
     assert next(ahead) == 1
-    assert started.wait(10)
+    assert started.wait(60)
     assert list(ahead) == [2]
 
 

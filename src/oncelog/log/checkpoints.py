@@ -50,8 +50,12 @@ def encode_lines(lines: list[str]) -> bytes:
 def decode_lines(data: bytes, path: str) -> list[str]:
     """The lines of a checkpoint file.
 
+    An empty file has none: Apache Kafka makes it so, and writes into it later; killed in between, it leaves it.
+
     :raises CorruptLogError: another version, or not as many lines as it claims.
     """
+    if not data:
+        return []
     try:
         version, count, *lines = data.decode().splitlines()
         if int(version) != _VERSION or int(count) != len(lines):

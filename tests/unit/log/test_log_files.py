@@ -181,8 +181,15 @@ def test_an_offset_checkpoint_is_kafkas_text(root: FaultyDisk) -> None:
     assert checkpoints.read_offset_checkpoint(root, "log-start-offset-checkpoint") == {}
 
 
+def test_an_empty_checkpoint_has_no_lines(root: FaultyDisk) -> None:
+    """Apache Kafka makes the file first and writes into it later; killed in between, it leaves it so."""
+    root.write_atomic("c", b"")
+    assert checkpoints.read_offset_checkpoint(root, "c") == {}
+    assert checkpoints.decode_leader_epochs(root.read("c"), "c") == []
+
+
 @pytest.mark.parametrize(
-    "data", [b"", b"1\n0\n", b"0\n2\na 0 1\n", b"0\nx\n", b"0\n1\na 0\n", b"0\n1\na 0 x\n", b"\xff"]
+    "data", [b"\n", b"1\n0\n", b"0\n2\na 0 1\n", b"0\nx\n", b"0\n1\na 0\n", b"0\n1\na 0 x\n", b"\xff"]
 )
 def test_a_damaged_checkpoint_is_noticed(root: FaultyDisk, data: bytes) -> None:
     root.write_atomic("c", data)

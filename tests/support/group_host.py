@@ -78,6 +78,8 @@ class MemoryGroupHost:
         self.sync_at_once = True
         self.append_error = Error.NONE
         """What every append answers, writing nothing, until it is NONE again."""
+        self.largest_batch_bytes = 2**31 - 1
+        """Keys and values of one append; more is MESSAGE_TOO_LARGE."""
         self.verification = Error.NONE
         """What a transaction's verification answers."""
         self.verified: list[tuple[str, ProducerStamp, TopicPartition, bool]] = []
@@ -192,6 +194,8 @@ class MemoryGroupHost:
     ) -> Appended:
         if self.append_error is not Error.NONE:
             return Appended(self.append_error, -1, Deferred.of(self.append_error))
+        if sum(len(key) + len(value or b"") for key, value in records) > self.largest_batch_bytes:
+            return Appended(Error.MESSAGE_TOO_LARGE, -1, Deferred.of(Error.MESSAGE_TOO_LARGE))
         entries = self.log[partition.partition]
         base_offset = len(entries)
         for delta, (key, value) in enumerate(records):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from oncelog.config import BrokerConfig
 from oncelog.coordinator.group import records
@@ -31,6 +31,10 @@ from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
 from oncelog.protocol.internal_records import GroupRecord, decode_group_record
 from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerStamp, TopicPartition
+
+
+TOMBSTONE_BATCH_BYTES: Final = 16_384
+"""Keys in one batch of tombstones: what is removed together may be more than one batch can hold."""
 
 
 class GroupShard:
@@ -127,7 +131,19 @@ class GroupShard:
             written += tombstones
             if nothing_left and group.empty:
                 written += self.group_tombstones(group)
-        self.write(written, now_ms)
+        self._remove(written, now_ms)
+
+    def _remove(self, tombstones: Iterable[CoordinatorRecord], now_ms: int) -> None:
+        """Write tombstones that need not all be written or none, in batches; in order."""
+        batch: list[CoordinatorRecord] = []
+        size_bytes = 0
+        for tombstone in tombstones:
+            batch.append(tombstone)
+            size_bytes += len(tombstone.key)
+            if size_bytes >= TOMBSTONE_BATCH_BYTES:
+                self.write(batch, now_ms)
+                batch, size_bytes = [], 0
+        self.write(batch, now_ms)
 
     def group_tombstones(self, group: ClassicGroup | ConsumerGroup) -> list[CoordinatorRecord]:
         if isinstance(group, ClassicGroup):
@@ -136,7 +152,7 @@ class GroupShard:
 
     def topic_deleted(self, topic: str, now_ms: int) -> None:
         """Forget the offsets in a topic that is gone, so that a new one of its name starts afresh."""
-        self.write(self.offsets.delete_topics([topic]), now_ms)
+        self._remove(self.offsets.delete_topics([topic]), now_ms)
 
     # Records applied
 

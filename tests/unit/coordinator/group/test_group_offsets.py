@@ -305,6 +305,21 @@ def test_offsets_of_a_simple_group_expire_after_their_commit_and_take_the_group_
     assert "g" not in g.host.shard("g").groups
 
 
+@pytest.mark.parametrize("how", ["expired", "topic deleted"])
+def test_more_offsets_than_one_batch_can_hold_are_removed(g: GroupClient, how: str) -> None:
+    topic = "t" * 249
+    g.host.create_topic(topic, 100)
+    for partition in range(100):
+        g.commit(1, topic=topic, partition=partition)
+    g.host.largest_batch_bytes = 20_000
+    if how == "expired":
+        g.host.pass_time(WEEK_MS + CHECK_MS)
+        assert "g" not in g.host.shard("g").groups
+    else:
+        g.host.delete_topic(topic)
+    assert not list(g.host.shard("g").offsets.topics("g"))
+
+
 def test_offsets_of_a_group_that_lost_its_members_expire_from_then_on(g: GroupClient) -> None:
     (member,) = g.stable(1)
     g.commit(1, member_id=member, generation=1)

@@ -24,6 +24,9 @@ SERVE = ("serve", "--listen", "127.0.0.1:0")
         (("consume", "--topic", "t", "--max-messages", "few"), ["--max-messages", "few", "oncelog consume --help"]),
         (("topics", "create"), ["NAMES", "oncelog topics create --help"]),
         (("serve", "--config", "no-such-file"), ["--config", "no-such-file"]),
+        (("consume", "--topic", ""), ["a name is needed", "oncelog consume --help"]),
+        (("topics", "delete", "t", ""), ["a name is needed", "oncelog topics delete --help"]),
+        (("groups", "describe", ""), ["a name is needed", "oncelog groups describe --help"]),
     ],
 )
 def test_a_wrong_option_is_wrong_usage(arguments: tuple[str, ...], words: list[str]) -> None:
@@ -146,6 +149,15 @@ def test_a_topic_that_does_not_exist_is_named(served: Served, unique_name: str, 
     for said in sayings:
         assert f"topic {unique_name!r} does not exist" in said.sentence()
         assert "oncelog topics create" in said.sentence()
+
+
+def test_a_broker_that_does_not_exist_is_named(served: Served) -> None:
+    for words in (("describe", "broker", "77"), ("alter", "broker", "77", "--set-config", "log.retention.ms=1")):
+        assert "there is no broker 77" in served.run("configs", *words).sentence()
+
+
+def test_an_empty_key_separator_is_refused(served: Served) -> None:
+    assert "--key-separator" in served.run("produce", "--topic", "t", "-K", "", stdin="v\n").sentence()
 
 
 def test_a_partition_that_does_not_exist_is_named(served: Served, unique_name: str) -> None:

@@ -28,6 +28,19 @@ Settings = TypeVar("Settings", bound="ClientConfig")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+class _Name(click.ParamType):
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not value:
+            self.fail("a name is needed, not an empty text", param, ctx)
+        return value
+
+
+NAME = _Name()
+"""The type of a parameter that names a topic or a group."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """The properties to connect with, ``bootstrap.servers`` among them, and whether to answer in JSON."""
@@ -106,11 +119,11 @@ def partition_numbers(texts: tuple[str, ...], option: str) -> dict[str, list[int
     found: dict[str, list[int] | None] = {}
     for text in texts:
         topic, separator, numbers = text.partition(":")
-        if not separator:
-            found[topic] = None
-            continue
         try:
-            found[topic] = sorted({int(number) for number in numbers.split(",")})
+            named = sorted({int(number) for number in numbers.split(",")}) if separator else None
         except ValueError:
-            raise ConfigError(f"{option} takes TOPIC or TOPIC:PARTITION,PARTITION, not {text!r}") from None
+            named = [-1]
+        if not topic or (named is not None and named[0] < 0):
+            raise ConfigError(f"{option} takes TOPIC or TOPIC:PARTITION,PARTITION, not {text!r}")
+        found[topic] = named
     return found

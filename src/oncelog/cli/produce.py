@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import click
 
 from oncelog.cli.completion import complete_topics
-from oncelog.cli.options import Cluster, cluster_options
+from oncelog.cli.options import NAME, Cluster, cluster_options
 from oncelog.cli.output import Advance, progress, show_json
 from oncelog.cli.properties import named_values
 from oncelog.errors import ConfigError, OncelogError
+from oncelog.types import NO_TIMESTAMP
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Producer
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from oncelog.client.delivery import Delivery
 
 Headers = list[tuple[str, bytes | None]]
+LAST_TIMESTAMP_MS = 2**63 - 1
 REPORT_EVERY = 1000
 """Records between two looks at errors and two steps of the progress bar."""
 
@@ -64,7 +66,7 @@ class Tally:
 
 
 @click.command("produce")
-@click.option("--topic", "-t", required=True, shell_complete=complete_topics, help="Topic to write to.")
+@click.option("--topic", "-t", required=True, type=NAME, shell_complete=complete_topics, help="Topic to write to.")
 @click.option("--key-separator", "-K", metavar="TEXT", help="What parts key and value in a line; without it no keys.")
 @click.option(
     "--json-lines", is_flag=True, help="Each line is a JSON object: value, key, headers, partition, timestamp."
@@ -102,6 +104,8 @@ def command(
 
     if json_lines and key_separator is not None:
         raise ConfigError("--json-lines and --key-separator exclude each other: a JSON line names its key")
+    if key_separator == "":
+        raise ConfigError("--key-separator takes a text that is not empty")
     config = cluster.settings(ProducerConfig, transactional_id=transactional_id)
     if transaction_size is not None and config.transactional_id is None:
         raise ConfigError("--transaction-size needs --transactional-id")
@@ -270,7 +274,7 @@ def json_item(line: bytes, number: int) -> Item:
     """
     try:
         fields = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"line {number} of the input is not JSON: {error}") from None
     if not isinstance(fields, dict) or "value" not in fields:
         raise InputError(f'line {number} of the input is not a JSON object with a "value"')
@@ -283,13 +287,24 @@ def json_item(line: bytes, number: int) -> Item:
     for name, member in (("partition", partition), ("timestamp", timestamp)):
         if member is not None and (not isinstance(member, int) or isinstance(member, bool)):
             raise InputError(f"line {number} of the input: {name} must be a number, not {member!r}")
-    return Item(
-        _json_bytes(fields.get("key"), number),
-        _json_bytes(fields["value"], number),
-        partition,
-        timestamp,
-        _json_headers(fields.get("headers"), number),
-    )
+    if timestamp is not None and not NO_TIMESTAMP <= timestamp <= LAST_TIMESTAMP_MS:
+        raise InputError(
+            f"line {number} of the input: timestamp must be ms since 1970, up to {LAST_TIMESTAMP_MS}, or "
+            f"{NO_TIMESTAMP} for none, not {timestamp}"
+        )
+    try:
+        return Item(
+            _json_bytes(fields.get("key"), number),
+            _json_bytes(fields["value"], number),
+            partition,
+            timestamp,
+            _json_headers(fields.get("headers"), number),
+        )
+    except UnicodeEncodeError:
+        raise InputError(
+            f"line {number} of the input has half of a surrogate pair, which is no character; "
+            'write bytes that are no text as {"base64": ...}'
+        ) from None
 
 
 def _json_headers(given: Any, number: int) -> Headers:
@@ -297,7 +312,10 @@ def _json_headers(given: Any, number: int) -> Headers:
     pairs = list(given.items()) if isinstance(given, dict) else given or []
     if not isinstance(pairs, list) or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
         raise InputError(f"line {number} of the input: headers must be an object, or a list of [name, value]")
-    return [(str(name), _json_bytes(value, number)) for name, value in pairs]
+    headers = [(str(name), _json_bytes(value, number)) for name, value in pairs]
+    for name, _ in headers:
+        name.encode()
+    return headers
 
 
 def _json_bytes(given: Any, number: int) -> bytes | None:

@@ -49,6 +49,11 @@ def test_a_record_survives_json(
         ('{"value": 1, "headers": [1]}', "headers must be"),
         ('{"value": {"base64": "&"}}', "base64"),
         ('{"value": {"base64": 5}}', "base64"),
+        pytest.param("[" * 100_000, "not JSON", id="deep"),
+        ('{"value": "\\ud800"}', "surrogate"),
+        ('{"value": "v", "headers": {"\\ud800": "v"}}', "surrogate"),
+        ('{"value": "v", "timestamp": 9223372036854775808}', "timestamp must be ms since 1970"),
+        ('{"value": "v", "timestamp": -2}', "timestamp must be ms since 1970"),
     ],
 )
 def test_a_bad_json_line_is_named(line: str, words: str) -> None:
@@ -113,6 +118,9 @@ def test_topics_with_partitions() -> None:
     assert partition_numbers(("a", "b:2,0"), "--topic") == {"a": None, "b": [0, 2]}
     with pytest.raises(ConfigError, match=r"TOPIC:PARTITION,PARTITION, not 'b:x'"):
         partition_numbers(("b:x",), "--topic")
+    for wrong in ("b:-1", "b:0,-1", "b:", ":0", "", "b:" + "9" * 5000):
+        with pytest.raises(ConfigError, match="TOPIC:PARTITION,PARTITION, not"):
+            partition_numbers((wrong,), "--topic")
 
 
 def test_a_commands_options_win_over_its_properties() -> None:

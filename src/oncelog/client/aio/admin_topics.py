@@ -21,7 +21,7 @@ from oncelog.client.core.admin_types import (
     RecordsToDelete,
     TopicDescription,
 )
-from oncelog.client.core.errors import error_for, error_of
+from oncelog.client.core.errors import IllegalStateError, error_for, error_of
 from oncelog.client.core.structs import TopicPartition
 from oncelog.client.core.transaction_requests import by_topic
 from oncelog.client.core.wire import METADATA, Api
@@ -243,7 +243,7 @@ class TopicsAdmin(AdminConnection):
 
         async def attempt() -> dict[ConfigResource, dict[str, ConfigEntry]]:
             found: dict[ConfigResource, dict[str, ConfigEntry]] = {}
-            for node, items in _by_node(wanted).items():
+            for node, items in (await self._by_node(wanted)).items():
                 request = DescribeConfigsRequest(
                     resources=[
                         DescribeConfigsResource(
@@ -283,7 +283,7 @@ class TopicsAdmin(AdminConnection):
         """Set these properties and no others; None goes back to the default."""
 
         async def attempt() -> None:
-            for node, items in _by_node(list(changes)).items():
+            for node, items in (await self._by_node(list(changes))).items():
                 request = IncrementalAlterConfigsRequest(
                     resources=[
                         AlterConfigsResource(
@@ -307,6 +307,20 @@ class TopicsAdmin(AdminConnection):
                     _check_topic(result.error_code, result.resource_name, result.error_message)
 
         await self.cluster.repeat("alter_configs", attempt)
+
+    async def _by_node(self, resources: Sequence[ConfigResource]) -> dict[int | None, list[ConfigResource]]:
+        """Brokers answer for themselves; None stands for any node.
+
+        :raises IllegalStateError: there is no such broker.
+        """
+        by_node = _by_node(resources)
+        named = by_node.keys() - {None}
+        if named - self.cluster.metadata.nodes.keys():
+            await self.cluster.refresh()
+        for node in sorted(named - self.cluster.metadata.nodes.keys(), key=str):
+            there = ", ".join(map(str, sorted(self.cluster.metadata.nodes)))
+            raise IllegalStateError(f"there is no broker {node} in the cluster now; the brokers are {there}")
+        return by_node
 
     # --- records
 

@@ -96,13 +96,13 @@ class ClusterMetadata:
     def leader(self, partition: TopicPartition) -> int:
         """Node that leads the partition, or -1."""
         topic = self.topics.get(partition.topic)
-        if topic is None or partition.partition >= topic.partition_count:
+        if topic is None or not 0 <= partition.partition < topic.partition_count:
             return NO_NODE
         return topic.partitions[partition.partition].leader
 
     def leader_epoch(self, partition: TopicPartition) -> int:
         topic = self.topics.get(partition.topic)
-        if topic is None or partition.partition >= topic.partition_count:
+        if topic is None or not 0 <= partition.partition < topic.partition_count:
             return -1
         return topic.partitions[partition.partition].leader_epoch
 

@@ -32,7 +32,6 @@ from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
 from oncelog.protocol.internal_records import GroupRecord, decode_group_record
 from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerStamp, TopicPartition
 
-
 TOMBSTONE_BATCH_BYTES: Final = 16_384
 """Keys in one batch of tombstones: what is removed together may be more than one batch can hold."""
 

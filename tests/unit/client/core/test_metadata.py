@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from oncelog.client.core.metadata import ClusterMetadata
+from oncelog.client.core.metadata import NO_NODE, ClusterMetadata
 from oncelog.client.core.wire import METADATA
 from oncelog.errors import Error
 from oncelog.protocol.generated.metadata_response import MetadataResponse, MetadataResponseTopic
+from oncelog.types import TopicPartition
 from tests.unit.client.core.producers import P0, TOPIC, picture
 from tests.unit.client.core.wires import FakeWire
 
@@ -126,3 +127,10 @@ def test_a_topic_that_is_coming_into_being_is_asked_for_after_the_backoff_whoeve
     assert wire.count(METADATA) == 0
     wire.pass_time(1)
     assert wire.count(METADATA) == 1
+
+
+def test_a_partition_that_cannot_be_has_no_leader() -> None:
+    metadata = known(FakeWire())
+    for number in (-1, 2):
+        name = TopicPartition(TOPIC, number)
+        assert (metadata.leader(name), metadata.leader_epoch(name)) == (NO_NODE, -1)

@@ -28,7 +28,7 @@ Settings = TypeVar("Settings", bound="ClientConfig")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class _Name(click.ParamType):
+class _Name(click.types.StringParamType):
     name = "text"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

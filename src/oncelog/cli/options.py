@@ -28,17 +28,11 @@ Settings = TypeVar("Settings", bound="ClientConfig")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class _Name(click.types.StringParamType):
-    name = "text"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not value:
-            self.fail("a name is needed, not an empty text", param, ctx)
-        return value
-
-
-NAME = _Name()
-"""The type of a parameter that names a topic or a group."""
+def name_of(text: str) -> str:
+    """The type of a parameter that names a topic, a group or a transactional id."""
+    if not text:
+        raise click.BadParameter("a name is needed, not an empty text")
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ Settings = TypeVar("Settings", bound="ClientConfig")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def name_of(text: str) -> str:
+def name(text: str) -> str:
     """The type of a parameter that names a topic, a group or a transactional id."""
     if not text:
         raise click.BadParameter("a name is needed, not an empty text")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oncelog.cli.completion import complete_groups, complete_topics
-from oncelog.cli.options import Cluster, cluster_options, name
+from oncelog.cli.options import Cluster, cluster_options, text
 from oncelog.cli.output import remark
 from oncelog.cli.record_lines import FIELDS, FORMAT_HELP, Line, as_json, as_text, by_format
 from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, Kind, Place, offsets_of, parse_offset, parse_time
@@ -47,7 +47,7 @@ class What:
 
 @click.command("consume")
 @click.option(
-    "--topic", "-t", "topics", multiple=True, required=True, type=name, shell_complete=complete_topics,
+    "--topic", "-t", "topics", multiple=True, required=True, type=text, shell_complete=complete_topics,
     help="Topic to read; may be repeated.",
 )  # fmt: skip
 @click.option("--from-beginning", is_flag=True, help="From the first record, where a group has no position yet.")
@@ -63,7 +63,7 @@ class What:
 @click.option("--since", metavar="TIME", help="Begin at the first record not older: 2026-01-31T12:00 (UTC), ms, 15m.")
 @click.option("--until", metavar="TIME", help="Stop before the first record not older, and at what is the end now.")
 @click.option(
-    "--group", "-g", metavar="ID", type=name, shell_complete=complete_groups,
+    "--group", "-g", metavar="ID", type=text, shell_complete=complete_groups,
     help="Read as a member of this group, and commit what was shown.",
 )  # fmt: skip
 @click.option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from oncelog.cli.completion import complete_topics
-from oncelog.cli.options import Cluster, cluster_options, name, partition_numbers
+from oncelog.cli.options import Cluster, cluster_options, partition_numbers, text
 from oncelog.cli.output import show_rows
 from oncelog.errors import ConfigError
 from oncelog.types import TopicPartition
@@ -16,7 +16,7 @@ ALL = -1
 
 @click.command("delete-records")
 @click.option(
-    "--topic", "-t", "topics", multiple=True, required=True, metavar="TOPIC[:0,1]", type=name,
+    "--topic", "-t", "topics", multiple=True, required=True, metavar="TOPIC[:0,1]", type=text,
     shell_complete=complete_topics, help="Topic, or some partitions of it; may be repeated.",
 )  # fmt: skip
 @click.option("--before", required=True, metavar="N", help="The first offset that is kept, or end to keep none.")

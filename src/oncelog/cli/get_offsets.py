@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from oncelog.cli.completion import complete_topics
-from oncelog.cli.options import Cluster, cluster_options, name, partition_numbers
+from oncelog.cli.options import Cluster, cluster_options, partition_numbers, text
 from oncelog.cli.output import show_rows
 from oncelog.client.positions import EARLIEST, LATEST, parse_time
 from oncelog.types import TopicPartition
@@ -15,7 +15,7 @@ WORDS = {"earliest": EARLIEST, "latest": LATEST, "max-timestamp": -3}
 
 @click.command("get-offsets")
 @click.option(
-    "--topic", "-t", "topics", multiple=True, metavar="TOPIC[:0,1]", type=name, shell_complete=complete_topics,
+    "--topic", "-t", "topics", multiple=True, metavar="TOPIC[:0,1]", type=text, shell_complete=complete_topics,
     help="Topic, or some partitions of it; default: every topic.",
 )  # fmt: skip
 @click.option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.completion import complete_groups
-from oncelog.cli.options import Cluster, cluster_options, name, partition_numbers
+from oncelog.cli.options import Cluster, cluster_options, partition_numbers, text
 from oncelog.cli.output import show_json, show_rows, show_table
 from oncelog.client.positions import BEGINNING, END, Kind, Place, parse_time
 from oncelog.errors import ConfigError
@@ -51,7 +51,7 @@ def list_groups(cluster: Cluster, states: tuple[str, ...]) -> None:
 
 
 @command.command("describe")
-@click.argument("groups", nargs=-1, required=True, type=name, shell_complete=complete_groups)
+@click.argument("groups", nargs=-1, required=True, type=text, shell_complete=complete_groups)
 @cluster_options
 def describe(cluster: Cluster, groups: tuple[str, ...]) -> None:
     """State, members and, for each partition, committed offset, end and lag.
@@ -132,7 +132,7 @@ def _show_group(group: Row) -> None:
 
 
 @command.command("reset-offsets")
-@click.argument("group", type=name, shell_complete=complete_groups)
+@click.argument("group", type=text, shell_complete=complete_groups)
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC[:0,1]", help="Topic, or some partitions of it.")
 @click.option("--all-topics", is_flag=True, help="Every partition the group has a position in.")
 @click.option("--to-earliest", is_flag=True, help="To the first record.")
@@ -204,7 +204,7 @@ async def _named(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
 
 
 @command.command("delete")
-@click.argument("groups", nargs=-1, required=True, type=name, shell_complete=complete_groups)
+@click.argument("groups", nargs=-1, required=True, type=text, shell_complete=complete_groups)
 @cluster_options
 def delete(cluster: Cluster, groups: tuple[str, ...]) -> None:
     """Delete groups that have no members, with their offsets.
@@ -219,7 +219,7 @@ def delete(cluster: Cluster, groups: tuple[str, ...]) -> None:
 
 
 @command.command("delete-offsets")
-@click.argument("group", type=name, shell_complete=complete_groups)
+@click.argument("group", type=text, shell_complete=complete_groups)
 @click.option(
     "--topic", "topics", multiple=True, required=True, metavar="TOPIC[:0,1]", help="Topic, or some partitions of it."
 )

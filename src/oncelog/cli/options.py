@@ -28,11 +28,11 @@ Settings = TypeVar("Settings", bound="ClientConfig")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def name(text: str) -> str:
+def text(given: str) -> str:
     """The type of a parameter that names a topic, a group or a transactional id."""
-    if not text:
+    if not given:
         raise click.BadParameter("a name is needed, not an empty text")
-    return text
+    return given
 
 
 @dataclass(frozen=True, slots=True)

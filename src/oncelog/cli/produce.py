@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import click
 
 from oncelog.cli.completion import complete_topics
-from oncelog.cli.options import Cluster, cluster_options, name
+from oncelog.cli.options import Cluster, cluster_options, text
 from oncelog.cli.output import Advance, progress, show_json
 from oncelog.cli.properties import named_values
 from oncelog.errors import ConfigError, OncelogError
@@ -66,7 +66,7 @@ class Tally:
 
 
 @click.command("produce")
-@click.option("--topic", "-t", required=True, type=name, shell_complete=complete_topics, help="Topic to write to.")
+@click.option("--topic", "-t", required=True, type=text, shell_complete=complete_topics, help="Topic to write to.")
 @click.option("--key-separator", "-K", metavar="TEXT", help="What parts key and value in a line; without it no keys.")
 @click.option(
     "--json-lines", is_flag=True, help="Each line is a JSON object: value, key, headers, partition, timestamp."

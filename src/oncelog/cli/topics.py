@@ -9,7 +9,7 @@ from uuid import UUID
 import click
 
 from oncelog.cli.completion import complete_topics
-from oncelog.cli.options import Cluster, cluster_options, name
+from oncelog.cli.options import Cluster, cluster_options, text
 from oncelog.cli.output import show_json, show_rows, show_table
 from oncelog.cli.properties import named_values
 from oncelog.errors import ConfigError
@@ -81,7 +81,7 @@ def create(
 
 
 @command.command("describe")
-@click.argument("names", nargs=-1, type=name, shell_complete=complete_topics)
+@click.argument("names", nargs=-1, type=text, shell_complete=complete_topics)
 @cluster_options
 def describe(cluster: Cluster, names: tuple[str, ...]) -> None:
     """Partitions with leader, replicas and offsets, and the properties that were set; of NAMES, or of all topics.
@@ -150,7 +150,7 @@ def _show_topic(topic: dict[str, Any]) -> None:
 
 
 @command.command("alter")
-@click.argument("names", nargs=-1, required=True, type=name, shell_complete=complete_topics)
+@click.argument("names", nargs=-1, required=True, type=text, shell_complete=complete_topics)
 @click.option("--partitions", type=click.IntRange(min=1), help="New number of partitions; it can only grow.")
 @click.option("--set-config", "configs", multiple=True, metavar="NAME=VALUE", help="A property to set.")
 @click.option("--delete-config", "deleted", multiple=True, metavar="NAME", help="A property to take back.")
@@ -180,7 +180,7 @@ def alter(
 
 
 @command.command("delete")
-@click.argument("names", nargs=-1, required=True, type=name, shell_complete=complete_topics)
+@click.argument("names", nargs=-1, required=True, type=text, shell_complete=complete_topics)
 @cluster_options
 def delete(cluster: Cluster, names: tuple[str, ...]) -> None:
     """Delete topics with all their records.
@@ -196,7 +196,7 @@ def delete(cluster: Cluster, names: tuple[str, ...]) -> None:
 
 
 @command.command("configs")
-@click.argument("name", type=name, shell_complete=complete_topics)
+@click.argument("name", type=text, shell_complete=complete_topics)
 @cluster_options
 def configs(cluster: Cluster, name: str) -> None:
     """All properties of a topic, with where each comes from.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.completion import complete_topics, complete_transactional_ids
-from oncelog.cli.options import Cluster, cluster_options, name, partition_numbers
+from oncelog.cli.options import Cluster, cluster_options, partition_numbers, text
 from oncelog.cli.output import remark, show_json, show_rows
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 from oncelog.shown import show_time
@@ -91,7 +91,7 @@ def _state(text: str) -> str:
 
 
 @command.command("describe")
-@click.argument("transactional_ids", nargs=-1, required=True, type=name, shell_complete=complete_transactional_ids)
+@click.argument("transactional_ids", nargs=-1, required=True, type=text, shell_complete=complete_transactional_ids)
 @cluster_options
 def describe(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
     """State, producer, partitions, and for how long a transaction has been open.
@@ -136,7 +136,7 @@ def describe(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
     multiple=True,
     required=True,
     metavar="TOPIC[:0,1]",
-    type=name,
+    type=text,
     shell_complete=complete_topics,
     help="May be repeated.",
 )
@@ -159,7 +159,7 @@ def describe_producers(cluster: Cluster, topics: tuple[str, ...]) -> None:
     "topics",
     multiple=True,
     metavar="TOPIC[:0,1]",
-    type=name,
+    type=text,
     shell_complete=complete_topics,
     help="Default: every topic.",
 )
@@ -209,7 +209,7 @@ def abort(cluster: Cluster, topic: str, partition: int, start_offset: int, force
 
 
 @command.command("fence")
-@click.argument("transactional_ids", nargs=-1, required=True, type=name, shell_complete=complete_transactional_ids)
+@click.argument("transactional_ids", nargs=-1, required=True, type=text, shell_complete=complete_transactional_ids)
 @click.option("--force", is_flag=True, help="Also what is prepared, whatever its database has decided.")
 @cluster_options
 def fence(cluster: Cluster, transactional_ids: tuple[str, ...], force: bool) -> None:
@@ -303,7 +303,7 @@ def _partitions(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
 
 
 @command.command("history")
-@click.argument("transactional_ids", nargs=-1, type=name, shell_complete=complete_transactional_ids)
+@click.argument("transactional_ids", nargs=-1, type=text, shell_complete=complete_transactional_ids)
 @cluster_options
 def history(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
     """Every change of state that __transaction_state still holds, oldest first; compaction removes old ones.

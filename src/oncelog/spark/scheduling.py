@@ -111,7 +111,9 @@ def enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
             now = time.monotonic()
             slots = slots_of(context)
             there = now if slots >= writers else there
-            running = running or any(stage.numActiveTasks or stage.numCompletedTasks for stage in _stages(context, tag))
+            running = running or any(
+                stage.numActiveTasks or stage.numCompletedTasks for stage in _stages(context, _jobs(context, tag))
+            )
             free = now if running or slots < writers else free
             if now - min(there, free) <= PATIENCE_S:
                 continue
@@ -148,9 +150,11 @@ def any_stage_repeated(context: SparkContext, tag: str) -> bool:
     Spark keeps its books behind what happens: they are waited for, but not where it has dropped a job's end from them.
     """
     deadline = time.monotonic() + PATIENCE_S
-    while any(job.status == "RUNNING" for job in _jobs(context, tag)) and time.monotonic() <= deadline:
+    jobs = _jobs(context, tag)
+    while any(job.status == "RUNNING" for job in jobs) and time.monotonic() <= deadline:
         time.sleep(0.02)
-    return any(stage.currentAttemptId > 0 for stage in _stages(context, tag))
+        jobs = _jobs(context, tag)
+    return any(stage.currentAttemptId > 0 for stage in _stages(context, jobs))
 
 
 def _jobs(context: SparkContext, tag: str) -> list[SparkJobInfo]:
@@ -161,8 +165,8 @@ def _jobs(context: SparkContext, tag: str) -> list[SparkJobInfo]:
     return [job for job in jobs if job is not None]
 
 
-def _stages(context: SparkContext, tag: str) -> list[SparkStageInfo]:
-    """Their stages, but those that were skipped, as their result was there."""
+def _stages(context: SparkContext, jobs: list[SparkJobInfo]) -> list[SparkStageInfo]:
+    """The stages of jobs, but those that were skipped, as their result was there."""
     tracker = context.statusTracker()
-    stages = [tracker.getStageInfo(stage) for job in _jobs(context, tag) for stage in job.stageIds]
+    stages = [tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds]
     return [stage for stage in stages if stage is not None]

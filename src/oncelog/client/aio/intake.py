@@ -216,10 +216,10 @@ class Intake:
     async def queue_batch(self, attempt: Callable[[], ProducerBatch | None]) -> ProducerBatch:
         """Queue a whole batch as soon as there is memory for it."""
         deadline = time.monotonic() + self._config.max_block_ms / 1000
-        if self._transactions is not None:
-            self._transactions.check_send()
+        self.check_send()
         while (queued := attempt()) is None:
             await self._wait_for_space(deadline)
+            self.check_send()  # the transaction may have been prepared or ended meanwhile
         if self._transactions is not None and self._transactions.transactional:
             self._transactions.add_partition(queued.partition)
         self.filled += 1

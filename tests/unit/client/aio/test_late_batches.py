@@ -1,0 +1,34 @@
+"""A batch that waits for memory while its transaction is prepared or ended is not part of it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from oncelog.client.aio import Producer
+from oncelog.client.core.accumulator import ProducerBatch
+from oncelog.client.core.transaction_states import State
+from oncelog.client.errors import IllegalStateError
+from tests.client.reading import on_loop
+
+
+@pytest.mark.parametrize("state", [State.PREPARED, State.COMMITTING, State.READY])
+def test_a_batch_that_waited_for_memory_is_refused_behind_its_transaction(state: State) -> None:
+    @on_loop
+    async def check() -> None:
+        producer = Producer(bootstrap_servers="localhost:1", transactional_id="x", two_phase_commit=True)
+        transactions, intake = producer._transactions, producer._intake
+        assert transactions is not None
+        intake.start()
+        transactions.state = State.IN_TRANSACTION
+
+        def attempt() -> ProducerBatch | None:
+            transactions.state = state
+            asyncio.get_running_loop().call_soon(intake.space_freed)
+            return None
+
+        with pytest.raises(IllegalStateError):
+            await intake.queue_batch(attempt)
+
+    check()

@@ -136,8 +136,6 @@ def _tell(plan: Plan, now_ms: int, *, done: bool) -> None:
 
 def _fate(transaction: OpenTransaction, now_ms: int) -> str:
     began = f"{transaction.transactional_id}, {transaction.state} since {show_time(transaction.started_ms)}"
-    if transaction.state != "Ongoing":
-        return f"{began}: Kafka completes it at its start"
     if transaction.two_phase_commit:
         token = f"{transaction.producer_id}:{transaction.producer_epoch}"
         return (

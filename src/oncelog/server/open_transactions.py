@@ -15,7 +15,7 @@ from oncelog.ports import Disk
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
 from oncelog.protocol.internal_records import Unknown, decode_transaction_key, decode_transaction_value
 from oncelog.records.errors import CorruptBatch
-from oncelog.types import NO_PRODUCER_EPOCH, TRANSACTION_STATE_TOPIC
+from oncelog.types import TRANSACTION_STATE_TOPIC
 
 UNFINISHED = frozenset({TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})
 
@@ -28,8 +28,6 @@ class OpenTransaction(NamedTuple):
     started_ms: int
     timeout_ms: int
     partitions: int
-    kept: bool = False
-    """Whether it waits for a later producer than the one that began it (KIP-939)."""
 
     @property
     def two_phase_commit(self) -> bool:
@@ -64,7 +62,6 @@ def open_transactions(disk: Disk) -> Iterator[OpenTransaction]:
                 value.transaction_start_timestamp_ms,
                 value.transaction_timeout_ms,
                 sum(len(topic.partition_ids) for topic in value.transaction_partitions or ()),
-                value.next_producer_epoch != NO_PRODUCER_EPOCH,
             )
 
 

@@ -33,15 +33,11 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from oncelog import Broker, Producer
+from oncelog import Producer
 from oncelog.conformance.batches import batch
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.transactions import Transactional, new_pid
 from oncelog.conformance.wire import Connection
-from oncelog.coordinator.transaction.records import encode_key, encode_value
-from oncelog.coordinator.transaction.states import NO_TIME_LIMIT, TransactionState, Txn
-from oncelog.records.batch import Record, encode_batch
-from oncelog.types import TopicPartition
 from tests.cli.conftest import call
 from tests.support.apache_kafka import ApacheKafka, kafka_jars, run_tool
 from tests.support.crash_rounds.node import ServeProcess
@@ -288,31 +284,6 @@ def test_what_is_prepared_is_named_and_kafka_keeps_it_for_its_stamp(tmp_path: Pa
             assert connection.read_committed(name) == [name.encode()]
     finally:
         kafka.stop()
-
-
-def test_an_end_that_lacks_its_markers_is_finished_before(tmp_path: Path) -> None:
-    """Its value names the next producer of an id whose transaction was kept, which Kafka would set back to epoch 0."""
-    data = tmp_path / "data"
-    with Broker(data, settings={"transaction.two.phase.commit.enable": True}) as broker:
-        connection = Connection(broker.bootstrap_servers)
-        connection.create_topic("t")
-    value = Txn(
-        "kept",
-        producer_id=7,
-        producer_epoch=4,
-        timeout_ms=NO_TIME_LIMIT,
-        state=TransactionState.PREPARE_COMMIT,
-        partitions=frozenset({TopicPartition("t", 0)}),
-        start_ms=1,
-        next_producer_id=7,
-        client_transaction_version=2,
-        next_producer_epoch=5,
-    )
-    record = Record(0, 1, encode_key("kept"), encode_value(value, 1))
-    (data / "__transaction_state-0").mkdir()
-    (data / "__transaction_state-0" / f"{0:020}.log").write_bytes(encode_batch([record]))
-    refused = call("promote", str(data), "--to", str(tmp_path / "k"))
-    assert (refused.code, "lacks markers (kept)" in refused.err) == (1, True), refused.err
 
 
 def _wait_for_files(process: subprocess.Popen[bytes], folder: Path, count: int) -> None:

@@ -1,0 +1,198 @@
+"""What waits in groups and coordinators when a folder is promoted, and how Apache Kafka goes on with it.
+
+Groups of both protocols, positions that wait for their transaction, the marker of a Spark query, a decided transaction
+without its markers, and one that hangs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer as ConfluentConsumer
+
+from oncelog import Admin, Broker, Consumer, Producer
+from oncelog.conformance.batches import TRANSACTIONAL, batch
+from oncelog.conformance.expect import eventually
+from oncelog.conformance.transactions import Transactional, new_pid
+from oncelog.conformance.wire import Connection
+from oncelog.errors import KafkaError
+from oncelog.records.batch import Record, encode_batch
+from oncelog.spark.connections import cluster_for
+from oncelog.spark.options import parse_sink_options
+from oncelog.spark.planning import now_ms, plan_write
+from oncelog.spark.sink_protocol import BatchWrite, Outcome, PartitionBatch, commit_batch, ignore
+from oncelog.types import TopicPartition
+from tests.cli.conftest import call
+from tests.interop.promote.test_promote import NEVER_MS, promote, wait_for_leader
+from tests.support.apache_kafka import ApacheKafka
+from tests.unit.spark.test_checkpoint import spark_writes
+
+pytestmark = pytest.mark.kafka
+
+IN = TopicPartition("in", 0)
+SETTINGS = {"transaction.partition.verification.enable": False, "group.initial.rebalance.delay.ms": 0}
+"""Without verification a stray batch may begin a transaction of which no coordinator knows."""
+
+
+@dataclass
+class Promoted:
+    """Apache Kafka on the folder, and what clients of our broker knew."""
+
+    kafka: ApacheKafka
+    checkpoint: Path
+    pending: Transactional
+    hanging: int
+    """Producer id of the transaction that hangs."""
+
+    @property
+    def servers(self) -> str:
+        return self.kafka.bootstrap_servers
+
+
+def read_on(servers: str, group: str, protocol: str, most: int) -> list[bytes | None]:
+    """The next values of the group, committed behind each."""
+    with Consumer(
+        IN.topic,
+        bootstrap_servers=servers,
+        group_id=group,
+        group_protocol=protocol,
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+    ) as consumer:
+        values: list[bytes | None] = []
+        while len(values) < most:
+            values.append(next(consumer).value)
+            consumer.commit()
+    return values
+
+
+def spark_batch(servers: str, checkpoint: Path, number: int) -> Outcome:
+    """A batch of a query, as the sink's ``commit()`` writes it."""
+    given = {"kafka.bootstrap.servers": servers, "topic": "out", "checkpointLocation": str(checkpoint)}
+    chosen = parse_sink_options(given, streaming=True)
+    cluster = cluster_for(chosen)
+    cluster.partition_counts(["out"], create=True)
+    planned = plan_write(chosen, number)
+    records = bytes(encode_batch([Record(0, 1, None, b"batch %d" % number)]))
+    what = BatchWrite(planned.plan, chosen.marker_partition, 1, 1, [PartitionBatch("out", 0, 1, records)])
+    with cluster.transaction(planned.transactional_id, 60_000) as engine:
+        return commit_batch(what, engine, ignore, lambda text: None, now_ms, planned.remember)
+
+
+@pytest.fixture(scope="module")
+def promoted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Promoted]:
+    folder = tmp_path_factory.mktemp("groups")
+    checkpoint = folder / "checkpoint"
+    spark_writes(checkpoint, 0, at_ms=now_ms(), ended=False)
+    with Broker(folder / "data", settings=SETTINGS) as broker:
+        servers = broker.bootstrap_servers
+        connection = Connection(servers)
+        for topic in (IN.topic, "decided", "hanging"):
+            connection.create_topic(topic)
+        for number in range(10):
+            assert connection.produce(IN.topic, batch(b"%d" % number)).error == 0
+        assert read_on(servers, "classic", "classic", 4) == [b"0", b"1", b"2", b"3"]
+        assert read_on(servers, "new", "consumer", 6)[-1] == b"5"
+        assert spark_batch(servers, checkpoint, 0) is Outcome.WRITTEN
+        pending = Transactional(connection, "pending", version_2=True, timeout_ms=NEVER_MS).init()
+        pending.send_offsets("waiting", {IN: 9})
+        stray = new_pid(connection)
+        sent = connection.produce(
+            "hanging", batch(b"stray", pid=stray, epoch=0, sequence=0, attributes=TRANSACTIONAL), transactional_id="x"
+        )
+        assert sent.error == 0
+        assert connection.produce("hanging", batch(b"behind")).error == 0
+        broker.faults.hold_markers(topic="decided")
+        decided = Producer(bootstrap_servers=servers, transactional_id="decided").start()
+        decided.begin_transaction()
+        decided.send("decided", b"decided")
+        decided.send(IN.topic, b"decided")
+        decided.commit_transaction()
+        with Admin(bootstrap_servers=servers) as admin:
+            assert admin.describe_transactions(["decided"])[0].state == "PrepareCommit"
+        decided.stop()
+        connection.close()
+    refused = call("promote", str(folder / "data"), "--to", str(folder / "node"))
+    assert (refused.code, "are decided, and lack markers (decided)" in refused.err) == (1, True), refused.err
+    with Broker(folder / "data", settings=SETTINGS):
+        pass  # writes the markers
+    kafka = ApacheKafka(folder / "kafka")
+    promote(folder / "data", folder / "node", "--listen", kafka.bootstrap_servers, "--controller", kafka.controller)
+    try:
+        kafka.start_promoted(folder / "node")
+        yield Promoted(kafka, checkpoint, pending, stray)
+    finally:
+        kafka.stop()
+
+
+def test_a_decided_transaction_that_lacked_markers_is_whole(promoted: Promoted) -> None:
+    connection = Connection(promoted.servers)
+    wait_for_leader(connection, "decided", 0)
+    assert connection.read_committed("decided") == [b"decided"]
+    with Admin(bootstrap_servers=promoted.servers) as admin:
+        assert admin.describe_transactions(["decided"])[0].state == "CompleteCommit"
+
+
+@pytest.mark.parametrize(("group", "protocol", "following"), [("classic", "classic", b"4"), ("new", "consumer", b"6")])
+def test_groups_go_on_where_they_were(promoted: Promoted, group: str, protocol: str, following: bytes) -> None:
+    assert read_on(promoted.servers, group, protocol, 1) == [following]
+
+
+def test_another_s_client_goes_on_in_a_classic_group(promoted: Promoted) -> None:
+    with Admin(bootstrap_servers=promoted.servers) as admin:
+        offset = admin.list_consumer_group_offsets("classic")[IN].offset
+    consumer = ConfluentConsumer(
+        {"bootstrap.servers": promoted.servers, "group.id": "classic", "enable.auto.commit": False}
+    )
+    try:
+        consumer.subscribe([IN.topic])
+        record = eventually(lambda: consumer.poll(1))
+        assert (record.error(), record.offset()) == (None, offset)
+    finally:
+        consumer.close()
+
+
+def test_positions_wait_for_their_transaction_and_are_committed_with_it(promoted: Promoted) -> None:
+    known = promoted.pending
+    producer = Transactional(Connection(promoted.servers), "pending", version_2=True, timeout_ms=NEVER_MS)
+    producer.pid, producer.epoch = known.pid, known.epoch
+    assert eventually(lambda: producer.describe().transaction_state) == "Ongoing"
+    with Admin(bootstrap_servers=promoted.servers, default_api_timeout_ms=2000) as admin:
+        assert IN not in admin.list_consumer_group_offsets("waiting")
+        with pytest.raises(KafkaError, match="UNSTABLE_OFFSET_COMMIT"):
+            admin.list_consumer_group_offsets("waiting", [IN], require_stable=True)
+        producer.commit()
+
+        def committed() -> bool:
+            found = admin.list_consumer_group_offsets("waiting")
+            return IN in found and found[IN].offset == 9
+
+        eventually(committed)
+
+
+def test_a_query_goes_on_from_its_checkpoint(promoted: Promoted) -> None:
+    """Its checkpoint says that batch 0 is not finished; the marker in the log says that it is in."""
+    connection = Connection(promoted.servers)
+    wait_for_leader(connection, "out", 0)
+    assert spark_batch(promoted.servers, promoted.checkpoint, 0) is Outcome.SKIPPED
+    (promoted.checkpoint / "commits" / "0").write_text('v1\n{"nextBatchWatermarkMs":0}')
+    spark_writes(promoted.checkpoint, 1, at_ms=now_ms(), offset=20, ended=False)
+    assert spark_batch(promoted.servers, promoted.checkpoint, 1) is Outcome.WRITTEN
+    eventually(lambda: connection.read_committed("out") == [b"batch 0", b"batch 1"])
+
+
+def test_what_hangs_is_listed_and_ended(promoted: Promoted) -> None:
+    connection = Connection(promoted.servers)
+    wait_for_leader(connection, "hanging", 0)
+    name = TopicPartition("hanging", 0)
+    with Admin(bootstrap_servers=promoted.servers) as admin:
+        names = [name, IN, TopicPartition("decided", 0), TopicPartition("out", 0)]
+        ((where, state),) = eventually(lambda: admin.find_hanging_transactions(names) or None)
+        assert (where, state.producer_id) == (name, promoted.hanging)
+        assert connection.read_committed("hanging") == []
+        admin.abort_transaction(name, producer=state)
+        eventually(lambda: connection.read_committed("hanging") == [b"behind"])
+        assert admin.find_hanging_transactions(names) == []

@@ -24,6 +24,7 @@ SERVE = ("serve", "--listen", "127.0.0.1:0")
         (("consume", "--topic", "t", "--max-messages", "few"), ["--max-messages", "few", "oncelog consume --help"]),
         (("topics", "create"), ["NAMES", "oncelog topics create --help"]),
         (("serve", "--config", "no-such-file"), ["--config", "no-such-file"]),
+        (("consume", "--topic", "\udcff"), ["a text in UTF-8", "oncelog consume --help"]),
         (("consume", "--topic", ""), ["a name is needed", "oncelog consume --help"]),
         (("topics", "delete", "t", ""), ["a name is needed", "oncelog topics delete --help"]),
         (("groups", "describe", ""), ["a name is needed", "oncelog groups describe --help"]),

@@ -58,6 +58,15 @@ def test_the_blocking_producer_refuses_it_too(
         assert producer.send_and_wait(unique_name, b"good").offset == 0
 
 
+@on_loop
+async def test_a_topic_that_no_request_can_name_is_refused_and_holds_nothing_up(servers: str, unique_name: str) -> None:
+    """Half of a surrogate pair, as the operating system gives it for bytes that are no UTF-8."""
+    async with Producer(bootstrap_servers=servers) as producer:
+        with pytest.raises(TypeError, match="UTF-8"):
+            await producer.send_and_wait("\udcff", b"v")
+        assert (await producer.send_and_wait(unique_name, b"good")).offset == 0
+
+
 TOPIC_LISTS: list[Callable[[Admin], Any]] = [
     lambda admin: admin.delete_topics("ab"),
     lambda admin: admin.describe_topics("ab"),
@@ -107,6 +116,8 @@ async def test_the_consumer_takes_lists_of_topics_and_partitions(servers: str) -
     async with Consumer(bootstrap_servers=servers) as consumer:
         bad: list[Callable[[], Any]] = [
             lambda: consumer.subscribe("ab"),
+            lambda: consumer.subscribe(["\udcff"]),
+            lambda: consumer.assign([TopicPartition("\udcff", 0)]),
             lambda: consumer.subscribe([TopicPartition("a", 0)]),  # type: ignore[list-item]
             lambda: consumer.assign("ab"),  # type: ignore[arg-type]
             lambda: consumer.assign(["ab"]),  # type: ignore[list-item]

@@ -32,6 +32,10 @@ def text(given: str) -> str:
     """The type of a parameter that names a topic, a group or a transactional id."""
     if not given:
         raise click.BadParameter("a name is needed, not an empty text")
+    try:
+        given.encode()
+    except UnicodeEncodeError:  # bytes of the command line that are no UTF-8
+        raise click.BadParameter(f"a name is a text in UTF-8, not {given!r}") from None
     return given
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from oncelog.client.aio.cluster import Cluster
 from oncelog.client.aio.hand_batch import RecordHeaders
+from oncelog.client.core import arguments
 from oncelog.client.core.accumulator import Accumulator, ProducerBatch, largest_size
 from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.errors import (
@@ -290,9 +291,7 @@ class Intake:
         if self._closed:
             raise ProducerClosed("the producer was stopped")
         self.running()
-        if not isinstance(topic, str) or not topic:
-            raise TypeError(f"a topic is named by a text that is not empty, not by {topic!r}")
-        return await self._cluster.topic(topic)
+        return await self._cluster.topic(arguments.name(topic, "topics"))
 
     def too_large(self, topic: str, size: int) -> RecordTooLargeError:
         if size > self._config.max_request_size:

@@ -21,11 +21,21 @@ def names(values: Iterable[str], what: str) -> list[str]:
     """
     if isinstance(values, (str, bytes, bytearray)) or not isinstance(values, Iterable):
         raise TypeError(f"a list of {what} is needed, not {values!r}; write [{values!r}] for one")
-    found = list(values)
-    for value in found:
-        if not isinstance(value, str) or not value:
-            raise TypeError(f"{what} are named by texts that are not empty, not by {value!r}")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(name(value, what) for value in values))
+
+
+def name(value: object, what: str) -> str:
+    """A text that is not empty and can be sent.
+
+    :param what: what it names, in the plural: "topics".
+    """
+    if not isinstance(value, str) or not value:
+        raise TypeError(f"{what} are named by texts that are not empty, not by {value!r}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise TypeError(f"{what} are named by texts that UTF-8 can write, not by {value!r}") from None
+    return value
 
 
 def partitions(values: object) -> list[TopicPartition]:
@@ -42,7 +52,7 @@ def partition(value: object) -> TopicPartition:
     """One partition; a plain pair will do."""
     match value:
         case (str(topic), int(number)) if not isinstance(value, str):
-            return TopicPartition(topic, number)
+            return TopicPartition(name(topic, "topics"), number)
     raise TypeError(f"a partition is a TopicPartition(topic, number), not {value!r}")
 
 

@@ -18,7 +18,10 @@ from oncelog.errors import KafkaError
 
 
 class ConsumerRebalanceListener:
-    """Told about partitions that come and go; both methods may be plain or coroutines."""
+    """Told about partitions that come and go; both methods may be plain or coroutines.
+
+    Of what goes because the consumer itself stops or unsubscribes it is not told: commit before that.
+    """
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> Any:
         """These partitions are about to go to others: the last moment to commit them."""

@@ -204,6 +204,7 @@ class ConsumerProtocol:
             assigned = {topic: dict.fromkeys(partitions, 0) for topic, partitions in member.assigned.items()}
             waiting = replace(member, epoch=STATIC_LEAVE_EPOCH, assigned=assigned, revoking={})
             written = self._env.write([records.member_assignment(group.group_id, waiting)], now_ms)
+            self._watch_revocation(group.group_id, member, replace(waiting, state=MemberState.STABLE), now_ms)
         else:
             written = self.fence(group, [member], now_ms)
         answer = ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)

@@ -315,6 +315,20 @@ def test_a_static_member_that_does_not_come_back_is_removed_when_its_session_end
     assert group_of(g).empty
 
 
+def test_a_static_member_that_left_for_a_while_has_nothing_to_give_up(g: GroupClient) -> None:
+    """It has until its session ends, however soon its rebalance timeout would have."""
+    g.beat("a", 0, instance_id="i", rebalance_timeout_ms=10_000)
+    g.beat("b", 0)
+    g.beat("a", 2, instance_id="i", owned={"t": [0, 1, 2, 3]})
+    assert group_of(g).members["a"].state is MemberState.UNREVOKED_PARTITIONS
+    g.beat("a", -2, instance_id="i")
+    g.host.pass_time(10_000)
+    assert set(group_of(g).members) == {"a", "b"}
+    g.beat("b", 3)
+    g.host.pass_time(35_000)
+    assert set(group_of(g).members) == {"b"}
+
+
 def test_a_static_member_leaves_for_good_by_epoch_minus_1(g: GroupClient) -> None:
     g.beat("a", 0, instance_id="i")
     assert g.beat("a", -1, instance_id="i").value.error_code == Error.NONE

@@ -82,6 +82,8 @@ class History:
     positions: list[Position] = field(default_factory=list)
     copied: list[tuple[str, str]] = field(default_factory=list)
     """Topics of which the second one gets each record of the first one once."""
+    rows: dict[str, list[bytes]] = field(default_factory=dict)
+    """Of a topic that the Spark sink writes, every row that a batch was planned with."""
     committed: Log = field(default_factory=dict)
     """What a reader of committed records is given at the end."""
     uncommitted: Log = field(default_factory=dict)

@@ -85,11 +85,11 @@ class PlainProducer(Program):
     async def live(self, life: str) -> None:
         async with Producer(**self.settings) as producer:
             while self._left > 0:
-                for _ in range(self.rng.choice([1, 3, 6, 12])):
+                for _ in range(self.rng.choice([1, 4, 10, 20])):
                     self._left -= 1
                     where = TopicPartition(self._topic, self.rng.randrange(self._partitions))
                     await self.send(producer, self.value(), where, life)
-                await asyncio.sleep(self.rng.expovariate(1.0))
+                await asyncio.sleep(self.rng.expovariate(0.4))
             await producer.flush()
         self.done = True
 

@@ -15,7 +15,16 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from oncelog.client.aio import Consumer, Producer
-from oncelog.testing.simulation import NotSimulated, Simulation, SimulationError, simulate
+from oncelog.testing.simulation import (
+    Nondeterministic,
+    NotSimulated,
+    Setting,
+    Simulation,
+    SimulationError,
+    check_deterministic,
+    explore,
+    simulate,
+)
 
 
 def test_an_hour_takes_no_time_and_every_clock_says_the_same() -> None:
@@ -167,3 +176,47 @@ def test_a_parted_network_delivers_nothing_until_it_is_healed() -> None:
             return world.now_s - begun
 
     assert 20 <= simulate(main) < 25
+
+
+def test_who_reads_the_real_clock_is_named() -> None:
+    """What got hold of the real function before the simulation replaced it."""
+    real = time.time
+
+    async def main(world: Simulation) -> None:
+        world.note(f"it is {real()}")
+
+    with pytest.raises(Nondeterministic, match=r"time\.time at .*test_engine\.py:\d+"):
+        check_deterministic(main, 1)
+
+
+def test_the_order_of_addresses_is_found() -> None:
+    async def main(world: Simulation) -> None:
+        kept.append(object())
+        world.note(f"{[object() for _ in range(3)]} {asyncio.current_task()!r} {kept[-1]!r}")
+
+    kept: list[object] = []
+    with pytest.raises(Nondeterministic, match="look for the order of a set"):
+        check_deterministic(main, 1)
+
+
+def test_a_failure_is_shrunk_to_the_troubles_that_it_takes() -> None:
+    async def main(world: Simulation) -> None:
+        await world.calm()
+        killed = [found for found in world.timeline.happenings if found.what == "the broker is killed"]
+        if world.broker.lives > 1:
+            raise RuntimeError(f"the broker died {len(killed)} times")
+
+    setting = Setting(troubles=["kill_broker", "slow_network", "cut_connection"], calm_s=20)
+    failure = explore(main, range(50), setting)
+    assert failure is not None
+    assert [trouble.kind for trouble in failure.troubles] == ["kill_broker"]
+    again = Setting(troubles=failure.troubles, calm_s=20)
+    assert str(explore(main, [failure.seed], again)) == str(failure)
+
+
+def test_an_unknown_trouble_is_refused_by_name() -> None:
+    async def main(world: Simulation) -> None:
+        """Nothing."""
+
+    with pytest.raises(SimulationError, match="there is no trouble 'kill_borker'; there are crash_coordinator"):
+        simulate(main, troubles=["kill_borker"])

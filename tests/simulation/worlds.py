@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,18 @@ from tests.simulation.programs import (
     read_all,
     some,
 )
+from tests.simulation.spark_sink import SparkQuery
 
 CALM_S = 40.0
 """When troubles end."""
 PATIENCE_S = 900.0
 """So long may it take after that until everything is done."""
+
+
+_SETTINGS: Mapping[str, Sequence[Any]] = {
+    "oncelog.flush.policy": ["commit", "commit", "interval"],
+    "transaction.partition.verification.enable": [None, None, None, "false"],
+}
 
 
 @dataclass
@@ -83,11 +90,8 @@ class World:
         kinds = set(ONE_BROKER) | (set(SEVERAL_NODES) if self.nodes > 1 else set())
         self.settings: dict[str, object] = {
             "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000,
-            **some(rng, **{
-                "oncelog.flush.policy": ["commit", "commit", "interval"],
-                "transaction.partition.verification.enable": [None, None, None, "false"],
-            }),
-        }  # fmt: skip
+            **some(rng, **_SETTINGS),
+        }
         if self.settings["oncelog.flush.policy"] != "commit":
             kinds.discard("power_loss")  # what it takes then was never promised to stay
         self.features = {GROUP_VERSION: 1, TRANSACTION_VERSION: rng.choice([2, 2, 2, 1, 0])}
@@ -108,7 +112,8 @@ class World:
         wheres = [TopicPartition(topic, index) for topic in topics for index in range(self.partitions)]
         self._people(world, topics, wheres)
         helpers = [program for program in self.programs if isinstance(program, Watcher | Sampler)]
-        workers = [program for program in self.programs if isinstance(program, PlainProducer | TransactionalProducer)]
+        others = Watcher | Sampler | Copier | Deserter
+        workers = [program for program in self.programs if not isinstance(program, others)]
         world.broker.at_start.append(lambda server: self._watch(world, server, wheres))
         if world.broker.is_running:
             self._watch(world, world.broker.server, wheres)
@@ -125,7 +130,7 @@ class World:
         await self._last_looks(world, wheres)
 
     async def _topics(self, world: Simulation) -> list[str]:
-        names = ["plain", "transactional", "copies"]
+        names = ["plain", "transactional", "copies", "rows"]
         while True:
             try:
                 async with Admin(bootstrap_servers=world.bootstrap_servers) as admin:
@@ -146,7 +151,7 @@ class World:
         client: dict[str, Any] = some(rng, request_timeout_ms=[None, 5000, 30_000])
         for number in range(rng.randint(0, 2)):
             settings = some(
-                rng, linger_ms=[None, 0, 100], max_batch_size=[None, 100], compression_type=[None, "lz4"],
+                rng, linger_ms=[None, 0, 0, 100], max_batch_size=[None, 100, 100], compression_type=[None, "lz4"],
                 delivery_timeout_ms=[None, 600_000],
             )  # fmt: skip
             people.append(
@@ -180,6 +185,8 @@ class World:
                         {**client, "transaction_timeout_ms": rng.choice([10_000, 60_000])},
                     )
                 )
+        if rng.random() < 0.3:
+            people.append(SparkQuery(world, history, "spark", "rows", self.partitions, 8))
         people.append(Watcher(world, history, "watcher", wheres))
         people.append(Sampler(world, history, "sampler", wheres, ["copiers"] if history.copied else []))
         self.programs = people

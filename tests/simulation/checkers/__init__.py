@@ -15,6 +15,7 @@ from tests.simulation.checkers import (
     nothing_twice,
     order,
     replicas_agree,
+    rows_once,
     transactions_whole,
 )
 from tests.simulation.history import History
@@ -31,6 +32,7 @@ CHECKERS: Mapping[str, Callable[[History], Sequence[str]]] = {
         copied_once,
         group_offsets,
         replicas_agree,
+        rows_once,
         liveness,
         no_errors,
     )

@@ -83,8 +83,9 @@ def cut_connection(world: Simulation, chance: random.Random) -> Undo | None:
 def cut_before_answer(world: Simulation, chance: random.Random) -> Undo | None:
     """Connections end when a request of a kind has arrived, or just before its answer does."""
     for _ in range(chance.randint(1, 5)):
-        what = chance.choice(["answer", *_REQUESTS])
-        world.network.lie_in_wait(Ambush(what, chance.randrange(6), world.network.cut, lost=what == "answer"))
+        api, lost = chance.choice(_REQUESTS), chance.random() < 0.6
+        what = f"answer to {api}" if lost else api
+        world.network.lie_in_wait(Ambush(what, chance.randrange(6), world.network.cut, lost=lost))
     return None
 
 
@@ -284,6 +285,8 @@ ONE_BROKER: Mapping[str, Callable[[Simulation, random.Random], Undo | None]] = {
 SEVERAL_NODES: Mapping[str, Callable[[Simulation, random.Random], Undo | None]] = {
     made.__name__: made for made in (kill_node, isolate_node, pause_replication, move_leaders)
 }
+_TELLING = ("cut_before_answer", "refuse_requests", "kill_program", "kill_broker", "restart_broker")
+"""One of these is in most plans that may have them: they break what is under way."""
 KINDS = {**ONE_BROKER, **SEVERAL_NODES}
 """All kinds of trouble, by name."""
 
@@ -321,7 +324,8 @@ def plan(
     chance = random.Random(f"{seed}/plan")
     if not names:
         return []
-    some = chance.sample(names, chance.randint(1, min(len(names), 5)))
+    some = chance.sample(names, chance.randint(1, min(len(names), 4)))
+    some += chance.sample(_TELLING, 1) if set(_TELLING) <= set(names) else []
     found = [
         Trouble(
             at_s=round(chance.uniform(begin_s, end_s), 3),

@@ -63,7 +63,7 @@ class Habits:
 
 
 class Ambush:
-    """Something that happens when the next message of a kind has arrived; ``what`` is an API's name, or ``answer``.
+    """Something that happens when the next message of a kind has arrived; ``what`` is an API's name, or ``answer to NAME``.
 
     :param act: is given the connection.
     :param lost: the message does not arrive: its connection is to be cut.
@@ -196,6 +196,8 @@ class Connection:
         self.server = server
         self.number = number
         self.window = network.habits.window_bytes
+        self.asked = ""
+        """The API of the last request that has arrived."""
         self.ends: tuple[SimulatedTransport, SimulatedTransport]
 
     def __repr__(self) -> str:
@@ -432,10 +434,11 @@ class Network:
     def note_delivery(self, connection: Connection, receiver: SimulatedTransport, data: bytes) -> bool:
         """Something arrives; True where it is lost on the last step."""
         self.bytes_delivered += len(data)
-        what = "answer"
+        what = f"answer to {connection.asked}"
         if receiver is connection.ends[1]:
             key = int.from_bytes(data[4:6], "big") if len(data) > 8 else -1
             what = _API_NAMES.get(key, "bytes") if int.from_bytes(data[:4], "big") <= len(data) - 4 else "part"
+            connection.asked = what
         where = f"{connection.client}>{connection.server[1]}#{connection.number}"
         self.note(f"{what} {len(data)} {zlib.crc32(data):08x}", where)
         lost = False

@@ -1,0 +1,262 @@
+"""The Spark sink without Spark: a model of its driver, checkpoint and writers around the shipped protocol.
+
+Shipped code: the transaction's steps (``spark/sink_protocol.py``), the marker (``spark/marker.py``) and the client that
+talks to the brokers (``spark/kafka_transaction.py``, ``kafka_cluster.py``). Modelled: Spark. Like it, the driver writes
+a batch's plan down before it runs the batch and a commit after it, and repeats after a restart what has a plan and no
+commit; writers of a run are never run twice, but one that is given up may go on. The sink's calls block, as in Spark's
+workers: each runs in a greenlet, and its waiting is the simulation's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+import greenlet
+
+from oncelog.client.core.config import ClientConfig
+from oncelog.errors import KafkaError, OncelogError
+from oncelog.records.batch import BatchBuilder
+from oncelog.spark.kafka_cluster import DEFAULTS, KafkaCluster
+from oncelog.spark.marker import Memory, OnMissingMarker, Plan, PlannedBatch, Previous, Skip
+from oncelog.spark.sink_protocol import (
+    BatchWrite,
+    PartitionBatch,
+    SinkRefused,
+    abort,
+    close_batch,
+    commit_batch,
+    ignore,
+    open_batch,
+)
+from oncelog.testing.simulation import SimulatedProcess, Simulation
+from oncelog.types import ProducerStamp, TopicPartition
+from tests.simulation.history import History
+from tests.simulation.programs import Program
+
+T = TypeVar("T")
+ATTEMPTS = 4
+WRITERS = 2
+
+
+async def blocking(work: Callable[[], T]) -> T:
+    """Run blocking code of the sink; what it waits for with :func:`wait`, this coroutine awaits."""
+    inner = greenlet.greenlet(work)
+    inner.gr_context = greenlet.getcurrent().gr_context
+    outcome = inner.switch()
+    while not inner.dead:
+        try:
+            found = await outcome
+        except OncelogError as error:
+            outcome = inner.throw(error)
+        else:
+            outcome = inner.switch(found)
+    return outcome  # type: ignore[no-any-return]
+
+
+def wait(work: Coroutine[Any, Any, T]) -> T:
+    """Inside :func:`blocking`: the result of a coroutine."""
+    outer = greenlet.getcurrent().parent
+    if outer is None:
+        raise RuntimeError("wait() outside of blocking()")
+    return outer.switch(work)  # type: ignore[no-any-return]
+
+
+class SimulatedCluster(KafkaCluster):
+    """The shipped client; it waits on the simulation's loop instead of on a loop in another thread."""
+
+    def __init__(self, config: ClientConfig) -> None:
+        self.options = DEFAULTS
+        self.aio = self.run(self._connected(config))
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return wait(work)
+
+
+@contextmanager
+def _connected(config: ClientConfig) -> Iterator[SimulatedCluster]:
+    """A client for as long as the block; one whose process is killed says no goodbye."""
+    cluster = SimulatedCluster(config)
+    try:
+        yield cluster
+    except Exception:
+        wait(cluster.aio.close())
+        raise
+    wait(cluster.aio.close())
+
+
+class _Run:
+    """One writer of one run: what the driver hears of it."""
+
+    def __init__(self) -> None:
+        self.begun = False
+        self.rows: int | None = None
+        self.error: OncelogError | None = None
+        self.process: SimulatedProcess | None = None
+
+    @property
+    def is_dead(self) -> bool:
+        return self.rows is None and self.error is None and self.process is not None and not self.process.alive
+
+
+class SparkQuery(Program):
+    """A streaming query's driver. ``plans``, ``commits`` and ``memory`` are its checkpoint: they survive it."""
+
+    def __init__(
+        self, world: Simulation, history: History, name: str, topic: str, partitions: int, batches: int
+    ) -> None:
+        super().__init__(world, history, name, {})
+        self._topic, self._partitions = topic, partitions
+        self._left = batches
+        self._plans: list[PlannedBatch] = []
+        self._rows: list[list[bytes]] = []
+        self._commits = 0
+        self._memory: Memory | None = None
+        self._runs = 0
+        self._group = f"{name}-marker"
+        self._marker = TopicPartition(topic, 0)
+
+    async def live(self, life: str) -> None:
+        try:
+            await blocking(lambda: self._drive(life))
+        except SinkRefused as error:
+            self.history.errors.append(f"the sink refused a batch: {error}")
+            raise KafkaError(-1, str(error)) from error  # type: ignore[arg-type]
+        self.done = True
+
+    def _drive(self, life: str) -> None:
+        config = ClientConfig.from_keywords(bootstrap_servers=self.world.bootstrap_servers)
+        with _connected(config) as cluster:
+            facts = cluster.facts(self._group)
+            while self._left or self._commits < len(self._plans):
+                if self._commits == len(self._plans):
+                    self._plan()
+                number = self._commits
+                plan = Plan(
+                    group=self._group,
+                    query_id="query",
+                    checkpoint="checkpoint",
+                    batch=self._plans[number],
+                    previous=Previous(self._plans[number - 1], ended=True) if number else None,
+                    remembered=self._memory,
+                    cluster_id=facts.cluster_id,
+                    retention_ms=facts.retention_ms,
+                    on_missing=OnMissingMarker.FAIL,
+                )
+                write = BatchWrite(plan, self._marker)
+                (self._by_driver if self.rng.random() < 0.4 else self._by_writers)(
+                    cluster, write, self._rows[number], config
+                )
+                wait(asyncio.sleep(self.rng.expovariate(2.0)))  # between a batch's end and its commit in the checkpoint
+                self._commits = number + 1
+
+    def _plan(self) -> None:
+        """A batch's rows, for ever."""
+        self._left -= 1
+        rows = [self.value() for _ in range(self.rng.randint(1, 12))]
+        self.history.rows.setdefault(self._topic, []).extend(rows)
+        fingerprint = hashlib.sha256(b" ".join(rows)).hexdigest()
+        self._rows.append(rows)
+        self._plans.append(PlannedBatch(len(self._plans), fingerprint, _now_ms(), f"{len(self._rows)}"))
+
+    def _remember(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def _batches(self, rows: list[bytes], rank: int = 0, writers: int = 1) -> list[PartitionBatch]:
+        """The rows as encoded batches, as far as a writer owns their partitions; two rows a batch."""
+        found = []
+        for partition in range(rank, self._partitions, writers):
+            mine = rows[partition :: self._partitions]
+            for start in range(0, len(mine), 2):
+                builder = BatchBuilder()
+                for row in mine[start : start + 2]:
+                    builder.append(_now_ms(), None, row)
+                found.append(PartitionBatch(self._topic, partition, builder.count, bytes(builder.build())))
+        return found
+
+    def _by_driver(self, cluster: SimulatedCluster, write: BatchWrite, rows: list[bytes], config: ClientConfig) -> None:
+        batches = self._batches(rows)
+        ready = replace(write, rows=len(rows), count=len(batches), batches=batches)
+        with cluster.transaction(self._group, 20_000) as engine:
+            commit_batch(ready, engine, ignore, self._warn, _now_ms, self._remember)
+
+    def _by_writers(
+        self, cluster: SimulatedCluster, write: BatchWrite, rows: list[bytes], config: ClientConfig
+    ) -> None:
+        """As ``spark/executors.py``: fence and decide, run the writers, end; all of it again where one has died."""
+        for _ in range(ATTEMPTS):
+            with cluster.transaction(self._group, 20_000) as engine:
+                decision = open_batch(write, engine, ignore, _now_ms)
+                if isinstance(decision, Skip):
+                    if decision.leave_marker:
+                        close_batch(replace(write, rows=len(rows)), engine, ignore, self._remember)
+                    return
+                producer = engine.producer()
+            runs = self._run_writers(producer, rows, config)
+            with cluster.transaction(self._group, 20_000) as engine:
+                engine.join(producer)
+                failed = next((run.error for run in runs if run.error is not None), None)
+                if failed is not None:
+                    abort(engine, failed)
+                    raise failed
+                if any(run.rows is None for run in runs):
+                    continue
+                if sum(run.rows or 0 for run in runs) != len(rows):
+                    raise SinkRefused("the writers' reports do not add up")
+                close_batch(replace(write, rows=len(rows)), engine, ignore, self._remember)
+                return
+        raise KafkaError(-1, "writers died again and again")  # type: ignore[arg-type]
+
+    def _run_writers(self, producer: ProducerStamp, rows: list[bytes], config: ClientConfig) -> list[_Run]:
+        runs = [_Run() for _ in range(WRITERS)]
+        self._runs += 1
+        for rank, run in enumerate(runs):
+            batches = self._batches(rows, rank, WRITERS)
+            task = partial(_write, run, producer, batches, config, self._group)
+            run.process = self.world.process(f"{self.name}.{self._runs}.{rank}", task)
+        victim = runs[self.rng.randrange(WRITERS)] if self.rng.random() < 0.2 else None
+        given_up = victim if victim is not None and self.rng.random() < 0.5 else None
+        if victim is not None:
+            wait(asyncio.sleep(self.rng.uniform(0.0, 0.02)))
+            if given_up is None and victim.process is not None:
+                victim.process.kill()
+        while not all(run.rows is not None or run.error is not None for run in runs):
+            if given_up is not None or any(run.is_dead for run in runs):
+                break  # one that is only given up goes on, fenced or not
+            wait(asyncio.sleep(0.1))
+        if given_up is not None:
+            given_up.rows = None
+        return runs
+
+    def _warn(self, text: str) -> None:
+        self.world.note(text, self.name)
+
+
+async def _write(
+    run: _Run, producer: ProducerStamp, batches: list[PartitionBatch], config: ClientConfig, group: str
+) -> None:
+    """One writer's task, which Spark never runs a second time."""
+    if run.begun:
+        return
+    run.begun = True
+
+    def work() -> None:
+        with _connected(config) as cluster, cluster.transaction(group, 20_000) as engine:
+            engine.join(producer)
+            engine.produce(iter(batches))
+        run.rows = sum(batch.records for batch in batches)
+
+    try:
+        await blocking(work)
+    except OncelogError as error:
+        run.error = error
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -63,8 +63,9 @@ class Habits:
 
 
 class Ambush:
-    """Something that happens when the next message of a kind has arrived; ``what`` is an API's name, or ``answer to NAME``.
+    """Something that happens when the next message of a kind has arrived.
 
+    :param what: an API's name, or ``answer to NAME``.
     :param act: is given the connection.
     :param lost: the message does not arrive: its connection is to be cut.
     """

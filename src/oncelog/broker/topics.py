@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.partition import METERS, Partition
 from oncelog.broker.slices import Work, finished, in_parts
-from oncelog.errors import Error, KafkaError, StorageError
+from oncelog.errors import Error, KafkaError
 from oncelog.metadata.store import TopicInfo
 from oncelog.types import INTERNAL_TOPICS, TopicPartition
 
@@ -58,11 +58,15 @@ class Topics:
     ) -> Work[TopicInfo]:
         """:meth:`create` in pieces; the partitions are led one after the other."""
         info = self._broker.metadata.create_topic(name, partitions, overrides, now_ms)
-        info = self._broker.nodes.place(info, replicas)
         try:
+            info = self._broker.nodes.place(info, replicas)
             yield from self._opening(info, range(partitions), now_ms)
-        except StorageError:
-            self.delete(name, now_ms)
+        except GeneratorExit:
+            raise  # the broker stops; its next start opens what is missing
+        except BaseException:
+            # Whatever it was: a topic is there whole or not at all.
+            if self._broker.metadata.topic_by_id(info.topic_id) is not None:
+                self.delete(name, now_ms)
             raise
         self._coordinators.metadata_changed()
         return info

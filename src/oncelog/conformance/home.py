@@ -7,41 +7,61 @@ without faults stands in front: it encrypts and logs in where the client's setti
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import contextlib
+from collections.abc import Iterator
 
-from oncelog.client.blocking import Admin
 from oncelog.client.core.config import AdminConfig
-from oncelog.conformance.wire import Connection, World
+from oncelog.conformance.wire import Connection, ConnectionClosed, World
+from oncelog.errors import OncelogError
+from oncelog.faults.proxy import FaultProxy
+from oncelog.protocol.errors import ProtocolError
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.metadata_request import MetadataRequest
 
 
-class Home(NamedTuple):
-    """A node, where it is reached, and how many there are."""
-
-    node_id: int
-    address: str
-    nodes: int
-
-
-def find_home(config: AdminConfig) -> Home:
-    """The node of a cluster with the lowest id.
+@contextlib.contextmanager
+def door_to(config: AdminConfig) -> Iterator[tuple[str, World]]:
+    """The plain address of the node with the lowest id while the block lasts, and what is known of the cluster.
 
     :raises OncelogError: no broker could be reached, or the login was refused.
     """
-    with Admin(config=config) as admin:
-        cluster = admin.describe_cluster()
-    first = min(cluster.nodes, key=lambda node: node.node_id)
-    return Home(first.node_id, f"{first.host}:{first.port}", len(cluster.nodes))
+    why = []
+    for server in config.bootstrap_servers:
+        with FaultProxy(server, upstream=config) as proxy:
+            try:
+                address, world = _enter(proxy.bootstrap_servers)
+            except (ConnectionClosed, OSError, ProtocolError) as error:
+                why.append(proxy.why_closed or f"{server}: {error or 'it ended the connection'}")
+                continue
+            yield address, world
+            return
+    raise OncelogError(f"no broker could be reached ({'; '.join(why)}); check bootstrap.servers and security.protocol")
 
 
-def name_at_home(connection: Connection, home: Home | World, name: str, kind: int) -> str:
+def _enter(address: str) -> tuple[str, World]:
+    with Connection(address) as connection:
+        versions = connection.ask(ApiVersionsRequest(), 0).api_keys
+        world = World(0, 1, {entry.api_key: (entry.min_version, entry.max_version) for entry in versions})
+        connection.world = world
+        oldest = world.offered.get(MetadataRequest.API_KEY, (0, 0))[0]
+        version = max(oldest, connection.best(MetadataRequest.API_KEY, 1))
+        brokers = connection.ask(MetadataRequest(topics=[]), version).brokers
+    home = min(brokers, key=lambda broker: broker.node_id, default=None)
+    if home is None:
+        raise OncelogError(f"{address} tells of no broker")
+    world.node_id, world.nodes = home.node_id, len(brokers)
+    return f"{home.host}:{home.port}", world
+
+
+def name_at_home(connection: Connection, world: World, name: str, kind: int) -> str:
     """``name``, or the first of ``name-2``, ``name-3``, ... whose coordinator is the home node."""
-    if home.nodes == 1:
+    if world.nodes == 1:
         return name
     number = 1
     while True:
         candidate = name if number == 1 else f"{name}-{number}"
-        if _coordinator(connection, candidate, kind) == home.node_id:
+        if _coordinator(connection, candidate, kind) == world.node_id:
             return candidate
         number += 1
 

@@ -18,12 +18,11 @@ from oncelog.client.blocking import Admin
 from oncelog.client.core.config import AdminConfig
 from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import PATIENCE_S, CheckFailed, NotOffered
-from oncelog.conformance.home import find_home
+from oncelog.conformance.home import door_to
 from oncelog.conformance.registry import Check, case_name
 from oncelog.conformance.wire import Connection, ConnectionClosed, World
 from oncelog.errors import KafkaError, OncelogError
-from oncelog.faults.proxy import FaultProxy
-from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.errors import ProtocolError
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
@@ -31,7 +30,7 @@ from oncelog.protocol.generated.describe_groups_request import DescribeGroupsReq
 from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest, MemberIdentity
 
 _SHORTEST_ANSWER_S = 20.0
-_NO_ANSWER = (OSError, ValueError, LookupError, TypeError, AttributeError, struct.error)
+_NO_ANSWER = (ProtocolError, OSError, ValueError, LookupError, TypeError, AttributeError, struct.error)
 """What taking an answer apart raises if it is not the answer that was to come."""
 
 
@@ -86,14 +85,11 @@ def run(
     :param tell: is told of each result.
     :raises OncelogError: the cluster cannot be reached.
     """
-    home = find_home(config)
     prefix = f"oncelog-conformance-{uuid.uuid4().hex[:8]}"
-    report = Report(",".join(config.bootstrap_servers), home.nodes)
     before = PATIENCE_S.set(patience_s)
     try:
-        with FaultProxy(home.address, upstream=config) as proxy:
-            address = proxy.bootstrap_servers
-            world = World(home.node_id, home.nodes, _offered(address))
+        with door_to(config) as (address, world):
+            report = Report(",".join(config.bootstrap_servers), world.nodes)
             try:
                 for number, (check, case) in enumerate(cases):
                     result = _one(address, world, f"{prefix}-{number}", check, case)
@@ -105,12 +101,6 @@ def run(
     finally:
         PATIENCE_S.reset(before)
     return report
-
-
-def _offered(address: str) -> dict[int, tuple[int, int]]:
-    with Connection(address) as connection:
-        answer = connection.ask(ApiVersionsRequest(), 0)
-    return {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
 
 
 def _one(address: str, world: World, name: str, check: Check, case: Mapping[str, Any]) -> Result:

@@ -20,8 +20,8 @@ from oncelog.client.core.config import AdminConfig
 from oncelog.conformance.batches import Batch
 from oncelog.conformance.bodies import READ_COMMITTED, READ_UNCOMMITTED
 from oncelog.conformance.expect import eventually
-from oncelog.conformance.home import Home, find_home, name_at_home
-from oncelog.conformance.wire import TRANSACTION, Connection
+from oncelog.conformance.home import door_to, name_at_home
+from oncelog.conformance.wire import TRANSACTION, Connection, World
 from oncelog.coordinator.shown_records import transition
 from oncelog.embedded import Broker
 from oncelog.errors import Error, KafkaError, OncelogError
@@ -47,19 +47,19 @@ class Stage:
     """One flow's own.
 
     :param proxy: what actors connect to.
-    :param aside: another one without faults, for the lab's own questions.
+    :param aside: where the lab asks its own questions.
     """
 
     def __init__(
-        self, proxy: FaultProxy, aside: FaultProxy, recorder: Recorder, home: Home, inside: BrokerFaults | None
+        self, proxy: FaultProxy, aside: str, world: World, recorder: Recorder, inside: BrokerFaults | None
     ) -> None:
         self.recorder = recorder
         self.proxy = proxy
         self.faults = proxy.faults
-        self._aside = aside.bootstrap_servers
+        self._aside = aside
         self.promises: list[Promise] = []
         self._inside = inside
-        self._home = home
+        self._world = world
         self._seen = 0
         self._ids: dict[str, str] = {}
         self._told: set[tuple[str, int]] = set()
@@ -90,7 +90,7 @@ class Stage:
             [
                 NewTopic(
                     self.topic,
-                    replica_assignments={0: [self._home.node_id]},
+                    replica_assignments={0: [self._world.node_id]},
                     topic_configs={"min.insync.replicas": "1"},
                 )
             ]
@@ -122,7 +122,7 @@ class Stage:
     def transactional_id(self, name: str) -> str:
         """The name under which the flow uses it: the first one whose coordinator is the home node."""
         if name not in self._ids:
-            self._ids[name] = name_at_home(self._watcher, self._home, self._prefix + name, TRANSACTION)
+            self._ids[name] = name_at_home(self._watcher, self._world, self._prefix + name, TRANSACTION)
             self._warm_up(self._ids[name])
         return self._ids[name]
 
@@ -224,7 +224,7 @@ class Stage:
         return [_entry(batch, batches[index + 1 :]) for index, batch in enumerate(batches)]
 
     def setting_of_broker(self, name: str) -> str | None:
-        resource = ConfigResource(ConfigResourceType.BROKER, str(self._home.node_id))
+        resource = ConfigResource(ConfigResourceType.BROKER, str(self._world.node_id))
         (found,) = self._admin.describe_configs([resource]).values()
         return found[name].value if name in found else None
 
@@ -280,12 +280,10 @@ def set_up(
         if cluster is None:
             broker = closing.enter_context(Broker(settings=settings))
             inside = broker.faults
-            home = Home(1, broker.bootstrap_servers, 1)
-        else:
-            home = find_home(cluster)
-        proxy = closing.enter_context(FaultProxy(home.address, upstream=cluster, passage=recorder))
-        aside = closing.enter_context(FaultProxy(home.address, upstream=cluster))
-        stage = Stage(proxy, aside, recorder, home, inside)
+            cluster = AdminConfig.from_properties({"bootstrap.servers": broker.bootstrap_servers})
+        address, world = closing.enter_context(door_to(cluster))
+        proxy = closing.enter_context(FaultProxy(address, passage=recorder))
+        stage = Stage(proxy, address, world, recorder, inside)
         closing.callback(stage.close)
         stage.open()
         yield stage

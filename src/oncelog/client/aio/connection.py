@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _INT32 = Struct(">i")
 _READ_BYTES = 256 * 1024
+_UNSUPPORTED_VERSION = _INT32.pack(Error.UNSUPPORTED_VERSION)[2:]
 NEVER_MS = 2**62
 _LARGEST_GREETING = 1 << 20
 """No answer of the opening handshake is larger: what claims to be is no broker."""
@@ -396,10 +397,13 @@ class Connection(asyncio.BufferedProtocol):
         _, request = self._in_flight.popleft()
         version, api = request.version, request.api
         try:
-            _, at = decode_response_header(frame, api.key, version)  # type: ignore[arg-type]
-            if api is API_VERSIONS and frame[4:6] == b"\x00\x23":
-                version = 0  # a broker that does not know the version answers in the oldest one (KIP-511)
-            answer = api.response.decode(frame, version, at)  # type: ignore[arg-type]
+            answer: Any
+            if api is API_VERSIONS and frame[4:6] == _UNSUPPORTED_VERSION:
+                # In the oldest version (KIP-511), or in none: librdkafka's mock broker. It is asked again anyway.
+                answer = ApiVersionsResponse(error_code=Error.UNSUPPORTED_VERSION)
+            else:
+                _, at = decode_response_header(frame, api.key, version)  # type: ignore[arg-type]
+                answer = api.response.decode(frame, version, at)  # type: ignore[arg-type]
         except ProtocolError as error:
             self._owner.fail(request, Failure(Error.NETWORK_EXCEPTION, str(error), True))
             self.give_up(Error.NETWORK_EXCEPTION, f"{self.address} sent what {api.name} is not: {error}")

@@ -180,7 +180,7 @@ def txn_offset_commit_5_adds_the_group_itself(bench: Bench) -> None:
     until(lambda: committed(connection, group, topic, stable=True) == 3)
 
 
-@check(PROTOCOL)
+@check(PROTOCOL, assumes="offset.metadata.max.bytes is 4096")
 def offsets_with_metadata_that_is_too_large(bench: Bench) -> None:
     connection = bench.connection
     topic = bench.topic()
@@ -333,7 +333,7 @@ def join_in_every_version(bench: Bench, version: int) -> None:
     same(describe_group(connection, group).group_state, "Empty")
 
 
-@check("KIP-394")
+@check("KIP-394", assumes="group.min.session.timeout.ms is 6000 and group.max.session.timeout.ms is 1800000")
 def joins_that_are_refused(bench: Bench) -> None:
     connection = bench.connection
     group = bench.group()

@@ -78,7 +78,7 @@ class NewMember:
         return self.owned.get(topic_id, [])
 
 
-@check("KIP-848")
+@check("KIP-848", assumes="group.consumer.heartbeat.interval.ms is 5000")
 def a_lone_member_gets_every_partition(bench: Bench) -> None:
     connection = bench.connection
     unique_name = bench.name

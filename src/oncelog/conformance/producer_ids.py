@@ -53,7 +53,7 @@ def a_fenced_init_is_told_by_version(bench: Bench, version: int, error: int) -> 
     same((answer.error_code, answer.producer_id, answer.producer_epoch), (error, -1, -1))
 
 
-@check("KIP-98", number=31)
+@check("KIP-98", number=31, assumes="transaction.max.timeout.ms is 900000")
 @each("timeout_ms", values=[0, -1, 900_001, 2**31 - 1])
 def a_time_out_out_of_range_is_refused(bench: Bench, timeout_ms: int) -> None:
     connection = bench.connection
@@ -62,7 +62,7 @@ def a_time_out_out_of_range_is_refused(bench: Bench, timeout_ms: int) -> None:
     same(init(connection, unique_name, timeout_ms=timeout_ms).error_code, INVALID_TIMEOUT)
 
 
-@check("KIP-98", number=31)
+@check("KIP-98", number=31, assumes="transaction.max.timeout.ms is 900000")
 @each("timeout_ms", values=[1, 900_000])
 def the_bounds_of_the_time_out_are_taken(bench: Bench, timeout_ms: int) -> None:
     connection = bench.connection

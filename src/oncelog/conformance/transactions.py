@@ -28,6 +28,8 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
 
 LOADING = {Error.COORDINATOR_LOAD_IN_PROGRESS, Error.COORDINATOR_NOT_AVAILABLE, Error.NOT_COORDINATOR}
 CONCURRENT_TRANSACTIONS = Error.CONCURRENT_TRANSACTIONS
+UNTOLD = ""
+"""The state of a transaction where a broker does not offer DescribeTransactions."""
 NOT_ENOUGH_REPLICAS = Error.NOT_ENOUGH_REPLICAS
 
 
@@ -227,9 +229,9 @@ class Transactional:
         return state
 
     def completed(self) -> str:
-        """The state once it is neither ongoing nor being completed; unknown where the broker does not tell."""
+        """The state once it is neither ongoing nor being completed; UNTOLD where the broker does not tell."""
         if not self.connection.offers(DescribeTransactionsRequest.API_KEY, 0):
-            return ""
+            return UNTOLD
 
         def probe() -> str | None:
             state: str = self.describe().transaction_state

@@ -372,9 +372,10 @@ class Connection:
         return topic_id
 
     def _ask_for_topic(self, name: str, partitions: int) -> bytes:
-        """Have a broker make it that makes topics only when they are asked about: librdkafka's mock. It tells no ids."""
+        """For a broker that makes topics only when it is asked about them, as librdkafka's mock; it tells no ids."""
         request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=True)
-        self.ask_until(request, self.best(MetadataRequest.API_KEY, 4), lambda answer: answer.topics[0].error_code == 0)
+        version = self.best(MetadataRequest.API_KEY, 4)
+        self.ask_until(request, version, lambda answer: answer.topics[0].error_code == 0)
         for index in range(partitions):
             self._until_it_answers(name, index)
         return bytes(16)

@@ -72,7 +72,7 @@ def test_a_group_with_members_keeps_its_offsets(served: Served, group: str) -> N
         (described,) = served.run("groups", "describe", group, "--json").done().json
         assert [member["partitions"] for member in described["members"]] == [[f"{group}-0"]]
         refused = served.run("groups", "reset-offsets", group, "--all-topics", "--to-earliest")
-        assert "has 1 members; stop them" in refused.sentence()
+        assert "has members (1); stop them" in refused.sentence()
         assert "has members" in served.run("groups", "delete", group).sentence()
     finally:
         consumer.close()

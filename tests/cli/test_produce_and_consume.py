@@ -56,7 +56,7 @@ def test_a_key_separator_parts_at_its_first_occurrence(served: Served, topic: st
 def test_a_line_without_the_separator_is_named_and_what_came_before_is_kept(served: Served, topic: str) -> None:
     made = served.run("produce", "--topic", topic, "--key-separator", ":", stdin="k:v\nodd\nk:w\n")
     assert "line 2" in made.sentence()
-    assert made.out == f"1 records acknowledged in {topic}\n"
+    assert made.out == f"1 record acknowledged in {topic}\n"
     assert _read(served, topic) == [(b"k", b"v", None)]
 
 
@@ -91,7 +91,7 @@ def test_what_consume_writes_as_json_produce_takes_back(served: Served, topic: s
 def test_a_transaction_is_all_of_the_input_or_nothing(served: Served, topic: str) -> None:
     bad = served.run("produce", "--topic", topic, "--json-lines", "--transactional-id", f"{topic}-1", stdin='{"value":"a"}\nnot json\n')  # fmt: skip  # noqa: E501
     assert "line 2" in bad.sentence()
-    assert "1 records taken back" in bad.out
+    assert "1 record taken back" in bad.out
     good = served.run("produce", "--topic", topic, "--transactional-id", f"{topic}-1", "--transaction-size", 2, "--json", stdin="b\nc\nd\n")  # fmt: skip  # noqa: E501
     assert good.done().json == {"topic": topic, "sent": 3, "acknowledged": 3, "failed": 0, "transactions": 2}
     assert [value for _, value, _ in _read(served, topic)] == [b"b", b"c", b"d"]
@@ -123,7 +123,7 @@ def test_a_record_that_is_refused_fails_the_command_and_is_counted(served: Serve
     refused = served.run("produce", "--topic", topic, *sizes, stdin=f"fine\n{'x' * 500}\n")
     assert "1 of 2 records were not acknowledged" in refused.sentence()
     assert "max.request.size" in refused.sentence()
-    assert refused.out == f"1 records acknowledged in {topic}\n"
+    assert refused.out == f"1 record acknowledged in {topic}\n"
     assert [value for _, value, _ in _read(served, topic)] == [b"fine"]
 
 

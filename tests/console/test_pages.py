@@ -349,7 +349,7 @@ def test_a_group_with_members_is_not_moved(show: Open, topic: str, broker: Runni
         while not consumer.assignment():
             consumer.getmany(timeout_ms=200)
         page = show("/group/reset", name=f"g-{topic}", to="earliest")
-        expect(page.get_by_role("alert")).to_contain_text("has 1 members; stop them")
+        expect(page.get_by_role("alert")).to_contain_text("has members (1); stop them")
 
 
 def test_acls_where_nobody_has_set_up_an_authorizer(show: Open) -> None:

@@ -14,7 +14,7 @@ import click
 
 from oncelog.cli.completion import complete_groups, complete_topics
 from oncelog.cli.options import Cluster, cluster_options, text
-from oncelog.cli.output import remark
+from oncelog.cli.output import counted, remark
 from oncelog.cli.record_lines import FIELDS, FORMAT_HELP, Line, as_json, as_text, by_format
 from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, Kind, Place, offsets_of, parse_offset, parse_time
 from oncelog.errors import ConfigError, OncelogError
@@ -187,7 +187,7 @@ def _consume(cluster: Cluster, what: What, group: str | None, isolation: str | N
             output.write(line(record))
             shown += 1
         output.flush()
-    remark(f"{shown} records")
+    remark(counted(shown, "record"))
 
 
 def _bounds(

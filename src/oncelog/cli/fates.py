@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from oncelog.cli.consume import POLL_MS, What, bounds, partitions_of
-from oncelog.cli.output import remark
+from oncelog.cli.output import counted, remark
 from oncelog.cli.record_lines import decoded, dumped, shown
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import FateReader, Producers, StoredRecord
@@ -41,7 +41,7 @@ async def show_fates(config: AdminConfig, what: What, *, in_json: bool) -> None:
     except asyncio.CancelledError:
         pass
     output.flush()
-    remark(f"{count} records, control records included")
+    remark(f"{counted(count, 'record')}, control records included")
 
 
 async def _fates(admin: Admin, what: What) -> AsyncIterator[tuple[TopicPartition, StoredRecord]]:

@@ -10,7 +10,7 @@ import click
 
 from oncelog.cli.completion import complete_groups
 from oncelog.cli.options import Cluster, cluster_options, partition_numbers, text
-from oncelog.cli.output import show_json, show_rows, show_table
+from oncelog.cli.output import counted, show_json, show_rows, show_table
 from oncelog.client.positions import BEGINNING, END, Kind, Place, parse_time
 from oncelog.errors import ConfigError
 from oncelog.types import TopicPartition
@@ -119,7 +119,7 @@ def _show_group(group: Row) -> None:
     assignor = f", assignor {group['assignor']}" if group["assignor"] else ""
     click.echo(
         f"{group['group']}  {group['state']}, {group['type']}{assignor}, "
-        f"coordinator {group['coordinator']}, {len(members)} members"
+        f"coordinator {group['coordinator']}, {counted(len(members), 'member')}"
     )
     if members:
         rows = [

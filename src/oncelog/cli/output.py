@@ -23,6 +23,11 @@ def show_json(value: Any) -> None:
     click.echo(json.dumps(value, ensure_ascii=False))
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 record``, ``2 records``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def show_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Columns as wide as they must be; numbers stand to the right."""
     cells = [["-" if cell is None else str(cell) for cell in row] for row in rows]

@@ -15,7 +15,7 @@ import click
 
 from oncelog.cli.completion import complete_topics
 from oncelog.cli.options import Cluster, cluster_options, text
-from oncelog.cli.output import Advance, progress, show_json
+from oncelog.cli.output import Advance, counted, progress, show_json
 from oncelog.cli.properties import named_values
 from oncelog.errors import ConfigError, OncelogError
 from oncelog.types import NO_TIMESTAMP
@@ -199,11 +199,11 @@ def _report(cluster: Cluster, topic: str, tally: Tally, transactional: bool, fai
             result["transactions"] = tally.transactions
         show_json(result)
         return
-    text = f"{stored} records acknowledged in {topic}"
+    text = f"{counted(stored, 'record')} acknowledged in {topic}"
     if transactional:
-        text += f", {tally.transactions} transactions committed"
+        text += f", {counted(tally.transactions, 'transaction')} committed"
         if failed and tally.sent > stored:
-            text += f", {tally.sent - stored} records taken back with the last one"
+            text += f", {counted(tally.sent - stored, 'record')} taken back with the last one"
     click.echo(text)
 
 

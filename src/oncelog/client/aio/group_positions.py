@@ -129,7 +129,7 @@ async def _idle_offsets(admin: Admin, group: str) -> dict[TopicPartition, int]:
     found = (await admin.describe_consumer_groups([group]))[0]
     if found.state not in IDLE:
         raise GroupRefused(
-            f"group {group!r} has {len(found.members)} members; stop them before its offsets are changed"
+            f"group {group!r} has members ({len(found.members)}); stop them before its offsets are changed"
         )
     return {name: committed.offset for name, committed in (await admin.list_consumer_group_offsets(group)).items()}
 

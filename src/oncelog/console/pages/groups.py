@@ -128,7 +128,7 @@ def _shown_move(text: str) -> tuple[TopicPartition, int]:
 async def _without_members(admin: Admin, group: str) -> None:
     found = (await admin.describe_consumer_groups([group]))[0]
     if found.state not in IDLE:
-        raise Refused(f"group {group!r} has {len(found.members)} members; stop them before its offsets are changed")
+        raise Refused(f"group {group!r} has members ({len(found.members)}); stop them before its offsets are changed")
 
 
 async def confirm_delete(visit: Visit) -> Response:

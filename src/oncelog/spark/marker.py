@@ -89,7 +89,7 @@ class Marker:
                 planned_at_ms=int(fields.get("plannedAtMs", 0)),
                 offsets=str(fields.get("offsets", "")),
             )
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             return None
 
     def __str__(self) -> str:

@@ -290,7 +290,10 @@ def test_marker_fits_into_the_metadata_of_an_offset_however_long_the_plan() -> N
 
 @pytest.mark.parametrize(
     "metadata",
-    ["", "x", "[]", '{"queryId": "q"}', '{"queryId": "q", "batchId": null, "rows": 1}', json.dumps([1]), "3", "null"],
+    [
+        *["", "x", "[]", '{"queryId": "q"}', '{"queryId": "q", "batchId": null, "rows": 1}', json.dumps([1]), "3"],
+        *["null", '{"queryId": "q", "batchId": Infinity, "rows": 1}', "[" * 4000],
+    ],
 )
 def test_foreign_metadata_is_no_marker(metadata: str) -> None:
     assert Marker.decode(metadata) is None

@@ -276,7 +276,10 @@ class _Batch:
             except _Repeated:
                 engine.end(commit=False)
                 raise
-            close_batch(replace(self._write, rows=rows), engine, self._observe, self._remember)
+            try:
+                close_batch(replace(self._write, rows=rows), engine, self._observe, self._remember)
+            except KafkaError as error:
+                raise SinkRefused(explained(error, opened.timeout_ms)) from error
 
     def _abort(self, opened: _Opened, cause: BaseException) -> None:
         """Readers need not wait for the timeout of what some writers have appended."""

@@ -91,7 +91,7 @@ class Run:
 
     def finish(self) -> tuple[int, str]:
         """Exit status and log."""
-        status = self.process.wait(900)
+        status = self.process.wait(2400)
         return status, self.log()
 
     def log(self) -> str:

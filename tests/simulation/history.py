@@ -89,6 +89,11 @@ class History:
     uncommitted: Log = field(default_factory=dict)
     after_restart: Log = field(default_factory=dict)
     """The same as ``committed``, after the broker was killed once more."""
+    before_restart: dict[str, str] = field(default_factory=dict)
+    after_recovery: dict[str, str] = field(default_factory=dict)
+    """What the broker knows of partitions, producers and transactions, before it died for the last time and after."""
+    producers: list[tuple[bytes, int]] = field(default_factory=list)
+    """Every stored record's value, and its producer id."""
     errors: list[str] = field(default_factory=list)
     """What the broker or a client logged as an error, or raised where nobody caught it."""
     unfinished: list[str] = field(default_factory=list)

@@ -14,6 +14,7 @@ from oncelog.client.aio.admin import Admin
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.errors import KafkaError
 from oncelog.metadata.features import GROUP_VERSION, TRANSACTION_VERSION
+from oncelog.records.batch import decode_records
 from oncelog.server.server import Server
 from oncelog.testing.simulation import Habits, Simulation, SimulationError, run_simulation, simulation_folder
 from oncelog.testing.simulation.faults import ONE_BROKER, SEVERAL_NODES, Trouble, Troubles, plan
@@ -94,6 +95,8 @@ class World:
         }
         if self.settings["oncelog.flush.policy"] != "commit":
             kinds.discard("power_loss")  # what it takes then was never promised to stay
+        syncs = self.settings["oncelog.flush.policy"] == "commit"
+        self.end = rng.choice(["kill", "stop", "power" if syncs else "kill"])
         self.features = {GROUP_VERSION: 1, TRANSACTION_VERSION: rng.choice([2, 2, 2, 1, 0])}
         self.topic_settings = some(rng, **{"internal.segment.bytes": [None, "500", "2000"]})
         whole = plan(seed, kinds=kinds, begin_s=1.0, end_s=CALM_S - 2, most=12)
@@ -127,6 +130,9 @@ class World:
         await self._copied(world)
         for program in helpers:
             program.done = True
+        if not await self._until(world, lambda: not any(process.alive for process in world.processes.values())):
+            self.history.unfinished += [f"{one.name} does not stop" for one in world.processes.values() if one.alive]
+            return
         await self._last_looks(world, wheres)
 
     async def _topics(self, world: Simulation) -> list[str]:
@@ -250,9 +256,53 @@ class World:
         history = self.history
         history.uncommitted = await read_all(world, wheres, "read_uncommitted")
         history.committed = await read_all(world, wheres, "read_committed")
-        world.broker.crash(power=self.settings["oncelog.flush.policy"] == "commit")
+        history.before_restart = _knowledge(world, wheres)
+        history.producers = _producers(world, wheres)
+        if self.end == "stop":
+            await world.broker.stop()
+        else:
+            world.broker.crash(power=self.end == "power")
         world.broker.start()
+        history.after_recovery = _knowledge(world, wheres)
         history.after_restart = await read_all(world, wheres, "read_committed")
+
+
+def _knowledge(world: Simulation, wheres: Sequence[TopicPartition]) -> dict[str, str]:
+    """What the broker holds in memory of what its logs say."""
+    broker = world.broker.server.broker
+    found: dict[str, str] = {}
+    for where in wheres:
+        partition = broker.partition(where)
+        if partition is None:
+            continue
+        log = partition.log
+        found[f"the end of {where}"] = f"{log.log_end_offset}, stable to {log.last_stable_offset}"
+        found[f"the aborted transactions of {where}"] = str(log.aborted_entries(0, log.log_end_offset))
+        for entry in log.active_producers():
+            # of its batches only the last one is in a snapshot, as in Apache Kafka's
+            found[f"producer {entry.producer_id} of {where}"] = (
+                f"epoch {entry.producer_epoch}, sequence {entry.last_sequence} at {entry.last_offset}, "
+                f"open since {entry.current_txn_first_offset}, coordinator epoch {entry.coordinator_epoch}"
+            )
+    for shard in broker.transactions.runtime.shards():
+        for known in shard.entries():
+            txn = known.txn
+            found[f"transactional id {txn.transactional_id}"] = (
+                f"{txn.state.label}, {txn.stamp}, {sorted(txn.partitions)}"
+            )
+    return found
+
+
+def _producers(world: Simulation, wheres: Sequence[TopicPartition]) -> list[tuple[bytes, int]]:
+    broker = world.broker.server.broker
+    return [
+        (record.value or b"", header.producer_id)
+        for where in wheres
+        if (partition := broker.partition(where)) is not None
+        for header, batch in partition.log.batches(0)
+        if not header.is_control
+        for record in decode_records(batch)
+    ]
 
 
 def run(seed: int, *, left_out: Iterable[int] = (), keep: bool = False) -> Outcome:

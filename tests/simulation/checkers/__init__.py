@@ -14,7 +14,9 @@ from tests.simulation.checkers import (
     nothing_lost,
     nothing_twice,
     order,
+    producers_apart,
     replicas_agree,
+    restart_knows,
     rows_once,
     transactions_whole,
 )
@@ -32,6 +34,8 @@ CHECKERS: Mapping[str, Callable[[History], Sequence[str]]] = {
         copied_once,
         group_offsets,
         replicas_agree,
+        producers_apart,
+        restart_knows,
         rows_once,
         liveness,
         no_errors,

@@ -176,7 +176,9 @@ class SaslGate:
         """A request that has no place here; only one that comes for a token is told so."""
         known = header.api_key in set(ApiKey)
         name = ApiKey(header.api_key).name if known else f"of API key {header.api_key}"
-        if header.api_key == ApiKey.SASL_HANDSHAKE and self.state is State.TOKENS:
+        served = SERVED[ApiKey.SASL_HANDSHAKE]
+        is_handshake = header.api_key == ApiKey.SASL_HANDSHAKE and served.low <= header.api_version <= served.high
+        if is_handshake and self.state is State.TOKENS:
             answer = SaslHandshakeResponse(error_code=Error.ILLEGAL_SASL_STATE, mechanisms=[])
             self._end(broker, channel, now_ms, f"an unexpected {name}", (slot, header, answer))
         else:

@@ -81,7 +81,13 @@ def may_downgrade(group: ConsumerGroup, env: Environment) -> bool:
 
 
 def to_classic_group(group: ConsumerGroup, env: Environment, now_ms: int) -> ClassicGroup | None:
-    """A stable group at the generation of the group's epoch, each member with its target; None if it cannot be."""
+    """A stable group at the generation of the group's epoch, each member with its target; None if it cannot be.
+
+    Records that were damaged may hold members that no group can have together.
+    """
+    instance_ids = [member.instance_id for member in group.members.values() if member.instance_id is not None]
+    if len(set(instance_ids)) < len(instance_ids):
+        return None
     classic = ClassicGroup(group.group_id, ClassicState.STABLE, state_timestamp_ms=now_ms, generation=group.epoch)
     for member_id in sorted(group.members):
         member = group.members[member_id]
@@ -99,6 +105,8 @@ def to_classic_group(group: ConsumerGroup, env: Environment, now_ms: int) -> Cla
                 member.classic.protocols,
             )
         )
+    if not all(classic.supports(PROTOCOL_TYPE, member.protocols) for member in classic.members.values()):
+        return None
     classic.protocol_name = classic.choose_protocol()
     classic.subscribed_topics = classic.compute_subscribed_topics()
     for classic_member in classic.members.values():

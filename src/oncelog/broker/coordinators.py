@@ -9,9 +9,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from oncelog.broker.cluster import NO_LEADER
+from oncelog.broker.slices import Work, in_parts
 from oncelog.broker.verification import verify_transaction
 from oncelog.coordinator.runtime import Appended, CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred, gather
@@ -46,6 +48,29 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+MARKERS_IN_A_PIECE = 50
+_GROUP, _TRANSACTION = "oncelog.coordinator.group", "oncelog.coordinator.transaction"
+IMPORTED_APART: Mapping[str, Sequence[str]] = {
+    CONSUMER_OFFSETS_TOPIC: (
+        *("oncelog.coordinator.regex", f"{_GROUP}.environment", f"{_GROUP}.classic_group", f"{_GROUP}.consumer_group"),
+        *("oncelog.protocol.generated.join_group_request", "oncelog.protocol.generated.join_group_response"),
+        *("oncelog.protocol.generated.leave_group_request", "oncelog.protocol.generated.offset_commit_request"),
+        *("oncelog.protocol.generated.offset_fetch_request", "oncelog.protocol.generated.offset_fetch_response"),
+        *(
+            "oncelog.protocol.generated.txn_offset_commit_request",
+            "oncelog.protocol.generated.describe_groups_response",
+        ),
+        *("oncelog.protocol.generated.consumer_group_describe_response", f"{_GROUP}.records", f"{_GROUP}.offsets"),
+        *(f"{_GROUP}.classic_rules", f"{_GROUP}.consumer_rules", f"{_GROUP}.classic_protocol"),
+        *(f"{_GROUP}.consumer_protocol", f"{_GROUP}.classic_members", f"{_GROUP}.describe"),
+        *(f"{_GROUP}.offset_requests", f"{_GROUP}.coordinator"),
+    ),
+    TRANSACTION_STATE_TOPIC: (
+        *(f"{_TRANSACTION}.events", f"{_TRANSACTION}.records", f"{_TRANSACTION}.rule_parts", f"{_TRANSACTION}.rules"),
+        *(f"{_TRANSACTION}.shard", f"{_TRANSACTION}.coordinator"),
+    ),
+}
+"""What a coordinator's first use imports, in pieces: all at once takes as long as 200 produce requests."""
 INTERNAL_REPLICAS = 3
 """Of the internal topics, where there are as many nodes (Kafka's default)."""
 
@@ -124,6 +149,12 @@ class Coordinators:
         self._recovered.clear()
         for transactional_id in outrun:
             self.transactions.disown(transactional_id, now_ms)
+
+    def importing(self, topic: str) -> Work[None]:
+        """Import what coordinating ``topic`` needs, with others' turns between."""
+        for name in IMPORTED_APART[topic]:
+            import_module(name)
+            yield
 
     def lead(self, topic: str, now_ms: int) -> None:
         """Act as the coordinator of an internal topic that was just made."""
@@ -267,11 +298,19 @@ class Coordinators:
         """One control record on each partition; resolves with each partition's outcome once all are known."""
         requests = self._broker.requests
         begun_ns = requests.clock() if requests is not None else 0
-        outcomes = [self._bring_marker(marker, partition, now_ms) for partition in marker.partitions]
-        written = gather(outcomes).map(lambda errors: dict(zip(marker.partitions, errors, strict=True)))
+        bringing = self._broker.slices.begin(self._bring_markers(marker, now_ms))
+        written = bringing.flat_map(gather).map(lambda errors: dict(zip(marker.partitions, errors, strict=True)))
         if requests is not None:
             written.then(lambda _: requests.completions.record(requests.clock() - begun_ns))
         return written
+
+    def _bring_markers(self, marker: TxnMarker, now_ms: int) -> Work[list[Deferred[Error]]]:
+        outcomes: list[Deferred[Error]] = []
+        for part in in_parts(marker.partitions, MARKERS_IN_A_PIECE):
+            outcomes += [self._bring_marker(marker, partition, now_ms) for partition in part]
+            if len(outcomes) < len(marker.partitions):
+                yield
+        return outcomes
 
     def _bring_marker(self, marker: TxnMarker, partition: TopicPartition, now_ms: int) -> Deferred[Error]:
         if self.marker_gate is None:

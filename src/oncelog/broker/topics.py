@@ -6,7 +6,8 @@ knows which topics there are; here is what of them is open.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
     from oncelog.broker.coordinators import Coordinators
 
-PARTITIONS_IN_A_PIECE = 2
+logger = logging.getLogger(__name__)
+
+PARTITIONS_IN_A_PIECE = 3
 """Of a new topic that are opened at a time: each one's files cost some 0.3 ms."""
 
 
@@ -33,6 +36,8 @@ class Topics:
         self.partitions: dict[TopicPartition, Partition] = {}
         self.retired_meters = [0] * METERS
         """What deleted partitions add to the counts of all."""
+        self._in_the_making: set[str] = set()
+        """Internal topics of which some partitions are still to come."""
 
     def create(
         self,
@@ -110,9 +115,28 @@ class Topics:
 
     def ensure_internal(self, name: str, now_ms: int) -> None:
         """Make ``__consumer_offsets`` or ``__transaction_state`` when it is first needed, and coordinate it."""
+        if name not in self._in_the_making:
+            finished(self._making_internal(name, now_ms))
+
+    def ensuring_internal(self, name: str, now_ms: int) -> Work[None]:
+        """:meth:`ensure_internal` in pieces, each time a wait for whoever makes it; it may turn out not to be there."""
         if self._broker.metadata.topic(name) is None:
-            partitions, overrides = self._coordinators.internal_topic(name)
-            self.create(name, partitions, overrides, now_ms)
+            # By itself, whatever becomes of the connection that needed it first.
+            self._broker.slices.begin(self._making_internal(name, now_ms)).then(lambda _: None, _not_made(name))
+        while name in self._in_the_making:
+            yield
+
+    def _making_internal(self, name: str, now_ms: int) -> Work[None]:
+        if self._broker.metadata.topic(name) is not None:
+            return
+        partitions, overrides = self._coordinators.internal_topic(name)
+        self._in_the_making.add(name)
+        try:
+            yield from self._coordinators.importing(name)
+            yield from self.creating(name, partitions, overrides, now_ms)
+        finally:
+            self._in_the_making.discard(name)
+        if self._broker.metadata.topic(name) is not None:
             self._coordinators.lead(name, now_ms)
 
     def auto_create(self, name: str, now_ms: int) -> TopicInfo | Error:
@@ -162,3 +186,7 @@ class Topics:
 
     def _advanced(self, partition: Partition) -> None:
         self._broker.fetches.wake(partition.topic_partition)
+
+
+def _not_made(name: str) -> Callable[[BaseException], None]:
+    return lambda error: logger.error("%s could not be made: %s", name, error)

@@ -34,11 +34,14 @@ RIGHTS = {
 
 def handle(
     broker: Broker, context: RequestContext, request: FindCoordinatorRequest
-) -> FindCoordinatorResponse | Deferred[FindCoordinatorResponse]:
+) -> Deferred[FindCoordinatorResponse]:
     if context.api_version >= FIRST_BATCHED:
         found_all = broker.slices.begin(_find_all(broker, context, request), context.channel)
         return found_all.map(lambda coordinators: FindCoordinatorResponse(coordinators=coordinators))
-    found = _find(broker, context, request.key_type, request.key)
+    return broker.slices.begin(_find(broker, context, request.key_type, request.key), context.channel).map(_alone)
+
+
+def _alone(found: Coordinator) -> FindCoordinatorResponse:
     return FindCoordinatorResponse(
         error_code=found.error_code,
         # KafkaApis answers the text "NONE" beside no error here, and none in batches; old clients show it.
@@ -52,12 +55,13 @@ def handle(
 def _find_all(broker: Broker, context: RequestContext, request: FindCoordinatorRequest) -> Work[list[Coordinator]]:
     coordinators: list[Coordinator] = []
     for keys in in_parts(request.coordinator_keys, KEYS_IN_A_PIECE):
-        coordinators += [_find(broker, context, request.key_type, key) for key in keys]
+        for key in keys:
+            coordinators.append((yield from _find(broker, context, request.key_type, key)))
         yield
     return coordinators
 
 
-def _find(broker: Broker, context: RequestContext, key_type: int, key: str) -> Coordinator:
+def _find(broker: Broker, context: RequestContext, key_type: int, key: str) -> Work[Coordinator]:
     topic = TOPIC_OF_TYPE.get(key_type)
     if topic is None:
         return _refused(
@@ -66,8 +70,9 @@ def _find(broker: Broker, context: RequestContext, key_type: int, key: str) -> C
     kind, refused = RIGHTS[key_type]
     if not allows(broker, context, Operation.DESCRIBE, kind, key):
         return _refused(key, refused, MESSAGES[refused])
-    broker.topics.ensure_internal(topic, context.now_ms)
-    node = broker.nodes.coordinator_of(context, topic, key)
+    yield from broker.topics.ensuring_internal(topic, context.now_ms)
+    is_there = broker.metadata.topic(topic) is not None
+    node = broker.nodes.coordinator_of(context, topic, key) if is_there else None
     if node is None:
         refused = Error.COORDINATOR_NOT_AVAILABLE
         return _refused(key, refused, "The coordinator is not available.")

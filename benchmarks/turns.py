@@ -1,0 +1,228 @@
+"""The longest turn of the broker's loop: for how long one client's request keeps all others waiting.
+
+    python -m benchmarks.turns [CASE ...]
+
+Each case asks for as much as one client may, against a broker with 5,000 partitions in a process of its own that takes
+the CPU time of each turn. Turns that only read a client's bytes count too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import multiprocessing
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection as Pipe
+from pathlib import Path
+from typing import Any
+
+from oncelog.conformance.wire import ZSTD, Connection, Position, batch, record
+from oncelog.protocol.generated.add_partitions_to_txn_request import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+)
+from oncelog.protocol.generated.alter_client_quotas_request import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
+from oncelog.protocol.generated.create_acls_request import AclCreation, CreateAclsRequest
+from oncelog.protocol.generated.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
+from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
+from oncelog.protocol.generated.describe_log_dirs_request import DescribeLogDirsRequest
+from oncelog.protocol.generated.end_txn_request import EndTxnRequest
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
+from oncelog.protocol.generated.list_offsets_request import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
+from oncelog.protocol.generated.metadata_request import MetadataRequest
+from oncelog.protocol.generated.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
+from oncelog.server.listeners import Address, Listener, parse_listeners
+from oncelog.server.serve import serve as oncelog_serve
+
+PARTITIONS = 5000
+MANY = 20_000
+MB = 1024 * 1024
+Case = Callable[[Connection], Any]
+
+
+def serve(folder: str, pipe: Pipe) -> None:
+    """In the broker's process: every turn is timed; asked for it, the longest one since the last time is told."""
+    sys.modules["uvloop"] = None  # type: ignore[assignment]  # its turns cannot be timed
+    longest = [0.0]
+    run = asyncio.Handle._run
+
+    def timed(handle: asyncio.Handle) -> None:
+        begin = time.thread_time()
+        run(handle)
+        longest[0] = max(longest[0], time.thread_time() - begin)
+
+    asyncio.Handle._run = timed  # type: ignore[method-assign, assignment]
+
+    def tell() -> None:
+        while pipe.recv():
+            pipe.send(longest[0] * 1000)
+            longest[0] = 0.0
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def announce(bound: Sequence[Listener], _: Address | None) -> None:
+        pipe.send(str(bound[0].address))
+        threading.Thread(target=tell, daemon=True).start()
+
+    oncelog_serve(parse_listeners("127.0.0.1:0", {}, ""), Path(folder), {}, announce=announce)
+
+
+def _topics(client: Connection) -> None:
+    names = [f"t{number}" for number in range(1000)]
+    client.ask(CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in names], 60_000), 7)
+    client.ask(DeleteTopicsRequest(topics=[DeleteTopicState(name) for name in names], timeout_ms=60_000), 6)
+
+
+def _partitions(client: Connection) -> None:
+    client.create_topic("grows")
+    client.ask(CreatePartitionsRequest([CreatePartitionsTopic("grows", 2000, None)], 60_000, False), 3)
+    client.ask(DeleteTopicsRequest(topics=[DeleteTopicState("grows")], timeout_ms=60_000), 6)
+
+
+def _first_use(client: Connection) -> None:
+    client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 4)
+    client.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["t"]), 4)
+
+
+def _list_offsets(client: Connection) -> None:
+    asked = [ListOffsetsPartition(index, -1, -1) for index in range(PARTITIONS)]
+    client.ask(ListOffsetsRequest(-1, 0, [ListOffsetsTopic("wide", asked)]), 7)
+
+
+def _commit(client: Connection) -> None:
+    committed = [OffsetCommitRequestPartition(index, 1, -1, "") for index in range(PARTITIONS)]
+    client.ask(OffsetCommitRequest("committing", topics=[OffsetCommitRequestTopic("wide", partitions=committed)]), 8)
+    client.ask(OffsetFetchRequest(groups=[OffsetFetchRequestGroup("committing", topics=None)]), 8)
+
+
+def _produce(client: Connection) -> None:
+    client.produce_all({("wide", index): batch(b"v") for index in range(PARTITIONS)})
+
+
+def _fetch(client: Connection) -> None:
+    client.fetch_all({("wide", index): Position(0, MB) for index in range(PARTITIONS)})
+
+
+def _bomb(client: Connection) -> None:
+    import zstandard
+
+    packed = zstandard.compress(record(b"v" * 100) * 150_000)
+    client.produce("one", batch(records=packed, count=150_000, attributes=ZSTD))
+
+
+def _transaction(client: Connection) -> None:
+    client.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["turns"]), 4)
+    given = client.ask(InitProducerIdRequest(transactional_id="turns", transaction_timeout_ms=60_000), 4)
+    topics = [AddPartitionsToTxnTopic("wide", list(range(PARTITIONS)))]
+    stamp = given.producer_id, given.producer_epoch
+    client.ask(AddPartitionsToTxnRequest([], "turns", *stamp, topics), 3)
+    client.ask(EndTxnRequest("turns", *stamp, True), 3)
+
+
+def _acls(client: Connection) -> None:
+    client.ask(CreateAclsRequest([AclCreation(2, f"n{number}", 3, "User:a", "*", 3, 3) for number in range(5000)]), 3)
+
+
+def _quotas(client: Connection) -> None:
+    entries = [
+        EntryData([EntityData("user", f"u{number}")], [OpData("producer_byte_rate", 1e6, False)])
+        for number in range(2000)
+    ]
+    client.ask(AlterClientQuotasRequest(entries, False), 1)
+    entries = [
+        EntryData([EntityData("user", f"u{number}")], [OpData("producer_byte_rate", 0.0, True)])
+        for number in range(2000)
+    ]
+    client.ask(AlterClientQuotasRequest(entries, False), 1)
+
+
+CASES: dict[str, Case] = {
+    "first use of both coordinators": _first_use,
+    "Metadata of 5,000 partitions": lambda client: client.ask(MetadataRequest(topics=None), 12),
+    "1,000 topics made and deleted": _topics,
+    "2,000 partitions added and deleted": _partitions,
+    "ListOffsets of 5,000 partitions": _list_offsets,
+    "OffsetCommit and OffsetFetch of 5,000 partitions": _commit,
+    "Produce to 5,000 partitions": _produce,
+    "Fetch of 5,000 partitions": _fetch,
+    "a transaction over 5,000 partitions": _transaction,
+    "FindCoordinator of 20,000 keys": lambda client: client.ask(
+        FindCoordinatorRequest(key_type=0, coordinator_keys=[f"g{number}" for number in range(MANY)]), 4
+    ),
+    "DescribeGroups of 20,000 groups": lambda client: client.ask(
+        DescribeGroupsRequest(groups=[f"g{number}" for number in range(MANY)]), 5
+    ),
+    "DescribeConfigs of 1,000 topics": lambda client: client.ask(
+        DescribeConfigsRequest([DescribeConfigsResource(2, "wide", None)] * 1000, True, False), 4
+    ),
+    "DescribeLogDirs of all": lambda client: client.ask(DescribeLogDirsRequest(None), 4),
+    "ListGroups, ListTransactions": lambda client: (
+        client.ask(ListGroupsRequest([], []), 5),
+        client.ask(ListTransactionsRequest(), 1),
+    ),
+    "5,000 ACLs": _acls,
+    "2,000 quotas set and removed": _quotas,
+    "a batch that unpacks to 16 MB": _bomb,
+    "a record of 900 KB": lambda client: client.produce("one", batch(b"v" * 900_000)),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.turns", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("case", nargs="*", help="words of the cases to run; all of them by default")
+    words = parser.parse_args(arguments).case
+    folder = tempfile.mkdtemp(prefix="oncelog-turns-")
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=serve, args=(folder, theirs))
+    process.start()
+    try:
+        servers = ours.recv()
+
+        def longest_ms() -> float:
+            ours.send(True)
+            return float(ours.recv())
+
+        with Connection(servers, timeout_s=120) as client:
+            client.create_topic("wide", partitions=PARTITIONS)
+            client.create_topic("one")
+            for name, case in CASES.items():
+                if words and not any(word in name for word in words):
+                    continue
+                longest_ms()
+                case(client)
+                print(f"{name:<52}{longest_ms():>8.1f} ms", flush=True)
+    finally:
+        ours.send(False)
+        process.join(60)
+        process.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -9,6 +9,7 @@ import asyncio
 import json
 import ssl
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,10 @@ import oncelog
 from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from oncelog.client import blocking
 from oncelog.client.aio import Consumer, Producer
+from oncelog.client.core.admin_types import NewTopic
 from oncelog.client.core.config import AdminConfig, ConsumerConfig, ProducerConfig
 from oncelog.conformance.expect import eventually
+from oncelog.spark.maven import spark_connector_jars
 from oncelog.spark.session import session
 from tests.class_archive import QUICK_START
 from tests.cli.conftest import call
@@ -321,3 +324,26 @@ def test_sparks_source_and_sink(secured: Secured, spark: SparkSession, unique_na
     query.awaitTermination(120)
     assert query.exception() is None
     assert sorted(secured.committed(copy)) == sorted(COMMITTED)
+
+
+@pytest.mark.spark
+def test_sparks_own_connector(secured: Secured, unique_name: str, tmp_path: Path) -> None:
+    properties = secured.properties("alice", ALICE)
+    with blocking.Admin(config=AdminConfig.from_properties(properties)) as admin:
+        admin.create_topics([NewTopic(unique_name, 3), NewTopic(f"{unique_name}-copy", 3)])
+    login = tmp_path / "login.json"
+    options = {f"kafka.{name}": value for name, value in properties.items()}
+    login.write_text(json.dumps({**options, "groupIdPrefix": unique_name}))
+    job = Path(__file__).parents[1] / "spark" / "connector_job.py"
+    jars = ",".join(str(jar) for jar in spark_connector_jars())
+    done = subprocess.run(
+        [sys.executable, job, secured.servers, unique_name, tmp_path, jars, login],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    seen = json.loads(done.stdout.splitlines()[-1])
+    assert seen["batch"] == sorted([str(number), str(number * number)] for number in range(200))
+    assert seen["copied"] == sorted(str(number * number) for number in range(200))

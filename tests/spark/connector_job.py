@@ -12,11 +12,12 @@ from pathlib import Path
 from oncelog.spark.session import session
 
 
-def main(servers: str, topic: str, folder: Path, jars: str) -> None:
+def main(servers: str, topic: str, folder: Path, jars: str, login: Path | None = None) -> None:
+    """:param login: a JSON file with the ``kafka.`` options of a broker that asks who is there."""
     settings = {"spark.jars": jars, "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
     spark = session("connector", master="local[2]", settings=settings)
     spark.sparkContext.setLogLevel("ERROR")
-    at = {"kafka.bootstrap.servers": servers}
+    at = {"kafka.bootstrap.servers": servers, **(json.loads(login.read_text()) if login is not None else {})}
     read = {**at, "subscribe": topic, "startingOffsets": "earliest", "kafka.isolation.level": "read_committed"}
     rows = spark.range(200).selectExpr("CAST(id AS STRING) AS key", "CAST(id * id AS STRING) AS value")
     rows.write.format("kafka").options(**at, topic=topic).save()
@@ -38,4 +39,4 @@ def main(servers: str, topic: str, folder: Path, jars: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4])
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4], *map(Path, sys.argv[5:]))

@@ -27,12 +27,13 @@ class ServeProcess:
         self._settings = dict(settings)
         self.prefix: tuple[str, ...] = ()
         """A command that runs the broker's, such as one that limits what it may use."""
-        self._listen = "127.0.0.1:0"
+        self.listen = "127.0.0.1:0"
+        """Where it listens; ``--listen`` of the command."""
         self._process: subprocess.Popen[str] | None = None
 
     @property
     def bootstrap_servers(self) -> str:
-        return self._listen
+        return self.listen
 
     @property
     def pid(self) -> int:
@@ -47,7 +48,7 @@ class ServeProcess:
 
     def launch(self) -> None:
         """Start, and return at once."""
-        command = [*self.prefix, sys.executable, "-m", "oncelog", "serve", "--json", "--listen", self._listen]
+        command = [*self.prefix, sys.executable, "-m", "oncelog", "serve", "--json", "--listen", self.listen]
         command += ["--data", str(self.data)]
         for name, value in self._settings.items():
             command += ["--set", f"{name}={value}"]
@@ -65,7 +66,7 @@ class ServeProcess:
         line = stdout.readline() if ready else ""
         if not line:
             raise NodeFailed(f"the broker does not serve (exit code {process.poll()}):\n{self.log_tail()}")
-        self._listen = json.loads(line)["listening"]
+        self.listen = json.loads(line)["listening"]
 
     def check_alive(self) -> None:
         """:raises NodeFailed: the process ended on its own."""

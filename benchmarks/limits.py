@@ -1,7 +1,9 @@
-"""What one broker holds: memory, start, stop and single requests beside the number of partitions, connections and
-transactional ids. ``docs/reference/limits.md`` shows a run.
+"""What one broker holds: memory, start, stop and single requests beside the number of partitions, connections,
+transactional ids and gigabytes of log. ``docs/reference/limits.md`` shows a run.
 
-    python -m benchmarks.limits [partitions|connections|transactional-ids] [COUNT ...]
+    python -m benchmarks.limits [partitions|connections|transactional-ids|gigabytes] [COUNT ...]
+
+Single requests are measured twice in each run, before the broker is filled and after, so that they can be compared.
 
 Figures of the broker's process: CPU time (user and system) where it says CPU, which other load on the machine changes
 little, else the time that passed.
@@ -15,21 +17,28 @@ import resource
 import shutil
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from oncelog.conformance.batches import batch
 from oncelog.conformance.bodies import Position
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.wire import LATEST, Connection
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from tests.support.crash_rounds.node import ServeProcess
 
-COUNTS = {"partitions": (1000, 5000), "connections": (1000, 10_000), "transactional-ids": (10_000, 100_000)}
+COUNTS = {
+    "partitions": (1000, 5000),
+    "connections": (1000, 10_000),
+    "transactional-ids": (10_000, 100_000),
+    "gigabytes": (2, 20),
+}
 REQUESTS = 3000
+LOG_PARTITIONS, LOG_BATCH_BYTES = 20, 900_000
 SETTLE_S = 15.0
 """What was made is synced meanwhile (flush policy ``interval``), so that it is not counted with single requests."""
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -71,12 +80,13 @@ def show(label: str, value: float, unit: str) -> None:
     print(f"  {label:<34}{value:>10.1f} {unit}", flush=True)
 
 
-def single_requests(node: ServeProcess, client: Connection) -> None:
+def single_requests(node: ServeProcess, client: Connection, when: str) -> None:
+    """Of a topic of one partition, which has nothing to do with what the broker is filled with."""
     time.sleep(SETTLE_S)
     one = batch(b"v" * 100)
-    show("produce, CPU a request", per_request_us(node, lambda _: client.produce("one", one)), "us")
-    position = {("one", 0): Position(0, 1 << 16)}
-    show("fetch, CPU a request", per_request_us(node, lambda _: client.fetch_all(position)), "us")
+    show(f"produce, CPU a request, {when}", per_request_us(node, lambda _: client.produce("one", one)), "us")
+    position: dict[tuple[str | bytes, int], Position] = {("one", 0): Position(0, 1 << 16)}
+    show(f"fetch, CPU a request, {when}", per_request_us(node, lambda _: client.fetch_all(position)), "us")
 
 
 def restarts(node: ServeProcess) -> None:
@@ -111,6 +121,7 @@ def serving() -> Iterator[tuple[ServeProcess, Connection]]:
 
 def partitions(count: int) -> None:
     with serving() as (node, client):
+        single_requests(node, client, "empty")
         before = cpu_s(node.pid)
         for number in range(0, count, 1000):
             create(client, f"t{number}", min(1000, count - number))
@@ -118,18 +129,19 @@ def partitions(count: int) -> None:
         for number in range(0, count, 1000):
             client.produce_all({(f"t{number}", index): batch(b"v") for index in range(min(1000, count - number))})
         show("memory", memory_mb(node.pid), "MB")
-        single_requests(node, client)
+        single_requests(node, client, "full")
         restarts(node)
 
 
 def connections(count: int) -> None:
     with serving() as (node, client):
+        single_requests(node, client, "empty")
         crowd = []
         for _ in range(count):
             crowd.append(connect(node))
             crowd[-1].ask(ApiVersionsRequest(), 0)
         show("memory", memory_mb(node.pid), "MB")
-        single_requests(node, client)
+        single_requests(node, client, "full")
         begin = time.perf_counter()
         node.stop()
         show("stop", time.perf_counter() - begin, "s")
@@ -139,6 +151,7 @@ def connections(count: int) -> None:
 
 def transactional_ids(count: int) -> None:
     with serving() as (node, client):
+        single_requests(node, client, "empty")
         client.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["id-0"]), 4)
         before = cpu_s(node.pid)
         for number in range(count):
@@ -147,7 +160,32 @@ def transactional_ids(count: int) -> None:
                 raise RuntimeError(f"no producer id for id-{number}: error {error}")
         show("InitProducerId, CPU a request", (cpu_s(node.pid) - before) / count * 1e6, "us")
         show("memory", memory_mb(node.pid), "MB")
-        single_requests(node, client)
+        single_requests(node, client, "full")
+        restarts(node)
+
+
+def gigabytes(count: int) -> None:
+    with serving() as (node, client):
+        single_requests(node, client, "empty")
+        create(client, "log", LOG_PARTITIONS)
+        data = batch(os.urandom(LOG_BATCH_BYTES))
+        before, begin = cpu_s(node.pid), time.perf_counter()
+        asked: deque[int] = deque()
+        for number in range(count * 1_000_000_000 // len(data)):
+            asked.append(client.send_produce({("log", number % LOG_PARTITIONS): data}))
+            if len(asked) > 4:
+                client.receive_produce(asked.popleft())
+        while asked:
+            client.receive_produce(asked.popleft())
+        show("written, CPU a GB", (cpu_s(node.pid) - before) / count * 1e3, "ms")
+        show("written", time.perf_counter() - begin, "s")
+        show("memory", memory_mb(node.pid), "MB")
+        single_requests(node, client, "full")
+        end = client.list_offset("log", LATEST)
+        places = [{("log", 0): Position(end * place // 3200, 1 << 20)} for place in range(3200)]
+        show(
+            "fetch anywhere, CPU a request", per_request_us(node, lambda number: client.fetch_all(places[number])), "us"
+        )
         restarts(node)
 
 
@@ -155,6 +193,7 @@ MEASURES: dict[str, Callable[[int], None]] = {
     "partitions": partitions,
     "connections": connections,
     "transactional-ids": transactional_ids,
+    "gigabytes": gigabytes,
 }
 
 

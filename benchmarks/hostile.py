@@ -1,0 +1,227 @@
+"""One hostile request after the other, and what a neighbour notices of each: the table of the limits page.
+
+    python -m benchmarks.hostile [--kafka] [WORD ...]
+
+For each row: for how long the attack took, the longest that a neighbour waited meanwhile until a small record was
+acknowledged (``acks=all``), and by how much the broker's resident memory grew. A broker that does not answer its
+neighbour within a minute is started anew for the next row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import zstandard
+
+from benchmarks import neighbour
+from benchmarks.limits import memory_mb
+from oncelog.conformance.wire import ZSTD, Connection, ConnectionClosed, Position, batch, record
+from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.metadata_request import MetadataRequest
+from tests.support.apache_kafka import ApacheKafka
+from tests.support.crash_rounds.node import ServeProcess
+
+MB = 1024 * 1024
+PATIENCE_S = 60
+PARTITIONS = 5000
+KEYS = 400_000
+Attack = Callable[[str], None]
+
+
+def wide(name: str) -> Attack:
+    """Make what the row is about, before it begins."""
+
+    def make(address: str) -> None:
+        with Connection(address, timeout_s=PATIENCE_S) as client:
+            for number in range(0, PARTITIONS, 1000):
+                client.create_topic(f"{name}{number}", partitions=1000)
+
+    return make
+
+
+def same_offset(address: str) -> None:
+    """Eight million records that all claim the same place."""
+    count = 8_000_000
+    one = record(None)
+    packed = zstandard.compress(one * count)
+    with Connection(address, timeout_s=PATIENCE_S) as client:
+        client.produce("plain", batch(records=packed, count=count, attributes=ZSTD))
+
+
+def plain_bomb(address: str) -> None:
+    """255 MB of zeros in one record of a few KB."""
+    packed = zstandard.compress(record(bytes(255 * MB)))
+    with Connection(address, timeout_s=PATIENCE_S) as client:
+        client.produce("plain", batch(records=packed, count=1, attributes=ZSTD))
+
+
+def subscribed_regex(address: str) -> None:
+    with Connection(address, timeout_s=PATIENCE_S) as client:
+        client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["regex"]), 4)
+        request = ConsumerGroupHeartbeatRequest("regex", "AAAAAAAAAAAAAAAAAAAAAA", 0, None, None, 60_000, [])
+        request.subscribed_topic_regex = "(((){1000}){1000}){1000}"
+        request.topic_partitions = []
+        client.ask(request, 1)
+
+
+def isolation_level(address: str) -> None:
+    """Isolation level 7, and a name that is too long for its field."""
+    for _ in range(50):
+        with Connection(address, timeout_s=PATIENCE_S) as client:
+            client.fetch_all({("plain", 0): Position(0, 1000)}, isolation=7)
+    with Connection(address, timeout_s=PATIENCE_S) as client:
+        client.ask(DescribeGroupsRequest(groups=["x" * 32_760]), 4)
+
+
+def metadata(address: str) -> None:
+    """8 KB of pipelined requests for all topics."""
+    with Connection(address, timeout_s=PATIENCE_S) as client:
+        request = MetadataRequest(topics=None)
+        for _ in range(300):
+            client.send(request.API_KEY, 12, request.encode(12))
+        for _ in range(300):
+            client.receive_frame()
+
+
+def keys(address: str) -> None:
+    """4 MB of keys."""
+    with Connection(address, timeout_s=PATIENCE_S) as client:
+        client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=[f"k{n}" for n in range(KEYS)]), 4)
+
+
+def groups(address: str) -> None:
+    with Connection(address, timeout_s=PATIENCE_S) as client:
+        client.ask(DescribeGroupsRequest(groups=[f"k{n}" for n in range(KEYS)]), 5)
+
+
+def delete(address: str) -> None:
+    with Connection(address, timeout_s=PATIENCE_S) as client:
+        names = [f"gone{number}" for number in range(0, PARTITIONS, 1000)]
+        client.ask(DeleteTopicsRequest(topics=[DeleteTopicState(name) for name in names], timeout_ms=60_000), 6)
+
+
+def produce_wide(address: str) -> None:
+    """One request to 1,000 partitions that were never written."""
+    with Connection(address, timeout_s=PATIENCE_S) as client:
+        client.produce_all({("many0", index): batch(b"v") for index in range(1000)})
+
+
+def nothing(address: str) -> None:
+    time.sleep(3)
+
+
+ROWS: dict[str, tuple[Attack, Attack | None]] = {
+    "nothing (for comparison)": (nothing, None),
+    "8 M tiny records in a few KB, compacted topic": (neighbour.bomb, None),
+    "8 M records with one offset": (same_offset, None),
+    "255 MB in a few KB": (plain_bomb, None),
+    "4 M records of next year": (neighbour.future, None),
+    "SubscribedTopicRegex (((){1000}){1000}){1000}": (subscribed_regex, None),
+    "ListTransactions with (a+)+b and others": (neighbour.expression, None),
+    "Fetch with isolation level 7; a name of 32,760": (isolation_level, None),
+    "20 requests of 100 MB that never come": (neighbour.announce, None),
+    "400,000 keys in FindCoordinator": (keys, None),
+    "400,000 groups in DescribeGroups": (groups, None),
+    "8 KB of Metadata over 5,000 partitions": (metadata, wide("many")),
+    "a Produce to 1,000 new partitions": (produce_wide, None),
+    "ten Fetches of 1,000 partitions that wait": (neighbour.waiting, None),
+    "DeleteTopics of 5,000 partitions": (delete, wide("gone")),
+}
+
+
+class Unreachable(Exception):
+    """The broker does not answer its neighbour any more."""
+
+
+def run(address: str, pid: int, attack: Attack) -> tuple[float, float, float]:
+    """Seconds of the attack, the longest wait of the neighbour in ms, and by how much memory grew at most, in MB."""
+    enemy = multiprocessing.get_context("spawn").Process(target=neighbour.once, args=(attack, address), daemon=True)
+    before = most = memory_mb(pid)
+    longest = 0.0
+    begin = time.perf_counter()
+    try:
+        with Connection(address, timeout_s=PATIENCE_S) as client:
+            enemy.start()
+            while enemy.is_alive() and time.perf_counter() - begin < 2 * PATIENCE_S:
+                asked = time.perf_counter()
+                if client.produce("work", batch(b"x" * 100)).error:
+                    raise Unreachable
+                longest = max(longest, time.perf_counter() - asked)
+                most = max(most, memory_mb(pid))
+                time.sleep(neighbour.PAUSE_S)
+    except (ConnectionClosed, OSError) as error:
+        raise Unreachable from error
+    finally:
+        took = time.perf_counter() - begin
+        enemy.kill()
+        enemy.join()
+    return took, longest * 1000, most - before
+
+
+def prepare(address: str) -> None:
+    with Connection(address, timeout_s=PATIENCE_S) as client:
+        client.create_topic("work")
+        client.create_topic("plain")
+        client.create_topic("victim", cleanup_policy="compact")
+        client.create_topic("wide", partitions=1000)
+        client.produce("work", batch(b"first"))
+
+
+@contextmanager
+def ours() -> Iterator[tuple[str, int]]:
+    folder = Path(tempfile.mkdtemp(prefix="oncelog-hostile-"))
+    node = ServeProcess(folder, {})
+    try:
+        node.start()
+        yield node.bootstrap_servers, node.pid
+    finally:
+        node.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def apache_kafka() -> Iterator[tuple[str, int]]:
+    with ApacheKafka(heap="1g") as kafka:  # what its own scripts give it
+        yield kafka.bootstrap_servers, kafka.pid
+
+
+def measure(start: Callable[[], object], rows: Sequence[str]) -> None:
+    left = list(rows)
+    while left:
+        with start() as (address, pid):  # type: ignore[attr-defined]
+            prepare(address)
+            while left:
+                name = left.pop(0)
+                attack, make = ROWS[name]
+                try:
+                    if make is not None:
+                        make(address)
+                    took, longest_ms, grown_mb = run(address, pid, attack)
+                except (Unreachable, ConnectionClosed, OSError):
+                    print(f"{name:<50} the neighbour got no answer within {PATIENCE_S} s", flush=True)
+                    break
+                print(f"{name:<50} {took:6.1f} s | {longest_ms:8.0f} ms | {grown_mb:+6.0f} MB", flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.hostile", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("word", nargs="*", help="only rows that have one of these words")
+    parser.add_argument("--kafka", action="store_true", help="Apache Kafka instead")
+    chosen = parser.parse_args(arguments)
+    rows = [name for name in ROWS if not chosen.word or any(word in name for word in chosen.word)]
+    print(f"{'Apache Kafka' if chosen.kafka else 'oncelog'}: the attack took | a neighbour waited | memory", flush=True)
+    measure(apache_kafka if chosen.kafka else ours, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,17 +1,28 @@
-"""What metrics cost: a broker that serves them beside one that does not, in turns, and a scrape of many partitions."""
+"""What metrics cost: a broker that serves them beside one that does not, in turns, a scrape of many partitions, and
+what our clients count of themselves beside clients that count nothing.
+
+    python -m benchmarks --only metrics [--quick]
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack
 from statistics import median
 from threading import Thread
+from typing import Any
+from unittest.mock import patch
 
 from benchmarks.measures import Figures
 from benchmarks.requests import CELLS, Caller, cell, encode
 from benchmarks.servers import Oncelog, free_port, running
+from oncelog.client.aio import Consumer, Producer
+from oncelog.client.core.consumer_metrics import ConsumerMetrics
+from oncelog.client.core.metrics import NetworkMetrics, Sample
+from oncelog.client.core.producer_metrics import ProducerMetrics
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 
@@ -53,6 +64,8 @@ def costs(rounds: int, add: Callable[[str, Figures], None], *, quick: bool) -> N
                 add(server.name, figures)
         ratios = [with_them / without for without, with_them in zip(*used.values(), strict=True)]
         add(observed.name, {f"{CELL}: CPU to that without, median of pairs": median(ratios)})
+        for work in (_sends, _sends_and_waits, _reads):
+            add("our client", _client_cost(plain.bootstrap_servers, work, rounds * pairs))
         caller = Caller(observed)
         topic = CreatableTopic(name="many", num_partitions=PARTITIONS, replication_factor=1)
         caller.ask(CreateTopicsRequest(topics=[topic], timeout_ms=120_000), 7)
@@ -98,3 +111,60 @@ def _waits(caller: Caller, until: float) -> Iterator[float]:
 def _waits_while(caller: Caller, thread: Thread) -> Iterator[float]:
     while thread.is_alive():
         yield from _waits(caller, time.perf_counter() + 0.05)
+
+
+COUNTS = (
+    (NetworkMetrics, "answered"),
+    (ProducerMetrics, "sent"),
+    (ProducerMetrics, "throttled"),
+    (ConsumerMetrics, "fetched"),
+    (ConsumerMetrics, "received"),
+    (ConsumerMetrics, "decoded"),
+    (ConsumerMetrics, "polled"),
+    (Sample, "add"),
+)
+"""All that a client does for its metrics while it works."""
+
+
+async def _sends(servers: str) -> float:
+    async with Producer(bootstrap_servers=servers) as producer:
+        await producer.partitions_for("counted")
+        began = time.process_time()
+        for _ in range(60_000):
+            await producer.send("counted", b"x" * 100)
+        await producer.flush()
+        return time.process_time() - began
+
+
+async def _sends_and_waits(servers: str) -> float:
+    async with Producer(bootstrap_servers=servers) as producer:
+        await producer.partitions_for("counted")
+        began = time.process_time()
+        for _ in range(1500):
+            await producer.send_and_wait("counted", b"x" * 100)
+        return time.process_time() - began
+
+
+async def _reads(servers: str) -> float:
+    async with Consumer("counted", bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
+        await consumer.getone()
+        began = time.process_time()
+        for _ in range(60_000):
+            await consumer.getone()
+        return time.process_time() - began
+
+
+def _client_cost(servers: str, work: Callable[[str], Coroutine[Any, Any, float]], pairs: int) -> Figures:
+    """CPU of this process with its counting and without, in turns, the order changing."""
+    asyncio.run(work(servers))
+    used: dict[bool, list[float]] = {True: [], False: []}
+    for number in range(pairs):
+        for counting in (True, False) if number % 2 else (False, True):
+            with ExitStack() as stack:
+                if not counting:
+                    for owner, name in COUNTS:
+                        stack.enter_context(patch.object(owner, name, lambda *given: None))
+                used[counting].append(asyncio.run(work(servers)))
+    ratio = median(counted / without for counted, without in zip(used[True], used[False], strict=True))
+    name = work.__name__.strip("_").replace("_", " ")
+    return {f"client {name}: CPU to that without metrics, median of pairs": ratio}

@@ -81,10 +81,8 @@ def test_scripts_in_the_live_tail_are_shown_and_never_run(
     page.get_by_role("button", name="Live tail").click()
     expect(page.locator("#tail-state")).to_have_text("Live: waiting for records.")
     with Producer(bootstrap_servers=oncelog_broker.bootstrap_servers) as producer:
-        while page.locator("#rows tr.fresh, #rows tr[data-offset]").count() == 0:
-            for text in SCRIPTS:
-                producer.send_and_wait(topic, text, key=text)
-            page.wait_for_timeout(300)
+        for text in SCRIPTS:
+            producer.send_and_wait(topic, text, key=text)
     expect(page.locator("#rows")).to_contain_text("<script>document.title = 'run'</script>")
     assert page.title() != "run"
 
@@ -209,7 +207,6 @@ def test_the_live_tail_goes_on_behind_a_broker_that_died(
         page.goto(f"{console.url}/records?topic=seen")
         page.get_by_role("button", name="Live tail").click()
         expect(page.locator("#tail-state")).to_have_text("Live: waiting for records.")
-        page.wait_for_timeout(1200)
         started[-1].kill()
         expect(page.locator("#tail-state")).to_contain_text("the broker does not answer")
         started.append(Process(free_port, tmp_path))

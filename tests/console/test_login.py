@@ -12,6 +12,7 @@ import oncelog
 from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin_types import NewTopic
+from oncelog.console import sessions
 from oncelog.console.settings import ConsoleSettings
 from oncelog.errors import ConfigError
 from tests.security.sides import COMMON, PASSWORD
@@ -144,3 +145,33 @@ def test_the_credentials_of_a_properties_file_are_not_the_visitors() -> None:
     assert settings.asks_for_login
     config = settings.admin_config("alice", "y")
     assert (config.sasl_plain_username, config.sasl_plain_password) == ("alice", "y")
+
+
+def test_a_page_left_open_leads_to_the_login_when_its_session_is_over_and_back(
+    page: Page, console: RunningConsole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page.goto(f"{console.url}/topics?q=hers")
+    log_in(page, "alice")
+    expect(page.locator("#live")).to_contain_text("hers")
+    with monkeypatch.context() as patch:
+        patch.setattr(sessions, "IDLE_SECONDS", -1.0)  # every session is over as soon as it is looked for
+        expect(page.get_by_role("button", name="Log in")).to_be_visible()
+        assert page.url.endswith("/login?next=%2Ftopics%3Fq%3Dhers")
+    page.reload()
+    log_in(page, "alice")
+    expect(page.locator("#live")).to_contain_text("hers")
+    assert page.url.endswith("/topics?q=hers")
+
+
+def test_a_form_of_a_session_that_is_over_changes_nothing(
+    page: Page, console: RunningConsole, guarded: oncelog.Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page.goto(f"{console.url}/topic/create")
+    log_in(page, "alice")
+    page.get_by_label("Name", exact=True).fill("too-late")
+    with monkeypatch.context() as patch:
+        patch.setattr(sessions, "IDLE_SECONDS", -1.0)
+        page.get_by_role("button", name="Create").click()
+        expect(page.get_by_role("button", name="Log in")).to_be_visible()
+    with Admin(bootstrap_servers=guarded.bootstrap_servers.split(",")[0]) as admin:
+        assert "too-late" not in admin.list_topics()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import promql_parser
 import pytest
 import yaml
 
@@ -83,6 +84,35 @@ def test_panels_have_ids_and_places_of_their_own() -> None:
         for y in range(place["y"], place["y"] + place["h"])
     ]
     assert len(cells) == len(set(cells)) and max(x for x, _ in cells) < 24
+
+
+GRAFANAS = {"$__rate_interval": "5m", "$__interval": "1m", "$__range": "1h"}
+
+
+@pytest.mark.parametrize(("where", "expression"), [*expressions()])
+def test_every_expression_is_promql(where: str, expression: str) -> None:
+    """Parsed as Prometheus parses it, Grafana's own variables filled in; ``label_values`` is Grafana's question."""
+    asked = re.fullmatch(r"label_values\((.+), *\w+\)", expression)
+    text = asked[1] if asked else expression
+    for name, value in GRAFANAS.items():
+        text = text.replace(name, value)
+    assert promql_parser.parse(text), where
+
+
+def test_the_rules_file_holds_what_prometheus_takes_and_nothing_else() -> None:
+    """The keys of Prometheus' ``rulefmt``, durations as it reads them, templates with its functions' braces closed."""
+    told = yaml.safe_load(RULES.read_text())
+    assert set(told) == {"groups"}
+    names = [group["name"] for group in told["groups"]]
+    assert len(names) == len(set(names))
+    for group in told["groups"]:
+        assert set(group) <= {"name", "interval", "limit", "rules"}
+        for rule in group["rules"]:
+            assert {"alert", "expr"} <= set(rule) <= {"alert", "expr", "for", "labels", "annotations"}
+            assert "for" not in rule or promql_parser.parse_duration(rule["for"])
+            for text in rule["annotations"].values():
+                assert text.count("{{") == text.count("}}")
+                assert set(re.findall(r"\{\{ *(\$\w+)", text)) <= {"$labels", "$value"}
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed (Debian's package prometheus)")

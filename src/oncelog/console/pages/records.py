@@ -220,7 +220,7 @@ async def _events(visit: Visit, reading: Reading, search: Search, chosen: list[T
 
 async def _tail(visit: Visit, reading: Reading, search: Search, chosen: list[TopicPartition]) -> AsyncIterator[str]:
     readers: dict[TopicPartition, FateReader] = {}
-    quiet, in_trouble = 0, False
+    quiet, begun, in_trouble = 0, False, False
     yield "retry: 2000\n\n"
     while not visit.console.ended.is_set() and visit.console.sessions.knows(visit.session):
         try:
@@ -228,9 +228,12 @@ async def _tail(visit: Visit, reading: Reading, search: Search, chosen: list[Top
             async for event in _news(visit, reading, search, chosen, readers):
                 yield event
                 sent = True
-            if in_trouble:
+            if not begun:
+                yield _event("begun", "")
+                begun = True
+            elif in_trouble:
                 yield _event("well", "")
-                in_trouble = False
+            in_trouble = False
         except OncelogError as error:
             in_trouble = sent = True
             yield _event("problem", str(error))

@@ -2,20 +2,26 @@
 "use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
-  const format = new Intl.DateTimeFormat(undefined, {
+  const own = document.currentScript;
+
+  // Made when the first time is told: a page without any is drawn sooner.
+  const made = {};
+  const lazily = (name, make) => (made[name] ??= make());
+  const day = () => lazily("day", () => new Intl.DateTimeFormat(undefined, {
     year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit",
     fractionalSecondDigits: 3, hourCycle: "h23",
-  });
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  }));
+  const clock = () => lazily("clock", () => new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" }));
+  const zone = () => lazily("zone", () => Intl.DateTimeFormat().resolvedOptions().timeZone);
 
   function localTimes(root) {
     for (const time of root.querySelectorAll("time[datetime]")) {
       const moment = new Date(time.dateTime);
       if (isNaN(moment)) continue;
-      const parts = Object.fromEntries(format.formatToParts(moment).map((part) => [part.type, part.value]));
+      const parts = Object.fromEntries(day().formatToParts(moment).map((part) => [part.type, part.value]));
       const text = `${parts.year}-${parts.month}-${parts.day} ${parts.hour}:${parts.minute}:${parts.second}.${parts.fractionalSecond}`;
       if (time.textContent !== text) time.textContent = text;
-      time.title = `${zone} · ${time.dateTime}`;
+      time.title = `${zone()} · ${time.dateTime}`;
     }
   }
 
@@ -48,7 +54,10 @@
   // A session that ended leads to the login: the whole page goes there, not a part of it.
   document.addEventListener("htmx:beforeSwap", (event) => {
     const address = event.detail.xhr.responseURL;
-    if (address && new URL(address).pathname === "/login") { event.detail.shouldSwap = false; location.assign("/login"); }
+    if (address && new URL(address).pathname === "/login") {
+      event.detail.shouldSwap = false;
+      location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+    }
   });
 
   // --- live tail
@@ -73,9 +82,9 @@
   function startTail(button) {
     button.setAttribute("aria-pressed", "true");
     seen = 0;
-    say("Live: waiting for records.");
+    say("Live: looking where the log ends.");
     source = new EventSource(button.dataset.source);
-    source.addEventListener("open", () => { if (!seen) say("Live: waiting for records."); });
+    source.addEventListener("begun", () => say(seen ? "Live: it goes on." : "Live: waiting for records."));
     source.addEventListener("records", (event) => {
       const news = JSON.parse(event.data);
       const holder = document.createElement("template");
@@ -144,10 +153,10 @@
       const strokes = ["--accent", "--warn"];
       charts.set(holder, new uPlot({
         width: Math.max(280, holder.clientWidth), height: 150, cursor: { y: false },
-        series: [{}, ...told.series.map((one, index) => ({ label: one.label, stroke: colour(strokes[index]), width: 1.5, scale: one.label }))],
+        series: [{ label: "time", value: (chart, at) => (at == null ? "–" : clock().format(at * 1000)) }, ...told.series.map((one, index) => ({ label: one.label, stroke: colour(strokes[index]), width: 1.5, scale: one.label }))],
         scales: Object.fromEntries(told.series.map((one) => [one.label, { range: (chart, low, high) => [0, Math.max(1, high * 1.1)] }])),
         axes: [
-          { stroke: colour("--dim"), grid: { stroke: colour("--line") } },
+          { stroke: colour("--dim"), grid: { stroke: colour("--line") }, space: 80, values: (chart, ticks) => ticks.map((at) => clock().format(at * 1000)) },
           ...told.series.map((one, index) => ({ scale: one.label, side: index ? 1 : 3, stroke: colour(strokes[index]), grid: { show: !index, stroke: colour("--line") }, size: 64 })),
         ],
       }, data, holder));
@@ -156,11 +165,26 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     localTimes(document); showPause(); tailButton(); draw();
-    if (window.Idiomorph) {
-      // What somebody has opened stays open when the part around it is updated.
-      Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.tagName === "DETAILS");
-      Idiomorph.defaults.callbacks.beforeNodeMorphed = (node) => !(node.classList && node.classList.contains("chart"));
-      Idiomorph.defaults.ignoreActiveValue = true;
-    }
   });
+
+  // --- what updates parts of a page is loaded when the page is drawn
+
+  function updating() {
+    // What somebody has opened stays open when the part around it is updated.
+    Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.tagName === "DETAILS");
+    Idiomorph.defaults.callbacks.beforeNodeMorphed = (node) => !(node.classList && node.classList.contains("chart"));
+    Idiomorph.defaults.ignoreActiveValue = true;
+  }
+
+  function loadLater() {
+    for (const address of own.dataset.later.split(" ")) {
+      const script = document.createElement("script");
+      script.src = address;
+      script.async = false;
+      script.addEventListener("load", () => { if (window.Idiomorph) updating(); });
+      document.head.append(script);
+    }
+  }
+
+  window.addEventListener("load", () => requestAnimationFrame(() => setTimeout(loadLater)));
 })();

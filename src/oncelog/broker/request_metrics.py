@@ -26,38 +26,38 @@ SOUND_PRODUCE = PRODUCE, 0
 class Durations:
     """A histogram: ``count`` and ``sum_ns`` since the start, quantiles of the last minute or two."""
 
-    __slots__ = ("_before", "_now", "count", "sum_ns")
+    __slots__ = ("_before", "count", "now", "sum_ns")
 
     def __init__(self) -> None:
         self.count = 0
         self.sum_ns = 0
-        self._now = [0] * _BUCKETS
+        self.now = [0] * _BUCKETS
         self._before = [0] * _BUCKETS
 
     def record(self, duration_ns: int, count: int = 1) -> None:
         self.count += count
         self.sum_ns += duration_ns * count
         shift = duration_ns.bit_length() - 4
-        self._now[(shift << 3) + (duration_ns >> shift) if shift > 0 else max(duration_ns, 0)] += count
+        self.now[(shift << 3) + (duration_ns >> shift) if shift > 0 else max(duration_ns, 0)] += count
 
     def add(self, other: Durations, *, as_zero: bool = False) -> None:
         """Take in what another one has recorded; ``as_zero``: its count alone, as durations of 0."""
         self.count += other.count
         self.sum_ns += 0 if as_zero else other.sum_ns
         if as_zero:
-            self._now[0] += sum(other._now)
+            self.now[0] += sum(other.now)
             self._before[0] += sum(other._before)
             return
-        self._now = [*map(operator.add, self._now, other._now)]
+        self.now = [*map(operator.add, self.now, other.now)]
         self._before = [*map(operator.add, self._before, other._before)]
 
     def rotate(self) -> None:
         """A minute is over: what is older than the last one is left out of quantiles from now on."""
-        self._before, self._now = self._now, [0] * _BUCKETS
+        self._before, self.now = self.now, [0] * _BUCKETS
 
     def quantiles_ms(self, wanted: Iterable[float]) -> Iterator[float]:
         """For rising ``wanted`` between 0 and 1; 0 where there was nothing."""
-        buckets = [now + before for now, before in zip(self._now, self._before, strict=True)]
+        buckets = [now + before for now, before in zip(self.now, self._before, strict=True)]
         total, seen, index = sum(buckets), 0, -1
         for quantile in wanted:
             while index + 1 < _BUCKETS and (seen < quantile * total or index < 0):
@@ -79,10 +79,11 @@ class RequestMetrics:
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self.clock = clock
-        self.requests: dict[tuple[int, int], int] = {}
-        """By API key and version."""
-        self.errors: dict[tuple[int, int], int] = {}
-        """By API key and error code, 0 among them."""
+        self._requests: dict[tuple[int, int], int] = {}
+        self._errors: dict[tuple[int, int], int] = {}
+        self._runs: dict[int, int] = {}
+        """Produce requests of runs by version, which ``_requests`` and ``_errors`` do not have yet."""
+        self._at_once: Durations | None = None
         self.defects: dict[int, int] = {}
         """Requests whose connection ended without an answer, by API key."""
         self.at_once: dict[int, Durations] = {}
@@ -97,22 +98,50 @@ class RequestMetrics:
     def handled(self, api_key: int, version: int, duration_ns: int, count: int = 1) -> None:
         """``count`` requests were worked on together; their answers may come later."""
         key = api_key, version
-        self.requests[key] = self.requests.get(key, 0) + count
+        self._requests[key] = self._requests.get(key, 0) + count
         self._of(self.local, api_key).record(duration_ns // count, count)
 
     def handled_and_answered(self, api_key: int, version: int, duration_ns: int, response: Message | None) -> None:
         """A request whose answer is there already."""
         key = api_key, version
-        self.requests[key] = self.requests.get(key, 0) + 1
+        self._requests[key] = self._requests.get(key, 0) + 1
         self._of(self.at_once, api_key).record(duration_ns)
         self._count_errors(api_key, response)
 
     def run_answered(self, version: int, duration_ns: int, count: int) -> None:
-        """The same of a run of ``count`` Produce requests, all of them taken in."""
-        key = PRODUCE, version
-        self.requests[key] = self.requests.get(key, 0) + count
-        self._of(self.at_once, PRODUCE).record(duration_ns // count, count)
-        self.errors[SOUND_PRODUCE] = self.errors.get(SOUND_PRODUCE, 0) + count
+        """The same of a run of ``count`` Produce requests, all of them taken in. The hottest of all: written out, and
+        counted by the version alone until somebody reads."""
+        try:
+            self._runs[version] += count
+        except KeyError:
+            self._runs[version] = count
+        found = self._at_once
+        if found is None:
+            found = self._at_once = self._of(self.at_once, PRODUCE)
+        found.count += count
+        found.sum_ns += duration_ns
+        each_ns = duration_ns // count
+        shift = each_ns.bit_length() - 4
+        found.now[(shift << 3) + (each_ns >> shift) if shift > 0 else each_ns] += count
+
+    @property
+    def requests(self) -> dict[tuple[int, int], int]:
+        """By API key and version."""
+        self._count_runs()
+        return self._requests
+
+    @property
+    def errors(self) -> dict[tuple[int, int], int]:
+        """By API key and error code, 0 among them."""
+        self._count_runs()
+        return self._errors
+
+    def _count_runs(self) -> None:
+        for version, count in self._runs.items():
+            key = PRODUCE, version
+            self._requests[key] = self._requests.get(key, 0) + count
+            self._errors[SOUND_PRODUCE] = self._errors.get(SOUND_PRODUCE, 0) + count
+        self._runs.clear()
 
     def answered(self, api_key: int, local_ns: int, total_ns: int, response: Message | None) -> None:
         self._of(self.total, api_key).record(total_ns)
@@ -124,7 +153,7 @@ class RequestMetrics:
         self._of(self.total, PRODUCE).record(total_ns, count)
         self._of(self.remote, PRODUCE).record(max(total_ns - local_ns, 0), count)
         key = PRODUCE, int(code)
-        self.errors[key] = self.errors.get(key, 0) + count
+        self._errors[key] = self._errors.get(key, 0) + count
 
     def times(self, api_key: int) -> tuple[Durations, Durations, Durations]:
         """Worked on, waited, and both, of all requests of an API."""
@@ -139,7 +168,7 @@ class RequestMetrics:
     def _count_errors(self, api_key: int, response: Message | None) -> None:
         for code in (0,) if response is None else error_codes(response):
             key = api_key, code
-            self.errors[key] = self.errors.get(key, 0) + 1
+            self._errors[key] = self._errors.get(key, 0) + 1
 
     def failed(self, api_key: int) -> None:
         self.defects[api_key] = self.defects.get(api_key, 0) + 1

@@ -28,7 +28,7 @@ with oncelog.Broker() as broker:
 
 def _run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
     ended = subprocess.run(
-        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False, timeout=280
+        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False, timeout=840
     )
     assert ended.returncode == 0, f"{command}:\n{ended.stdout}\n{ended.stderr}"
     return ended.stdout

@@ -178,14 +178,7 @@ class Consumer:
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._loop is not None and self._polling.here:
-            closings, cluster = self._closings, self._cluster
-
-            async def close() -> None:
-                for end in closings:
-                    end()
-                await cluster.close()
-
-            unclosed(self, self._loop, close)
+            unclosed(self, self._loop, self._closings, self._cluster.close)
 
     def _present_group(self) -> ConsumerGroup | None:
         return self._group

@@ -10,7 +10,7 @@ import asyncio
 import os
 import warnings
 import weakref
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -63,15 +63,26 @@ def weakly(method: Callable[P, T]) -> Callable[P, T | None]:
     return call
 
 
-def unclosed(client: object, loop: asyncio.AbstractEventLoop, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
+def unclosed(
+    client: object,
+    loop: asyncio.AbstractEventLoop,
+    closings: Iterable[Callable[[], None]],
+    close: Callable[[], Coroutine[Any, Any, None]],
+) -> None:
     """Warn of a client that was dropped without being stopped, and close what it leaves.
 
-    :param close: may not refer to the client.
+    :param closings: called first; neither they nor ``close`` may refer to the client.
     """
+
+    async def close_all() -> None:
+        for end in closings:
+            end()
+        await close()
+
     text = f"Unclosed {type(client).__name__}: {client!r}; call stop()"
     warnings.warn(text, ResourceWarning, source=client, stacklevel=2)
     if not loop.is_closed():
-        loop.call_soon_threadsafe(lambda: loop.create_task(close()))
+        loop.call_soon_threadsafe(lambda: loop.create_task(close_all()))
 
 
 __all__ = ["Polling", "unclosed", "weakly"]

@@ -194,15 +194,8 @@ class Producer:
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._loop is not None and self._polling.here:
-            intake, polling, sender, cluster = self._intake, self._polling, self._sender, self._cluster
-
-            async def close() -> None:
-                sender.close()
-                intake.close()
-                polling.close()
-                await cluster.close()
-
-            unclosed(self, self._loop, close)
+            closings = (self._sender.close, self._intake.close, self._polling.close)
+            unclosed(self, self._loop, closings, self._cluster.close)
 
     # --- sending
 

@@ -278,11 +278,11 @@ def another_job(spark: SparkSession, folder: Path) -> Iterator[None]:
     with ThreadPoolExecutor(1) as pool:
         job = pool.submit(spark.sparkContext.parallelize([0], 1).foreach, hold)
         try:
-            eventually(begun.exists, True, timeout_s=120)
+            eventually(begun.exists, True, timeout_s=300)
             yield
         finally:
             over.touch()
-            job.result(120)
+            job.result(300)
 
 
 def test_slots_that_another_job_holds_are_not_waited_for_without_end(

@@ -118,8 +118,7 @@ def enough_slots(context: SparkContext, writers: int) -> Iterator[None]:
             if now - min(there, free) <= PATIENCE_S:
                 continue
             found.append(_held(writers) if slots >= writers else _lacking(slots))
-            context.cancelJobsWithTag(tag)
-            return
+            context.cancelJobsWithTag(tag)  # again and again: a job that is only being planned is not cancelled
 
     with tagged(context) as tag:
         threading.Thread(target=watch, args=[tag], name="oncelog-slots", daemon=True).start()

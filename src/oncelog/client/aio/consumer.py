@@ -391,22 +391,19 @@ class Consumer:
     async def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The first offset of each partition."""
         self._check()
-        found = await self._positions.offsets(arguments.partitions(partitions), EARLIEST)
-        return {name: item.offset for name, item in found.items()}
+        return await self._positions.ends(partitions, EARLIEST)
 
     async def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The offset behind the last record of each; under ``read_committed`` the last stable offset."""
         self._check()
-        found = await self._positions.offsets(arguments.partitions(partitions), LATEST)
-        return {name: item.offset for name, item in found.items()}
+        return await self._positions.ends(partitions, LATEST)
 
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The first record of each partition that is not older than the time given, in ms; None where there is none."""
         self._check()
-        wanted = {arguments.partition(name): timestamp for name, timestamp in timestamps.items()}
-        return await self._positions.of_times(wanted)
+        return await self._positions.of_times(timestamps)
 
     # --- commits
 

@@ -15,6 +15,7 @@ from oncelog.client.aio.consumer_group import ConsumerGroup
 from oncelog.client.aio.held import HeldRecords
 from oncelog.client.aio.offsets import EARLIEST, LATEST, FoundOffset, list_offsets
 from oncelog.client.aio.waits import Waits
+from oncelog.client.core import arguments
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.errors import IllegalStateError, KafkaTimeoutError, NoOffsetForPartitionError
 from oncelog.client.core.structs import OffsetAndTimestamp, TopicPartition
@@ -86,11 +87,17 @@ class Positions:
         """The offset of a time in each partition."""
         return await list_offsets(self._cluster, wanted, read_committed=self._config.read_committed)
 
-    async def of_times(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+    async def ends(self, partitions: Iterable[TopicPartition], timestamp: int) -> dict[TopicPartition, int]:
+        """``EARLIEST`` or ``LATEST`` of each, as a number."""
+        found = await self.offsets(arguments.partitions(partitions), timestamp)
+        return {name: item.offset for name, item in found.items()}
+
+    async def of_times(self, given: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The first record of each partition that is not older than a time; None where there is none."""
-        for name, timestamp in wanted.items():
+        for name, timestamp in given.items():
             if timestamp < 0:
                 raise IllegalStateError(f"the time {timestamp} for {name} is negative")
+        wanted = {arguments.partition(name): timestamp for name, timestamp in given.items()}
         found = await self.offsets_at(wanted)
         return {
             name: OffsetAndTimestamp(item.offset, item.timestamp) if item.offset >= 0 else None

@@ -25,6 +25,7 @@ import pytest
 import yaml
 
 import oncelog
+import oncelog.faults.embedded
 from oncelog.cli.main import command
 from tests.cli.conftest import call
 
@@ -133,6 +134,9 @@ def test_python_examples_run(
     if "def test_" in source:
         file = tmp_path / "test_example.py"
         file.write_text(source)
+        if "from helpers import" in source:
+            first = next(other for other in EXAMPLES if other.page == example.page and other.language == "python")
+            (tmp_path / "helpers.py").write_text(first.text)
         subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file], cwd=tmp_path, check=True)
         return
     result = eval(code, {"run_my_code": lambda servers: None})
@@ -197,3 +201,14 @@ def _parse(group: click.Command, name: str, words: list[str], parent: click.Cont
             inner, found, left = group.resolve_command(context, rest)
             assert found is not None, words
             _parse(found, str(inner), left, context)
+
+
+def test_every_fault_of_the_tables_has_a_bug_that_it_finds() -> None:
+    """``docs/how-to/faults.md`` has a test for each fault that ``docs/how-to/testing.md`` names."""
+    folder = ROOT / "docs" / "how-to"
+    rows = re.findall(r"^\| (`[a-z_]+\(?.*?) \|", (folder / "testing.md").read_text(), re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`([a-z_]+)", row)}
+    faults = {name for name in named if hasattr(oncelog.faults.embedded.BrokerFaults, name)} - {"release"}
+    page = (folder / "faults.md").read_text()
+    assert len(faults) >= 18
+    assert {name for name in faults if f".{name}(" not in page and f'"{name}"' not in page} == set()

@@ -221,14 +221,18 @@ def fetch_body(
     positions: Mapping[tuple[Any, int], Position],
     *,
     isolation: int = READ_UNCOMMITTED,
-    max_wait_ms: int = 0,
+    max_wait_ms: int = 1,
     min_bytes: int = 1,
     max_bytes: int = 50 << 20,
     session_id: int = 0,
     session_epoch: int = -1,
     forgotten: Sequence[tuple[str | bytes, int]] = (),
 ) -> bytes:
-    """Fetch 4-18 of a consumer; topics are named by their ids from version 13 on."""
+    """Fetch 4-18 of a consumer; topics are named by their ids from version 13 on.
+
+    It waits for a millisecond: there are brokers that answer one that does not wait with nothing, and one check is
+    enough for that.
+    """
     w = Writer(version >= 12)
     if version < 15:
         w.put("i", -1)

@@ -17,6 +17,14 @@ UNKNOWN_LEADER = Error.UNKNOWN_LEADER_EPOCH
 
 
 @check(PROTOCOL)
+def a_fetch_that_does_not_wait_gets_what_is_there(bench: Bench) -> None:
+    connection = bench.connection
+    topic = bench.topic()
+    connection.produce(topic, batch(b"a"))
+    same([item.base_offset for item in connection.fetch(topic, max_wait_ms=0).batches], [0])
+
+
+@check(PROTOCOL)
 def a_fetch_waits_for_min_bytes_and_no_longer_than_max_wait(bench: Bench) -> None:
     connection = bench.connection
     topic = bench.topic()

@@ -60,6 +60,6 @@ def serve_metrics(spark: SparkSession, address: str) -> SessionMetrics:
     """Serve the metrics of every streaming query of a session from now on.
 
     :param address: ``HOST:PORT`` to serve ``/metrics`` and ``/health`` at; port 0 takes a free one.
-    :raises ConfigError: no such address, or it is taken.
+    :raises OncelogError: no such address, or it is taken.
     """
     return SessionMetrics(spark, address)

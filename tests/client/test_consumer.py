@@ -247,6 +247,27 @@ async def test_a_pattern_finds_topics_made_later(broker: RunningBroker, unique_n
 
 
 @on_loop
+async def test_a_fenced_consumer_reads_nothing_more_and_says_so_at_every_call(
+    broker: RunningBroker, unique_name: str
+) -> None:
+    servers = broker.bootstrap_servers
+    await make_topic(servers, unique_name)
+    await fill(servers, unique_name, 3)
+    settings = group(servers, unique_name, group_instance_id="one", heartbeat_interval_ms=100)
+    async with Consumer(unique_name, **settings) as fenced:
+        assert await drain(fenced, 3) == [b"0000", b"0001", b"0002"]
+        async with Consumer(unique_name, **settings) as other:
+            assert await drain(other, 3) == [b"0000", b"0001", b"0002"]
+            with pytest.raises(KafkaError, match="FENCED_INSTANCE_ID"):
+                await fenced.getone()
+            await fill(servers, unique_name, 1)
+            with pytest.raises(KafkaError, match="FENCED_INSTANCE_ID"):
+                await fenced.getone()
+            assert not fenced.assignment()
+            assert await drain(other, 1) == [b"0000"]
+
+
+@on_loop
 async def test_without_a_group_all_partitions_are_read(broker: RunningBroker, unique_name: str) -> None:
     servers = broker.bootstrap_servers
     await make_topic(servers, unique_name, 3)

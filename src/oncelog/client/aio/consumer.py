@@ -233,6 +233,7 @@ class Consumer:
         if group is not None:
             group.close()
             self._closings.remove(group.close)
+            self._waits.begin()
             self._enter_group()
             if self._group is not None:
                 self._group.start_commits()

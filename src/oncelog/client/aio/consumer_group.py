@@ -181,7 +181,13 @@ class ConsumerGroup:
             self._waits.wake()
 
     def group_failed(self, error: KafkaError) -> None:
-        self._waits.fail(error)
+        if not self._subscription.by_group:
+            self._waits.fail(error)
+            return
+        self._waits.end(error)
+        lost = list(self._subscription.assigned)
+        self._subscription.take(())
+        self.revoke(lost, lost=True)
 
     def reading(self) -> bool:
         taken = self._fetcher.handed_out or self._held.handed_out

@@ -11,11 +11,12 @@ from oncelog.errors import KafkaError
 
 
 class Waits:
-    """A failure is told once, to the next who asks."""
+    """A failure is told once, to the next who asks; one that ends the reading, to everybody who asks."""
 
     def __init__(self) -> None:
         self._waiters: set[asyncio.Future[None]] = set()
         self._failure: KafkaError | None = None
+        self._end: KafkaError | None = None
 
     def __bool__(self) -> bool:
         """Whether anybody waits."""
@@ -47,8 +48,19 @@ class Waits:
         self._failure = error
         self.wake()
 
+    def end(self, error: KafkaError) -> None:
+        """Nothing comes any more, until :meth:`begin`."""
+        self._end = error
+        self.wake()
+
+    def begin(self) -> None:
+        """What ended the reading does so no longer."""
+        self._end = None
+
     def raise_failure(self) -> None:
         """Tell what has failed, if anything has."""
+        if self._end is not None:
+            raise self._end
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure

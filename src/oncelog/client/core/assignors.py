@@ -135,11 +135,17 @@ def _balance(assignment: Assignment, eligible: Mapping[TopicPartition, list[str]
 
 
 def assign_cooperative(partitions: Mapping[str, int], members: list[Member]) -> Assignment:
-    """As sticky, but a partition that changes hands goes to nobody until its owner has given it up (KIP-429)."""
+    """As sticky, but a partition that changes hands goes to nobody until its owner has given it up (KIP-429).
+
+    Who has it keeps it, whatever a member from an earlier generation believes to own.
+    """
     assignment = assign_sticky(partitions, members)
-    owners = {name: member.member_id for member in members for name in member.owned}
+    owners: dict[TopicPartition, set[str]] = defaultdict(set)
+    for member in members:
+        for name in member.owned:
+            owners[name].add(member.member_id)
     return {
-        member_id: [name for name in names if owners.get(name, member_id) == member_id]
+        member_id: [name for name in names if name not in owners or member_id in owners[name]]
         for member_id, names in assignment.items()
     }
 

@@ -26,7 +26,7 @@ class Host(Protocol):
         ...
 
     def group_failed(self, error: KafkaError) -> None:
-        """The membership cannot go on; the error is for the program's next call."""
+        """The membership cannot go on: the partitions are lost, and every call that reads is told why."""
         ...
 
     def reading(self) -> bool:

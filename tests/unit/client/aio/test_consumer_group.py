@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Collection
 from typing import cast
+
+import pytest
 
 from oncelog.client.aio.cluster import Cluster
 from oncelog.client.aio.consumer_group import ConsumerGroup
@@ -13,7 +17,8 @@ from oncelog.client.core.consumer_metrics import ConsumerMetrics
 from oncelog.client.core.fetcher import Fetcher
 from oncelog.client.core.metrics import NetworkMetrics
 from oncelog.client.core.structs import ConsumerRecord
-from oncelog.client.core.subscription import Reset, Subscription
+from oncelog.client.core.subscription import ConsumerRebalanceListener, Reset, Subscription
+from oncelog.errors import Error, KafkaError
 from oncelog.types import TopicPartition
 
 ZERO = TopicPartition("t", 0)
@@ -23,6 +28,9 @@ class AtHand:
     """What of the fetcher tells that records are taken."""
 
     handed_out = False
+
+    def drop(self, partitions: object) -> None:
+        """Nothing is at hand."""
 
 
 def record(offset: int) -> ConsumerRecord:
@@ -35,6 +43,7 @@ class Stay:
         self.subscription = Subscription(Reset.EARLIEST)
         self.held = HeldRecords(self.subscription)
         self.at_hand = AtHand()
+        self.waits = Waits()
         self.group = ConsumerGroup(
             config,
             "g",
@@ -42,7 +51,7 @@ class Stay:
             self.subscription,
             cast(Fetcher, self.at_hand),
             self.held,
-            Waits(),
+            self.waits,
             lambda: None,
             ConsumerMetrics(NetworkMetrics(0)),
             tell_of_nothing=False,
@@ -79,3 +88,41 @@ def test_what_was_held_in_an_earlier_assignment_says_nothing_of_the_position_in_
     stay.subscription.take([])
     stay.assign()
     assert stay.held.position(ZERO) == 0
+
+
+class Listener(ConsumerRebalanceListener):
+    def __init__(self) -> None:
+        self.lost: list[set[TopicPartition]] = []
+
+    def on_partitions_lost(self, lost: Collection[TopicPartition]) -> None:
+        self.lost.append(set(lost))
+
+
+def test_a_membership_that_cannot_go_on_is_told_at_every_call_and_loses_its_partitions() -> None:
+    """Told once alone, a program that goes on after errors would wait for ever, or read beside who fenced it."""
+
+    async def fail() -> tuple[Stay, Listener]:
+        stay, listener = Stay(), Listener()
+        stay.subscription.subscribe(["t"], None, listener)
+        stay.assign()
+        stay.group.group_failed(KafkaError(Error.FENCED_INSTANCE_ID, "another has the instance"))
+        assert not stay.subscription.assigned
+        while stay.group._tasks:
+            await asyncio.sleep(0)
+        return stay, listener
+
+    stay, listener = asyncio.run(fail())
+    assert listener.lost == [{ZERO}]
+    for _ in range(2):
+        with pytest.raises(KafkaError, match="another has the instance"):
+            stay.waits.raise_failure()
+
+
+def test_a_reader_by_hand_is_told_once_that_it_cannot_commit_and_reads_on() -> None:
+    stay = Stay()
+    stay.subscription.assign([ZERO])
+    stay.group.group_failed(KafkaError(Error.GROUP_AUTHORIZATION_FAILED, "not allowed"))
+    with pytest.raises(KafkaError, match="not allowed"):
+        stay.waits.raise_failure()
+    stay.waits.raise_failure()
+    assert stay.subscription.state(ZERO).deliverable

@@ -106,3 +106,12 @@ def test_user_data_is_javas() -> None:
     assert decode_user_data("cooperative-sticky", encode_user_data("cooperative-sticky", [], 9)) == ((), 9)
     assert decode_user_data("sticky", b"\x00\x00\x00\x05") == ((), -1)
     assert encode_user_data("range", t("x", 0), 1) is None
+
+
+@pytest.mark.parametrize("zombie", ["a", "z"])
+def test_a_claim_from_an_earlier_generation_takes_no_partition_from_its_owner(zombie: str) -> None:
+    """Java's ``computePartitionsTransferringOwnership``: only what its new reader does not have changes hands."""
+    zero, one = TopicPartition("t", 0), TopicPartition("t", 1)
+    members = [Member("m", ("t",), (zero,), generation=5), Member(zombie, ("t",), (zero, one), generation=4)]
+    assignment = ASSIGNORS["cooperative-sticky"]({"t": 2}, sorted(members))
+    assert assignment == {"m": [zero], zombie: [one]}

@@ -180,10 +180,13 @@ class _Loader:
         if LEADER_EPOCH_CHECKPOINT not in names:
             return
         path = self.path(LEADER_EPOCH_CHECKPOINT)
+        data = self.disk.read(path)
         try:
-            self.epochs = LeaderEpochCache(decode_leader_epochs(self.disk.read(path), path))
+            self.epochs = LeaderEpochCache(decode_leader_epochs(data, path))
         except CorruptLogError as error:
             logger.warning("%s; the epochs are read from the batches", error)
+            data = b""
+        if not data:  # made and not written yet, or lost
             for segment in self.segments:
                 for _, header in segment.scan(0):
                     self.note_epoch(header)

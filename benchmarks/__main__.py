@@ -38,6 +38,7 @@ ALONE = {
     "flush": "flush policies compared",
     "recovery": "restart after kill -9",
     "metrics": "what metrics cost",
+    "kit": "what faults and nodes cost a broker that has neither",
     "spark": "Spark",
     "executors": "Spark's executors write, on a cluster",
     "kills": "Spark's driver killed",
@@ -129,6 +130,10 @@ def main() -> None:
             from benchmarks import metrics
 
             metrics.costs(run.rounds, run.add, quick=options.quick)
+        if "kit" in chosen:
+            from benchmarks import kit
+
+            kit.costs(run.rounds, run.add, quick=options.quick)
         if "executors" in chosen:
             from benchmarks import executors
 

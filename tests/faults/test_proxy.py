@@ -221,6 +221,7 @@ def test_aiokafka_survives_what_librdkafka_does(proxy: FaultProxy, broker: Runni
         (lambda faults: faults.lose_answer("Produce", probability=2), "a probability lies above 0"),
         (lambda faults: faults.throttle(5, "SaslHandshake"), "has no throttle time"),
         (lambda faults: faults.lose_answer("Metadata", partition=1), "names no partition"),
+        (lambda faults: faults.lose_answer("FindCoordinator", group="g", transactional_id="t"), "never for both"),
     ],
 )
 def test_a_fault_that_cannot_be_is_refused(make: object, complaint: str) -> None:

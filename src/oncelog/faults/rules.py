@@ -335,6 +335,8 @@ def _can_match(match: Match, action: Action) -> None:
             raise FaultError(f"a {name} request names no {field}, so this fault could never strike")
     if match.partition is not None and match.api in (ApiKey.METADATA, ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS):
         raise FaultError(f"a {name} request names no partition, so this fault could never strike")
+    if match.api == ApiKey.FIND_COORDINATOR and match.group is not None and match.transactional_id is not None:
+        raise FaultError("a FindCoordinator request asks for a group or for a transactional_id, never for both")
     versions = API_VERSIONS[match.api]
     if match.version is not None and not versions.lowest <= match.version <= versions.highest:
         raise FaultError(f"{name} has versions {versions.lowest} to {versions.highest}, not {match.version}")

@@ -93,14 +93,20 @@ def tree(context: BrowserContext, page: Page) -> list[dict[str, Any]]:
     ]
 
 
+def visit(page: Page, address: str) -> None:
+    """Open a page, and wait for the parts that it asks for when it is drawn."""
+    page.goto(address)
+    expect(page.locator("h1")).to_be_visible()
+    expect(page.locator("[hx-trigger=load]")).to_have_count(0)
+
+
 def test_every_page_has_names_roles_landmarks_and_contrast(
     page: Page, context: BrowserContext, filled: RunningConsole
 ) -> None:
     page.emulate_media(reduced_motion="reduce")
     wrong: dict[str, list[str]] = {}
     for name, path in PAGES.items():
-        page.goto(filled.url + path)
-        expect(page.locator("h1")).to_be_visible()
+        visit(page, filled.url + path)
         nodes = tree(context, page)
         found = [f"a {node['role']} has no name" for node in nodes if node["role"] in NAMED and not node["name"]]
         roles = {node["role"] for node in nodes}
@@ -115,8 +121,7 @@ def test_every_page_has_names_roles_landmarks_and_contrast(
 
 def test_tab_reaches_whatever_a_mouse_does_in_order_and_shows_where_it_is(page: Page, filled: RunningConsole) -> None:
     for name, path in PAGES.items():
-        page.goto(filled.url + path)
-        expect(page.locator("h1")).to_be_visible()
+        visit(page, filled.url + path)
         pause = page.locator("#pause")
         if pause.is_visible():
             pause.click()  # what is replaced meanwhile has no order

@@ -145,6 +145,15 @@ class Unreachable(Exception):
     """The broker does not answer its neighbour any more."""
 
 
+def acknowledge(client: Connection) -> None:
+    """Write a record, again and again while the broker asks for it."""
+    deadline = time.perf_counter() + PATIENCE_S
+    while error := client.produce("work", batch(b"x" * 100)).error:
+        if time.perf_counter() > deadline:
+            raise Unreachable(f"Produce is answered with error {error}")
+        time.sleep(neighbour.PAUSE_S)
+
+
 def run(address: str, pid: int, attack: Attack) -> tuple[float, float, float]:
     """Seconds of the attack, the longest wait of the neighbour in ms, and by how much memory grew at most, in MB."""
     enemy = multiprocessing.get_context("spawn").Process(target=neighbour.once, args=(attack, address), daemon=True)
@@ -156,8 +165,7 @@ def run(address: str, pid: int, attack: Attack) -> tuple[float, float, float]:
             enemy.start()
             while enemy.is_alive() and time.perf_counter() - begin < 2 * PATIENCE_S:
                 asked = time.perf_counter()
-                if client.produce("work", batch(b"x" * 100)).error:
-                    raise Unreachable
+                acknowledge(client)
                 longest = max(longest, time.perf_counter() - asked)
                 most = max(most, memory_mb(pid))
                 time.sleep(neighbour.PAUSE_S)
@@ -176,7 +184,7 @@ def prepare(address: str) -> None:
         client.create_topic("plain")
         client.create_topic("victim", cleanup_policy="compact")
         client.create_topic("wide", partitions=1000)
-        client.produce("work", batch(b"first"))
+        acknowledge(client)
 
 
 @contextmanager

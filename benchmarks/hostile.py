@@ -51,6 +51,11 @@ def wide(name: str) -> Attack:
     return make
 
 
+def wait_on(address: str) -> None:
+    with Connection(address, timeout_s=PATIENCE_S) as client:
+        client.create_topic("wide", partitions=1000)
+
+
 def same_offset(address: str) -> None:
     """Eight million records that all claim the same place."""
     count = 8_000_000
@@ -136,7 +141,7 @@ ROWS: dict[str, tuple[Attack, Attack | None]] = {
     "400,000 groups in DescribeGroups": (groups, None),
     "8 KB of Metadata over 5,000 partitions": (metadata, wide("many")),
     "a Produce to 1,000 new partitions": (produce_wide, None),
-    "ten Fetches of 1,000 partitions that wait": (neighbour.waiting, None),
+    "ten Fetches of 1,000 partitions that wait": (neighbour.waiting, wait_on),
     "DeleteTopics of 5,000 partitions": (delete, wide("gone")),
 }
 
@@ -183,7 +188,6 @@ def prepare(address: str) -> None:
         client.create_topic("work")
         client.create_topic("plain")
         client.create_topic("victim", cleanup_policy="compact")
-        client.create_topic("wide", partitions=1000)
         acknowledge(client)
 
 

@@ -68,6 +68,16 @@ def test_nothing_is_left_on_a_single_broker(broker: RunningBroker) -> None:
     assert set(left_on(broker.bootstrap_servers)) <= others
 
 
+def test_a_run_that_is_broken_off_leaves_nothing_either(three: str) -> None:
+    def break_off(result: object) -> None:
+        raise KeyboardInterrupt
+
+    (check,) = [item for item in all_checks() if item.name == "producers_are_counted_apart"]
+    with pytest.raises(KeyboardInterrupt):
+        run(AdminConfig.from_properties({"bootstrap.servers": three}), cases_of([check]), tell=break_off)
+    assert left_on(three) == []
+
+
 def test_behind_a_login() -> None:
     settings = {
         "listeners": "SASL_PLAINTEXT://127.0.0.1:0",

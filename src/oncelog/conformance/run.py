@@ -97,6 +97,7 @@ def run(
                     tell(result)
                     report.left_behind += _delete_topics(address, world)
             finally:
+                report.left_behind += _delete_topics(address, world)
                 report.left_behind += _delete_groups(config, prefix, address, world)
     finally:
         PATIENCE_S.reset(before)

@@ -42,7 +42,10 @@ GROUPS: Mapping[str, tuple[str, _Table]] = {
             "request-latency-": (SPREAD, "Milliseconds from a Produce request to its answer."),
             "records-per-request-avg": (ONE, "Records in a Produce request."),
             "requests-in-flight": (ONE, "Produce requests that wait for an answer now."),
-            "produce-throttle-time-": (SPREAD, "Milliseconds that a broker asked to be left alone (quotas)."),
+            "produce-throttle-time-": (
+                SPREAD,
+                "Milliseconds that a broker, where it did, asked to wait (quotas).",
+            ),
             "buffer-total-bytes": (ONE, "`buffer.memory`."),
             "buffer-available-bytes": (ONE, "What is left of it now."),
             "metadata-age": (ONE, "Seconds since the cluster last told who leads what."),
@@ -86,7 +89,10 @@ GROUPS: Mapping[str, tuple[str, _Table]] = {
             "fetch-": (METER, "Fetches answered."),
             "fetch-latency-": (SPREAD, "Milliseconds to the answer, waiting for records included."),
             "fetch-size-": (SPREAD, "Bytes of records in an answer."),
-            "fetch-throttle-time-": (SPREAD, "Milliseconds that a broker asked to be left alone (quotas)."),
+            "fetch-throttle-time-": (
+                SPREAD,
+                "Milliseconds that a broker, where it did, asked to wait (quotas).",
+            ),
         },
     ),
     "consumer-fetch-manager-metrics.TOPIC": (

@@ -69,7 +69,8 @@ class ConsumerMetrics:
         """An answer with records, or without."""
         self._fetches.value += 1
         self._sizes.add(size_bytes)
-        self._network.throttle(FETCH, throttle_ms)
+        if throttle_ms:
+            self._network.throttle(FETCH, throttle_ms)
 
     def received(self, partition: TopicPartition, size_bytes: int) -> None:
         """One partition's part of an answer."""

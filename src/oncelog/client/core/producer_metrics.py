@@ -65,21 +65,32 @@ class ProducerMetrics:
         return found
 
     def sent(self, batches: Mapping[TopicPartition, ProducerBatch], now_ms: int) -> None:
-        """A request goes out."""
+        """A request goes out. The samples' ``add`` is written out: this is done for each request."""
         records = 0
+        sizes, queued, per_request = self._sizes, self._queued, self._per_request
         for partition, batch in batches.items():
-            size, count = len(batch.payload or b""), batch.count
+            count = batch.count
             records += count
+            topic = self._topics.get(partition.topic) or self._topic(partition.topic)
             if batch.attempts > 1:
-                self._topic(partition.topic).retries.value += count
+                topic.retries.value += count
                 continue
-            topic = self._topic(partition.topic)
+            size, waited_ms = len(batch.payload or b""), now_ms - batch.created_ms
             topic.records.value += count
             topic.bytes.value += size
-            topic.packed.add(size / batch.size_bytes)
-            self._sizes.add(size)
-            self._queued.add(now_ms - batch.created_ms)
-        self._per_request.add(records)
+            packed = topic.packed
+            packed.count += 1
+            packed.total += size / batch.size_bytes
+            sizes.count += 1
+            sizes.total += size
+            if size > sizes.highest:
+                sizes.highest = size
+            queued.count += 1
+            queued.total += waited_ms
+            if waited_ms > queued.highest:
+                queued.highest = waited_ms
+        per_request.count += 1
+        per_request.total += records
 
     def failed(self, batch: ProducerBatch) -> None:
         """A batch will never be stored, as far as the producer knows."""

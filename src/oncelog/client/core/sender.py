@@ -260,7 +260,8 @@ class Sender:
                 failed = PartitionProduceResponse(error_code=answer.error, error_message=answer.text)
                 self._settle(batch, failed, now_ms)
             return
-        self._metrics.throttled(answer.throttle_time_ms)
+        if answer.throttle_time_ms:
+            self._metrics.throttled(answer.throttle_time_ms)
         missing = dict(batches)
         for topic in answer.responses:
             for partition in topic.partition_responses:

@@ -29,6 +29,7 @@ from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
 from tests.support.crash_rounds.node import ServeProcess
 
 COUNTS = {
@@ -37,7 +38,7 @@ COUNTS = {
     "transactional-ids": (10_000, 100_000),
     "gigabytes": (2, 20),
 }
-REQUESTS, ROUNDS = 2000, 4
+REQUESTS, ROUNDS, PIPELINED = 2000, 4, 200
 LOG_PARTITIONS, LOG_BATCH_BYTES = 20, 900_000
 SETTLED_S, LONGEST_S = 0.02, 240.0
 """What was made is synced meanwhile (flush policy ``interval``): the broker has settled once a second takes it less."""
@@ -170,10 +171,14 @@ def transactional_ids(count: int) -> None:
         single_requests(node, client, "empty")
         client.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["id-0"]), 4)
         before = cpu_s(node.pid)
-        for number in range(count):
-            request = InitProducerIdRequest(transactional_id=f"id-{number}", transaction_timeout_ms=60_000)
-            if error := client.ask(request, 4).error_code:
-                raise RuntimeError(f"no producer id for id-{number}: error {error}")
+        for start in range(0, count, PIPELINED):
+            for number in range(start, start + PIPELINED):
+                request = InitProducerIdRequest(transactional_id=f"id-{number}", transaction_timeout_ms=60_000)
+                client.send(request.API_KEY, 4, request.encode(4))
+            for number in range(start, start + PIPELINED):
+                answer = InitProducerIdResponse.decode(client.receive_frame(), 4, 5)
+                if answer.error_code:
+                    raise RuntimeError(f"no producer id for id-{number}: error {answer.error_code}")
         show("InitProducerId, CPU a request", (cpu_s(node.pid) - before) / count * 1e6, "us")
         show("memory", memory_mb(node.pid), "MB")
         single_requests(node, client, "full")

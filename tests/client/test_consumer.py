@@ -9,6 +9,7 @@ from typing import Any
 import confluent_kafka
 import pytest
 
+import oncelog
 from oncelog.client.aio import Consumer, ConsumerRebalanceListener, Producer
 from oncelog.client.errors import (
     CommitFailedError,
@@ -247,10 +248,12 @@ async def test_a_pattern_finds_topics_made_later(broker: RunningBroker, unique_n
 
 
 @on_loop
-async def test_a_fenced_consumer_reads_nothing_more_and_says_so_at_every_call(
-    broker: RunningBroker, unique_name: str
-) -> None:
-    servers = broker.bootstrap_servers
+async def test_a_fenced_consumer_reads_nothing_more_and_says_so_at_every_call(unique_name: str) -> None:
+    with oncelog.Broker() as broker:
+        await _fenced_by_another(broker.bootstrap_servers, unique_name)
+
+
+async def _fenced_by_another(servers: str, unique_name: str) -> None:
     await make_topic(servers, unique_name)
     await fill(servers, unique_name, 3)
     settings = group(servers, unique_name, group_instance_id="one", heartbeat_interval_ms=100)

@@ -257,12 +257,6 @@ COORDINATOR: Sequence[Mutant] = (
         "if True:",
     ),
     Mutant(
-        "the verification guard is ignored",
-        "log.producer_rules:_not_verified",
-        "return a.guard is None or a.verification is None or a.verification.guard is not a.guard",
-        "return False",
-    ),
-    Mutant(
         "old epochs may write",
         "log.producer_rules:_is_older",
         "return entry is not None and producer_epoch < entry.producer_epoch",

@@ -248,12 +248,17 @@ class Watcher(Program):
         async with Consumer(auto_offset_reset="earliest", **self.settings) as consumer:
             consumer.assign(self._wheres)
             await consumer.seek_to_beginning(*self._wheres)
+            seeks = 0
             while not self.done:
                 for where, records in (await consumer.getmany(timeout_ms=2000)).items():
                     for record in records:
                         self.history.seen.append(
-                            Seen(life, where, record.offset, record.value or b"", self.world.loop.now_ns)
+                            Seen(f"{life}/{seeks}", where, record.offset, record.value or b"", self.world.loop.now_ns)
                         )
+                if self.rng.random() < 0.1:
+                    seeks += 1
+                    where = self.rng.choice(list(self._wheres))
+                    consumer.seek(where, self.rng.randint(0, await consumer.position(where)))
 
 
 class Sampler(Program):
@@ -280,7 +285,10 @@ async def read_all(
     """Every record of some partitions, from the first to the last."""
     found: dict[TopicPartition, list[tuple[int, bytes]]] = {where: [] for where in wheres}
     async with Consumer(
-        bootstrap_servers=world.bootstrap_servers, isolation_level=isolation_level, auto_offset_reset="earliest"
+        bootstrap_servers=world.bootstrap_servers,
+        isolation_level=isolation_level,
+        auto_offset_reset="earliest",
+        max_partition_fetch_bytes=4000,
     ) as consumer:
         consumer.assign(wheres)
         await consumer.seek_to_beginning(*wheres)

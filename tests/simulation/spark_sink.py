@@ -219,7 +219,7 @@ class SparkQuery(Program):
         for rank, run in enumerate(runs):
             batches = self._batches(rows, rank, WRITERS)
             task = partial(_write, run, producer, batches, config, self._group)
-            run.process = self.world.process(f"{self.name}.{self._runs}.{rank}", task)
+            run.process = self.world.process(f"{self.name}.{self._runs}.{rank}", task, alone=True)
         victim = runs[self.rng.randrange(WRITERS)] if self.rng.random() < 0.2 else None
         given_up = victim if victim is not None and self.rng.random() < 0.5 else None
         if victim is not None:

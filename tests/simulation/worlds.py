@@ -161,13 +161,13 @@ class World:
                 delivery_timeout_ms=[None, 600_000],
             )  # fmt: skip
             people.append(
-                PlainProducer(world, history, f"plain{number}", "plain", self.partitions, 60, **client, **settings)
+                PlainProducer(world, history, f"plain{number}", "plain", self.partitions, 48, **client, **settings)
             )
         for number in range(rng.randint(0, 2) if people else rng.randint(1, 2)):
             settings = some(rng, transaction_timeout_ms=[None, 5000, 30_000], linger_ms=[None, 50])
             name = f"txn{number}"
             people.append(
-                TransactionalProducer(world, history, name, "transactional", self.partitions, 20, **client, **settings)
+                TransactionalProducer(world, history, name, "transactional", self.partitions, 14, **client, **settings)
             )
         if rng.random() < 0.4:
             people.append(Deserter(world, history, "deserter", "transactional", self.partitions, **client))
@@ -192,12 +192,12 @@ class World:
                     )
                 )
         if rng.random() < 0.3:
-            people.append(SparkQuery(world, history, "spark", "rows", self.partitions, 8))
+            people.append(SparkQuery(world, history, "spark", "rows", self.partitions, 6))
         people.append(Watcher(world, history, "watcher", wheres))
         people.append(Sampler(world, history, "sampler", wheres, ["copiers"] if history.copied else []))
         self.programs = people
         for program in people:
-            world.process(program.name, program.main)
+            world.process(program.name, program.main, alone=isinstance(program, SparkQuery | Sampler | Watcher))
 
     def _watch(self, world: Simulation, server: Server, wheres: Sequence[TopicPartition]) -> None:
         """Look at the partitions' offsets as long as this life of the broker lasts."""

@@ -18,6 +18,7 @@ from oncelog.types import TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
     from oncelog.broker.coordinators import Coordinators
+    from oncelog.broker.partition import Partition
 
 
 class BrokerNodes:
@@ -60,7 +61,7 @@ class BrokerNodes:
         if target is None:
             return
         if self.cluster is None:
-            target.lead(target.leader_epoch + 1)
+            self._lead(partition, target)
             self._coordinators.moved(partition, has_leader=True, now_ms=now_ms)
             return
         self.now_ms = now_ms
@@ -68,6 +69,12 @@ class BrokerNodes:
         others = [node_id for node_id in replicas.in_sync if node_id != replicas.leader]
         if others:
             self.cluster.move_leader(partition, others[0])
+
+    def _lead(self, topic_partition: TopicPartition, partition: Partition) -> None:
+        """Begin the next epoch of a partition; no later one, through any restart, is the same or smaller."""
+        epoch = partition.leader_epoch + 1
+        self._broker.metadata.leads_with(*topic_partition, epoch)
+        partition.lead(epoch)
 
     def coordinator_partition(self, topic: str, key: str) -> TopicPartition:
         """The internal partition that a group id or transactional id belongs to."""
@@ -119,7 +126,7 @@ class BrokerNodes:
         if replicas.leader == NO_LEADER:
             partition.leader_left()
         else:
-            partition.lead(partition.leader_epoch + 1)
+            self._lead(topic_partition, partition)
             partition.in_sync_changed()
         self._coordinators.moved(topic_partition, has_leader=replicas.leader != NO_LEADER, now_ms=self.now_ms)
 

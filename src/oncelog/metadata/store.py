@@ -194,6 +194,7 @@ class MetadataStore:
         execute(_REPLICA_SCHEMA)
         self._load_meta(cluster_id)
         self._starts += 1
+        self._kept_starts = self._starts
         execute("UPDATE meta SET value = ? WHERE key = 'starts'", (str(self._starts),))
         self._count_change()
         execute("COMMIT")
@@ -334,6 +335,16 @@ class MetadataStore:
             raise InvariantError(f"{name} has {info.partitions} partitions; the leader epoch of {partition} was asked")
         group = bisect_right(info.epoch_origins, (partition, 2**62)) - 1
         return info.epoch_origins[group][1] + self._starts
+
+    def leads_with(self, name: str, partition: int, epoch: int) -> None:
+        """The partition is led with ``epoch`` before it is used: every epoch of the next start is greater.
+
+        Coordinators sign their markers with it, and a partition refuses those of an older one.
+        """
+        starts = epoch - (self.leader_epoch(name, partition) - self._starts)
+        if starts > self._kept_starts:
+            self._execute("UPDATE meta SET value = ? WHERE key = 'starts'", str(starts))
+            self._kept_starts = starts
 
     def create_topic(
         self, name: str, partitions: int, overrides: Mapping[str, str], now_ms: int, *, topic_id: bytes | None = None

@@ -12,6 +12,7 @@ from tests.simulation.checkers import (
     liveness,
     no_errors,
     nothing_lost,
+    nothing_skipped,
     nothing_twice,
     order,
     producers_apart,
@@ -26,6 +27,7 @@ CHECKERS: Mapping[str, Callable[[History], Sequence[str]]] = {
     module.__name__.rpartition(".")[2]: module.check
     for module in (
         nothing_lost,
+        nothing_skipped,
         nothing_twice,
         aborted_unread,
         order,

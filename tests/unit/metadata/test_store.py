@@ -99,6 +99,20 @@ def test_unknown_topics_are_refused_by_every_change(open_store: Open) -> None:
         assert refused.value.error is Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
+def test_an_epoch_of_an_election_is_passed_by_every_start_after_it(open_store: Open) -> None:
+    store = open_store()
+    store.create_topic("t", 2, {}, 0)
+    for epoch in (1, 2, 3):
+        store.leads_with("t", 1, epoch)
+    store.leads_with("t", 0, 1)
+    assert [store.leader_epoch("t", index) for index in range(2)] == [0, 0]  # of this start
+    store.close()
+    store = open_store()
+    assert min(store.leader_epoch("t", index) for index in range(2)) == 4
+    store.close()
+    assert open_store().leader_epoch("t", 0) == 5
+
+
 def test_leader_epochs_begin_at_0_and_grow_with_every_start(open_store: Open) -> None:
     store = open_store()
     store.create_topic("old", 1, {}, 0)

@@ -209,6 +209,14 @@ def kill_program(world: Simulation, chance: random.Random) -> Undo | None:
     return victim.restart
 
 
+def double_program(world: Simulation, chance: random.Random) -> Undo | None:
+    """A second instance of a program begins while the first one goes on."""
+    alive = [process for name, process in sorted(world.processes.items()) if process.alive and not process.alone]
+    if alive:
+        chance.choice(alive).double()
+    return None
+
+
 def kill_node(world: Simulation, chance: random.Random) -> Undo | None:
     """One of several nodes ends."""
     node = 1 + chance.randrange(world.broker.node_count)
@@ -279,13 +287,14 @@ ONE_BROKER: Mapping[str, Callable[[Simulation, random.Random], Undo | None]] = {
         lose_marker,
         repeat_marker,
         kill_program,
+        double_program,
         set_clock,
     )
 }
 SEVERAL_NODES: Mapping[str, Callable[[Simulation, random.Random], Undo | None]] = {
     made.__name__: made for made in (kill_node, isolate_node, pause_replication, move_leaders)
 }
-_TELLING = ("cut_before_answer", "refuse_requests", "kill_program", "kill_broker", "restart_broker")
+_TELLING = ("cut_before_answer", "refuse_requests", "kill_program", "double_program", "kill_broker", "restart_broker")
 """One of these is in most plans that may have them: they break what is under way."""
 KINDS = {**ONE_BROKER, **SEVERAL_NODES}
 """All kinds of trouble, by name."""

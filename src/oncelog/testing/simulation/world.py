@@ -32,6 +32,7 @@ class SimulatedProcess:
         self._process.alive = False
         self.lives = 0
         self.killed = False
+        self.alone = False
         self.task: asyncio.Task[Any] | None = None
 
     @property
@@ -50,12 +51,21 @@ class SimulatedProcess:
         if self.alive:
             return
         self.kill()  # what a main that has failed left running
+        self._begin()
+
+    def _begin(self) -> None:
         self.lives += 1
         self.killed = False
         self._process = Process(self.name)
         self._simulation.note(f"starts, life {self.lives}", self.name)
         self.task = task_in(self._simulation.loop, self._process, self._main(), self.name)
         self._simulation.keep(self.task)
+
+    def double(self) -> None:
+        """Begin a new life while the old one goes on, as where a supervisor takes a slow program for dead."""
+        if self.alive:
+            self._simulation.keep((self.task, self._process))
+            self._begin()
 
     def restart(self) -> None:
         """Begin a new life where the last one was cut short."""
@@ -118,14 +128,16 @@ class Simulation:
         """Write a line into the timeline."""
         self.timeline.note(self.loop.now_ns - START_NS, who, what)
 
-    def process(self, name: str, main: Callable[[], Awaitable[object]]) -> SimulatedProcess:
+    def process(self, name: str, main: Callable[[], Awaitable[object]], *, alone: bool = False) -> SimulatedProcess:
         """A program with a name of its own in the network, which faults may kill and start again.
 
+        :param alone: ``double_program`` leaves it out: something else sees to it that there is never a second one.
         :raises SimulationError: there is one of that name.
         """
         if name in self.processes or name in ("broker", "main"):
             raise SimulationError(f"there is a process {name!r} already: give each a name of its own")
         made = self.processes[name] = SimulatedProcess(self, name, main)
+        made.alone = alone
         made.start()
         return made
 

@@ -1,0 +1,22 @@
+"""A reader is given every committed record between the first and the last one that it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oncelog.types import TopicPartition
+from tests.simulation.history import History
+
+
+def check(history: History) -> Sequence[str]:
+    read: dict[tuple[str, TopicPartition], list[int]] = {}
+    for seen in history.seen:
+        read.setdefault((seen.reader, seen.where), []).append(seen.offset)
+    found = []
+    for (reader, where), offsets in read.items():
+        committed = [offset for offset, _ in history.committed.get(where, [])]
+        wanted = {offset for offset in committed if offsets[0] <= offset <= offsets[-1]}
+        missing = sorted(wanted - set(offsets))
+        if missing:
+            found.append(f"{reader} was given offsets {offsets[0]} to {offsets[-1]} of {where}, but not {missing[:5]}")
+    return found

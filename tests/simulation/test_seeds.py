@@ -11,8 +11,8 @@ from tests.simulation.worlds import run
 
 SEEDS, A_TEST = 200, 10
 ONCE_FAILED = (46,)
-"""A coordinator that had taken over sent its markers and was killed before it wrote that they were: the next start had a
-smaller epoch, its markers were refused, and the transaction never ended."""
+"""A coordinator that had taken over sent its markers and was killed before it wrote that they were: the next start
+had a smaller epoch, its markers were refused, and the transaction never ended."""
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, A_TEST))

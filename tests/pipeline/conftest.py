@@ -45,6 +45,7 @@ class PipelineCommand:
     ) -> subprocess.CompletedProcess[str]:
         """To its end, again if the machine was too busy for Spark; the caller looks at the exit status."""
         command = [sys.executable, "-m", "oncelog", *global_options, "pipeline", "run", *arguments]
+        printed = ""
         while True:
             ended = subprocess.run(
                 command,
@@ -55,6 +56,7 @@ class PipelineCommand:
                 timeout=560,
                 check=False,
             )
+            ended.stdout = printed = printed + ended.stdout
             if ended.returncode == 0 or not worker_was_late(ended.stderr):
                 return ended
 

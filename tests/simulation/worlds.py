@@ -12,11 +12,11 @@ from typing import Any
 
 from oncelog.client.aio.admin import Admin
 from oncelog.client.core.admin_types import NewTopic
-from oncelog.errors import KafkaError
+from oncelog.errors import KafkaError, OncelogError
 from oncelog.metadata.features import GROUP_VERSION, TRANSACTION_VERSION
 from oncelog.records.batch import decode_records
 from oncelog.server.server import Server
-from oncelog.testing.simulation import Habits, Simulation, SimulationError, run_simulation, simulation_folder
+from oncelog.testing.simulation import Habits, Simulation, run_simulation, simulation_folder
 from oncelog.testing.simulation.faults import ONE_BROKER, SEVERAL_NODES, Trouble, Troubles, plan
 from oncelog.testing.simulation.timeline import Timeline
 from oncelog.types import IsolationLevel, TopicPartition
@@ -319,7 +319,7 @@ def run(seed: int, *, left_out: Iterable[int] = (), keep: bool = False) -> Outco
         logger.addHandler(handler)
         try:
             run_simulation(world, made.main)
-        except SimulationError as error:
+        except OncelogError as error:  # it does not end, or a broker does not start
             history.unfinished.append(str(error))
         finally:
             logger.removeHandler(handler)

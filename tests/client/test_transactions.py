@@ -271,3 +271,15 @@ async def test_a9_a_transaction_timeout_above_the_brokers_is_told(broker: Runnin
     )
     with pytest.raises(KafkaError, match=r"transaction\.max\.timeout\.ms"):
         await asyncio.wait_for(producer.start(), 30)
+
+
+@on_loop
+async def test_a_commit_does_not_wait_for_records_that_linger(broker: RunningBroker, unique_name: str) -> None:
+    await make_topic(broker.bootstrap_servers, unique_name, 1)
+    async with Producer(
+        bootstrap_servers=broker.bootstrap_servers, transactional_id=unique_name, linger_ms=600_000, max_block_ms=30_000
+    ) as producer:
+        await producer.begin_transaction()
+        await producer.send(unique_name, b"kept")
+        await producer.commit_transaction()
+    assert values(broker.bootstrap_servers, unique_name, 1) == [b"kept"]

@@ -305,3 +305,11 @@ def test_what_is_prepared_outlives_kill_9_of_the_broker(tmp_path: Path, unique_n
             )
     finally:
         node.close()
+
+
+def test_prepare_does_not_wait_for_records_that_linger(enabled: Broker, unique_name: str) -> None:
+    with producer(enabled, unique_name, linger_ms=600_000, max_block_ms=30_000) as patient:
+        patient.begin_transaction()
+        patient.send(unique_name, b"kept")
+        patient.complete(patient.prepare())
+    assert values(enabled, unique_name) == [b"kept"]

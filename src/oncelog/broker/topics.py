@@ -120,7 +120,7 @@ class Topics:
 
     def ensuring_internal(self, name: str, now_ms: int) -> Work[None]:
         """:meth:`ensure_internal` in pieces, each time a wait for whoever makes it; it may turn out not to be there."""
-        if self._broker.metadata.topic(name) is None:
+        if self._broker.metadata.topic(name) is None and name not in self._in_the_making:
             # By itself, whatever becomes of the connection that needed it first.
             self._broker.slices.begin(self._making_internal(name, now_ms)).then(lambda _: None, _not_made(name))
         while name in self._in_the_making:

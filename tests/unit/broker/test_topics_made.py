@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from oncelog.broker import slices
 from oncelog.errors import StorageError
-from oncelog.types import TopicPartition
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
 
 
@@ -43,4 +44,23 @@ def test_a_topic_whose_place_cannot_be_kept_is_not_made(monkeypatch: pytest.Monk
         with pytest.raises(RuntimeError):
             broker.topics.create("t", 4, {}, NOW_MS)
     assert broker.metadata.topic("t") is None
+    broker.stop(NOW_MS)
+
+
+def test_who_comes_while_an_internal_topic_is_made_waits_for_all_of_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker = Admin().broker
+    monkeypatch.setattr(slices, "AT_ONCE", 1)
+    there: list[int] = []
+
+    def made(_: None) -> None:
+        there.append(sum(where.topic == CONSUMER_OFFSETS_TOPIC for where in broker.topics.partitions))
+
+    for _ in range(3):
+        broker.slices.begin(broker.topics.ensuring_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)).then(made)
+    assert not there
+    broker.slices.finish()
+    assert there == [50, 50, 50]
+    assert not caplog.records
     broker.stop(NOW_MS)

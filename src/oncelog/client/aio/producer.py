@@ -321,7 +321,9 @@ class Producer:
         :raises AbortableTransactionError: a record or the offsets failed; abort the transaction.
         :raises KafkaTimeoutError: the outcome is not known yet; call this again, and nothing else.
         """
-        await self._outcome(self._transactional().commit(), "commit_transaction()", "commit")
+        transactions = self._transactional()
+        self._sender.flush()
+        await self._outcome(transactions.commit(), "commit_transaction()", "commit")
 
     async def abort_transaction(self) -> None:
         """Take the transaction back; no reader of committed records will see any of it."""
@@ -337,6 +339,7 @@ class Producer:
         :raises AbortableTransactionError: a record or the offsets failed; abort the transaction.
         """
         transactions = self._two_phase()
+        self._sender.flush()
         await self._outcome(transactions.prepare(), "prepare()", "prepare")
         return token_of(transactions.prepared)
 

@@ -86,9 +86,23 @@ def _all_partitions(partitions: Mapping[str, int], members: list[Member]) -> lis
 
 
 def _kept(everything: list[TopicPartition], members: list[Member]) -> tuple[Assignment, list[TopicPartition]]:
-    """What each member may keep, and what nobody has. Of two claims the later generation counts, of equal ones none."""
-    claims: dict[TopicPartition, tuple[int, str | None]] = {}
+    """What each member may keep, and what nobody has."""
+    owners = _owners(members)
     topics = {member.member_id: set(member.topics) for member in members}
+    assignment: Assignment = {member.member_id: [] for member in members}
+    free: list[TopicPartition] = []
+    for name in everything:
+        owner = owners.get(name)
+        if owner is not None and name.topic in topics[owner]:
+            assignment[owner].append(name)
+        else:
+            free.append(name)
+    return assignment, free
+
+
+def _owners(members: list[Member]) -> dict[TopicPartition, str | None]:
+    """Who has each partition: of two claims the later generation counts; None where equal ones disagree."""
+    claims: dict[TopicPartition, tuple[int, str | None]] = {}
     for member in members:
         for name in member.owned:
             known = claims.get(name)
@@ -96,15 +110,7 @@ def _kept(everything: list[TopicPartition], members: list[Member]) -> tuple[Assi
                 claims[name] = (member.generation, member.member_id)
             elif member.generation == known[0]:
                 claims[name] = (member.generation, None)
-    assignment: Assignment = {member.member_id: [] for member in members}
-    free: list[TopicPartition] = []
-    for name in everything:
-        owner = claims.get(name, (0, None))[1]
-        if owner is not None and name.topic in topics[owner]:
-            assignment[owner].append(name)
-        else:
-            free.append(name)
-    return assignment, free
+    return {name: owner for name, (_, owner) in claims.items()}
 
 
 def _trim(assignment: Assignment, free: list[TopicPartition], count: int) -> list[TopicPartition]:
@@ -137,15 +143,12 @@ def _balance(assignment: Assignment, eligible: Mapping[TopicPartition, list[str]
 def assign_cooperative(partitions: Mapping[str, int], members: list[Member]) -> Assignment:
     """As sticky, but a partition that changes hands goes to nobody until its owner has given it up (KIP-429).
 
-    Who has it keeps it, whatever a member from an earlier generation believes to own.
+    Who has it keeps it, whatever a member from an earlier generation believes to own; what two have, both give up.
     """
     assignment = assign_sticky(partitions, members)
-    owners: dict[TopicPartition, set[str]] = defaultdict(set)
-    for member in members:
-        for name in member.owned:
-            owners[name].add(member.member_id)
+    owners = _owners(members)
     return {
-        member_id: [name for name in names if name not in owners or member_id in owners[name]]
+        member_id: [name for name in names if owners.get(name, member_id) == member_id]
         for member_id, names in assignment.items()
     }
 

@@ -115,3 +115,13 @@ def test_a_claim_from_an_earlier_generation_takes_no_partition_from_its_owner(zo
     members = [Member("m", ("t",), (zero,), generation=5), Member(zombie, ("t",), (zero, one), generation=4)]
     assignment = ASSIGNORS["cooperative-sticky"]({"t": 2}, sorted(members))
     assert assignment == {"m": [zero], zombie: [one]}
+
+
+def test_a_claim_from_an_earlier_generation_gets_no_partition_before_its_owner_gave_it_up() -> None:
+    owner, zombie = Member("m", ("t",), tuple(t("t", 0, 1)), generation=5), Member("z", ("t",), tuple(t("t", 1)), 4)
+    assert assign_cooperative({"t": 2}, [owner, zombie]) == {"m": t("t", 0), "z": []}
+
+
+def test_what_two_members_of_a_generation_have_is_given_up_by_both_first() -> None:
+    members = [Member("a", ("t",), tuple(t("t", 0)), 5), Member("b", ("t",), tuple(t("t", 0)), 5)]
+    assert assign_cooperative({"t": 1}, members) == {"a": [], "b": []}

@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,31 @@ def test_the_world_outside_is_as_before() -> None:
     simulate(main)
     assert random.getstate() == state
     assert functions == (time.time, os.urandom, socket.socket, datetime.datetime)
+
+
+def test_what_was_imported_meanwhile_is_real_afterwards() -> None:
+    """A module that is first imported inside binds the replacements for good."""
+    kept: dict[str, Any] = {}
+
+    async def main(world: Simulation) -> None:
+        exec("from time import time; from datetime import datetime; from os import urandom", kept)
+        exec("from socket import socket; from threading import Thread", kept)
+        exec("class Day(datetime): pass", kept)
+        exec("class Own(socket): pass", kept)
+        assert abs(kept["datetime"].now().timestamp() - kept["time"]()) < 1
+        assert type(kept["Day"](2026, 1, 2)) is kept["Day"]
+
+    simulate(main, seed=1)
+    assert abs(kept["time"]() - time.time()) < 60
+    assert abs(kept["datetime"].now().timestamp() - time.time()) < 60
+    assert isinstance(kept["Day"].now(), kept["Day"])
+    assert not isinstance(datetime.datetime.now(), kept["Day"])
+    for kind in ("socket", "Own"):
+        with kept[kind]() as made:
+            assert 0 <= made.fileno() < 1_000_000
+    began = threading.Event()
+    kept["Thread"](target=began.set).start()
+    assert began.wait(30)
 
 
 async def _thread(world: Simulation) -> None:

@@ -42,14 +42,23 @@ class _Replacements:
         self._loop = loop
         self._network = network
         self._rng = rng
-        self._thread = threading.get_ident()
+        self._thread: int | None = threading.get_ident()
         self.stack = ExitStack()
+        self.stack.callback(self._end)
+
+    def _end(self) -> None:
+        """Whoever has kept a replacement, as a module that was first imported meanwhile, finds the real one behind."""
+        self._thread = None
+
+    def is_here(self) -> bool:
+        """Whether this is the simulation's thread, and the simulation goes on."""
+        return threading.get_ident() == self._thread
 
     def here(self, real: Callable[..., Any], simulated: Callable[..., Any]) -> Callable[..., Any]:
-        thread, ident = self._thread, threading.get_ident
+        is_here = self.is_here
 
         def either(*args: Any, **options: Any) -> Any:
-            return simulated(*args, **options) if ident() == thread else real(*args, **options)
+            return simulated(*args, **options) if is_here() else real(*args, **options)
 
         return either
 
@@ -69,28 +78,27 @@ class _Replacements:
 
     def _dates(self) -> None:
         """``datetime.datetime`` as looked up in its module from now on."""
-        loop, thread, real = self._loop, self._thread, datetime.datetime
+        loop, is_here, real = self._loop, self.is_here, datetime.datetime
 
         class Moments(type):
             def __instancecheck__(cls, instance: Any) -> bool:
-                return isinstance(instance, real)
+                return isinstance(instance, real) if cls is Moment else super().__instancecheck__(instance)
 
             def __subclasscheck__(cls, other: type) -> bool:
-                return issubclass(other, real)
+                return issubclass(other, real) if cls is Moment else super().__subclasscheck__(other)
 
         class Moment(real, metaclass=Moments):  # type: ignore[misc, valid-type]
             @classmethod
             def now(cls, tz: Any = None) -> Any:
-                if threading.get_ident() != thread:
-                    return real.now(tz)
-                return real.fromtimestamp((loop.now_ns + loop.wall_ahead_ns + WALL_NS) / 1e9, tz)
+                seconds = (loop.now_ns + loop.wall_ahead_ns + WALL_NS) / 1e9 if is_here() else time.time()
+                return cls.fromtimestamp(seconds, tz)
 
             @classmethod
             def utcnow(cls) -> Any:
                 return cls.now(datetime.timezone.utc).replace(tzinfo=None)  # noqa: UP017
 
             def __new__(cls, *args: Any, **options: Any) -> Any:
-                return real(*args, **options)
+                return real(*args, **options) if cls is Moment else real.__new__(cls, *args, **options)
 
         self.stack.enter_context(mock.patch.object(datetime, "datetime", Moment))
 
@@ -104,15 +112,17 @@ class _Replacements:
     def outside(self) -> None:
         self.put(threading.Thread, "start", self._no_thread())
         self.put(subprocess, "Popen", _wrong("a process of the operating system", "it would not be simulated"))
-        real, network, thread = socket.socket, self._network, self._thread
+        real, network, is_here = socket.socket, self._network, self.is_here
 
         class Sockets(type):
             def __instancecheck__(cls, instance: Any) -> bool:
-                return isinstance(instance, real)
+                return isinstance(instance, real) if cls is Socket else super().__instancecheck__(instance)
 
         class Socket(real, metaclass=Sockets):  # type: ignore[misc, valid-type]
             def __new__(cls, *args: Any, **options: Any) -> Any:
-                if threading.get_ident() != thread:
+                if cls is not Socket:
+                    return real.__new__(cls, *args, **options)
+                if not is_here():
                     return real(*args, **options)
                 descriptor = options.get("fileno")
                 return network.descriptor_for(None) if descriptor is None else network.open_descriptor(descriptor)

@@ -78,7 +78,7 @@ class Partition:
         self.replicas: Replicas | None = None
         """Of a broker with several nodes: the high watermark waits for those in sync."""
         log.leader_epoch_cache.assign(leader_epoch, log.log_end_offset)
-        log.maybe_advance_high_watermark(log.log_end_offset)
+        log.maybe_advance_high_watermark(log.flushed_offset if sync_before_commit else log.log_end_offset)
 
     def __str__(self) -> str:
         return str(self.topic_partition)

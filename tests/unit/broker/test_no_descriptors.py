@@ -30,6 +30,17 @@ class ScarceDisk(MemoryDisk):
         super().write_atomic(path, data, sync=sync)
 
 
+class NoFolderSyncs(MemoryDisk):
+    """Has no descriptor for a folder while ``scarce``."""
+
+    scarce = False
+
+    def sync_folder(self, path: str) -> None:
+        if self.scarce and path == "t-0":
+            raise OutOfDescriptors(f"cannot open {path}: Too many open files")
+        super().sync_folder(path)
+
+
 def produced(admin: Admin) -> Sequence[bytes]:
     """The answers that a record has got so far."""
     request = ProduceRequest(
@@ -80,3 +91,20 @@ def test_a_stop_without_descriptors_ends() -> None:
     admin.broker.stop(NOW_MS)
     (answer,) = answers
     assert int(Error.NOT_LEADER_OR_FOLLOWER).to_bytes(2, "big") in answer
+
+
+def test_what_could_not_be_synced_at_the_start_is_shown_only_once_it_is() -> None:
+    disk = NoFolderSyncs()
+    killed = Admin(disk=disk, **{"oncelog.flush.policy": "commit"})
+    killed.broker.topics.create("t", 1, {}, NOW_MS)
+    produced(killed)
+    killed.broker.abandon()
+    disk.scarce = True
+    admin = Admin(disk=disk, **{"oncelog.flush.policy": "commit"})
+    partition = admin.broker.partition(TopicPartition("t", 0))
+    assert partition is not None
+    assert (partition.log.log_end_offset, partition.log.high_watermark) == (1, 0)
+    disk.scarce = False
+    assert flush(admin, NOW_MS) is not None
+    assert partition.log.high_watermark == 1
+    admin.broker.stop(NOW_MS)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from oncelog.broker.log_manager import FlushJob
 from oncelog.broker.partition import Partition
 from oncelog.errors import OutOfDescriptors, StorageError
+from oncelog.log.results import FlushTicket
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class Flushing:
         self._broker = broker
         self.before_commit = broker.config.oncelog_flush_policy == "commit"
         self._dirty: dict[Partition, None] = {}
-        self._due = False
+        self._due = 0
+        """How many partitions, those that have waited longest, are to be synced without anybody's waiting for it."""
 
     def start(self, now_ms: int) -> None:
         """Without a sync before each commit: from time to time, so that a restart has less to check."""
@@ -52,7 +54,8 @@ class Flushing:
             return broker.config.log_flush_interval_ms if interval else CLOSED_SEGMENT_FLUSH_INTERVAL_MS
 
         def due(at_ms: int) -> None:
-            self._due = interval or any(partition.log.has_unflushed_segments for partition in self._dirty)
+            is_due = interval or any(partition.log.has_unflushed_segments for partition in self._dirty)
+            self._due = len(self._dirty) if is_due else 0
 
         broker.timers.repeat(now_ms + pause_ms(), pause_ms, due)
 
@@ -67,19 +70,23 @@ class Flushing:
     @property
     def wanted(self) -> bool:
         """Whether answers wait for a sync, or one is due."""
-        return (self.before_commit or self._due) and bool(self._dirty)
+        return (self.before_commit or self._due > 0) and bool(self._dirty)
 
     def take(self, now_ms: int) -> FlushJob | None:
         """What was appended since the last call, to be synced in one go (group commit); None if there is nothing.
 
         Of many partitions those that have waited longest; the others come with the next call.
         """
-        dirty = list(islice(self._dirty, MOST_AT_ONCE))
-        for partition in dirty:
-            del self._dirty[partition]
-        self._due = self._due and bool(self._dirty)
+        tickets: list[tuple[Partition, FlushTicket]] = []
+        while self._dirty and not tickets:
+            tickets = self._tickets_of(list(islice(self._dirty, MOST_AT_ONCE)), now_ms)
+        return FlushJob(self._broker.logs.disk, tuple(tickets)) if tickets else None
+
+    def _tickets_of(self, dirty: Sequence[Partition], now_ms: int) -> list[tuple[Partition, FlushTicket]]:
+        self._due = max(self._due - len(dirty), 0)
         tickets, later = [], []
         for partition in dirty:
+            del self._dirty[partition]
             try:
                 ticket = None if partition.failed else partition.log.begin_flush()
             except OutOfDescriptors:
@@ -91,7 +98,7 @@ class Flushing:
             if ticket is not None:
                 tickets.append((partition, ticket))
         self._again_later(later, now_ms)
-        return FlushJob(self._broker.logs.disk, tuple(tickets)) if tickets else None
+        return tickets
 
     def done(self, job: FlushJob, failures: Mapping[TopicPartition, StorageError], now_ms: int) -> None:
         """A job was synced: commit what it covers; a partition whose disk failed stops and says so."""
@@ -117,6 +124,6 @@ class Flushing:
             for partition in partitions:
                 if self._broker.partition(partition.topic_partition) is partition:
                     self._dirty[partition] = None
-            self._due = True
+            self._due = len(self._dirty)
 
         self._broker.timers.schedule(now_ms + AGAIN_MS, again)

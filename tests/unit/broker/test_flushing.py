@@ -1,0 +1,55 @@
+"""Syncs of more partitions than one sync takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oncelog.broker.flushing import MOST_AT_ONCE
+from oncelog.broker.partition import Partition
+from oncelog.conformance.batches import batch
+from oncelog.errors import Error
+from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
+
+COUNT = 2 * MOST_AT_ONCE + 1
+
+
+def partitions_of(admin: Admin) -> Sequence[Partition]:
+    admin.broker.topics.create("t", COUNT, {}, NOW_MS)
+    return [partition for partition in admin.broker.partitions().values() if partition.topic_partition.topic == "t"]
+
+
+def append(partitions: Sequence[Partition]) -> None:
+    for partition in partitions:
+        assert partition.append_client(bytearray(batch(b"v", timestamp=NOW_MS)), NOW_MS).error is Error.NONE
+
+
+def test_what_is_appended_during_the_syncs_of_an_interval_waits_for_the_next_one() -> None:
+    admin = Admin(**{"oncelog.flush.policy": "interval", "log.flush.interval.ms": "1000"})
+    partitions, flushing = partitions_of(admin), admin.broker.flushing
+    append(partitions)
+    admin.broker.advance(NOW_MS + 1000)
+    syncs = 0
+    while flushing.wanted and syncs < COUNT:
+        job = flushing.take(NOW_MS)
+        assert job is not None
+        append(partitions)
+        flushing.done(job, job.sync(), NOW_MS)
+        syncs += 1
+    assert syncs == 3
+    assert min(partition.log.flushed_offset for partition in partitions) >= 1
+    admin.broker.stop(NOW_MS)
+
+
+def test_failed_partitions_do_not_keep_others_from_their_sync() -> None:
+    admin = Admin(**{"oncelog.flush.policy": "commit"})
+    partitions, flushing = partitions_of(admin), admin.broker.flushing
+    append(partitions)
+    for partition in partitions[:-1]:
+        partition.flush_failed("the disk is gone")
+    answered = partitions[-1].when_committed(1)
+    job = flushing.take(NOW_MS)
+    assert job is not None
+    flushing.done(job, job.sync(), NOW_MS)
+    assert answered.value is Error.NONE
+    assert not flushing.wanted
+    admin.broker.stop(NOW_MS)

@@ -504,12 +504,29 @@ def _topic_defaults(values: Mapping[str, str], base: TopicConfig) -> TopicConfig
     return replace(base, **changes) if changes else base
 
 
+def per_ip_overrides(text: str) -> dict[str, int]:
+    """``max.connections.per.ip.overrides``: ``ADDRESS:COUNT`` with commas.
+
+    :raises ConfigError: it has another form.
+    """
+    limits = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        host, separator, count = part.rpartition(":")
+        if not separator or not count.strip().isdecimal():
+            raise ConfigError(
+                f"max.connections.per.ip.overrides has {part!r}; write ADDRESS:COUNT, several with commas"
+            )
+        limits[host.strip()] = int(count)
+    return limits
+
+
 def _check_together(config: BrokerConfig) -> None:
     """What Kafka's ``KafkaConfig`` and ``GroupCoordinatorConfig`` refuse about several settings at once."""
 
     def number(name: str) -> int:
         return int(config.text(name) or 0)
 
+    per_ip_overrides(config.max_connections_per_ip_overrides)
     if config.topic_defaults.segment_ms < 1:
         raise ConfigError("log.roll.ms must be greater than or equal to 1")
     if 0 < config.queued_max_request_bytes < config.socket_request_max_bytes:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig, parse
+from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig, parse, per_ip_overrides
 from oncelog.errors import ConfigError
 from oncelog.kafka_properties import (
     Allowed,
@@ -290,6 +290,20 @@ def test_a_configuration_made_from_attributes_keeps_them_under_dynamic_settings(
 def test_settings_that_contradict_each_other_are_refused(given: dict[str, str]) -> None:
     with pytest.raises(ConfigError):
         parse(BrokerConfig, given)
+
+
+@pytest.mark.parametrize("text", ["10.0.0.1", "10.0.0.1:", "10.0.0.1:many", "10.0.0.1:5,:", "10.0.0.1:-1"])
+def test_limits_of_addresses_that_cannot_be_read_are_refused_before_a_connection_meets_them(text: str) -> None:
+    name = "max.connections.per.ip.overrides"
+    with pytest.raises(ConfigError, match=name):
+        parse(BrokerConfig, {name: text})
+    with pytest.raises(ConfigError, match=name):
+        BrokerConfig().with_dynamic({name: text})
+
+
+def test_limits_of_addresses_are_by_address() -> None:
+    config = parse(BrokerConfig, {"max.connections.per.ip.overrides": "10.0.0.1:5, fe80::1:7,"})
+    assert per_ip_overrides(config.max_connections_per_ip_overrides) == {"10.0.0.1": 5, "fe80::1": 7}
 
 
 def test_a_setting_knows_its_type_from_its_default_and_range() -> None:

@@ -13,7 +13,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from oncelog.broker.quotas import IP
-from oncelog.errors import ConfigError
+from oncelog.config import per_ip_overrides
 from oncelog.kafka_properties import MAX_INT
 from oncelog.server.listeners import host_text
 
@@ -72,7 +72,8 @@ class ConnectionLimits:
         config = self._broker.config
         if config is not self._read_from:
             self._read_from, self._own = config, {}
-            self._overrides = per_ip_overrides(config.max_connections_per_ip_overrides)
+            overrides = per_ip_overrides(config.max_connections_per_ip_overrides)
+            self._overrides = {host_text(host): most for host, most in overrides.items()}
             for key, text in {**config.static, **config.dynamic}.items():
                 found = _OWN.fullmatch(key)
                 if found is not None:
@@ -107,19 +108,3 @@ class ConnectionLimits:
         begin = max(self._free_at_ms.get(owner, 0.0), now_ms - RATE_WINDOW_MS)
         self._free_at_ms[owner] = begin + 1000 / rate
         return max(0, round(self._free_at_ms[owner] - now_ms))
-
-
-def per_ip_overrides(text: str) -> dict[str, int]:
-    """``max.connections.per.ip.overrides``: ``ADDRESS:COUNT`` with commas.
-
-    :raises ConfigError: it has another form.
-    """
-    limits = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        host, separator, count = part.rpartition(":")
-        if not separator or not count.strip().isdecimal():
-            raise ConfigError(
-                f"max.connections.per.ip.overrides has {part!r}; write ADDRESS:COUNT, several with commas"
-            )
-        limits[host_text(host.strip())] = int(count)
-    return limits

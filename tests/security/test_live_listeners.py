@@ -166,6 +166,16 @@ def mechanisms(side: Side) -> list[str]:
         return found
 
 
+def test_a_port_that_is_taken_at_the_next_start_leaves_the_first_listeners(tmp_path: Path) -> None:
+    (second,) = free_ports(1)
+    with oncelog.Broker(tmp_path) as broker:
+        accepted(broker.bootstrap_servers, {"listeners": f"PLAINTEXT://127.0.0.1:{second}"})
+        eventually(lambda: answers(f"127.0.0.1:{second}"))
+    with socket.create_server(("127.0.0.1", second)), oncelog.Broker(tmp_path) as broker:
+        for _ in range(3):
+            assert answers(broker.bootstrap_servers)
+
+
 def test_mechanisms_and_users_change_for_the_next_login(side: Side) -> None:
     with side.connect("bob") as client:
         accepted(side.open_servers, {"listener.name.clients.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256"})

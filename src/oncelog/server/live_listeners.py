@@ -87,25 +87,27 @@ class LiveListeners:
         except ConfigError as error:
             logger.error("listeners stay as they are: %s", error)
             return
+        begun: dict[str, Door] = {}
+        try:
+            for name, listener in wanted.items():
+                known = self._doors.get(name)
+                if known is None or not _is_same(listener.address, known.listener.address):
+                    begun[name] = self._open_door(listener, None)
+        except OncelogError as error:  # at a start: somebody else has the port by now
+            logger.error("listeners stay as they are: %s", error)
+            for door in begun.values():
+                door.close()
+                door.sock.close()
+            return
         for name, door in list(self._doors.items()):
-            listener = wanted.get(name)
-            if listener is not None and _is_same(listener.address, door.listener.address):
+            if name in wanted and name not in begun:
                 door.follow(settings)
                 continue
             del self._doors[name]
             self._server.shut(door, f"the listener {name} is gone")
-        for name, listener in wanted.items():
-            if name not in self._doors:
-                self._begin(listener)
-
-    def _begin(self, listener: Listener) -> None:
-        try:
-            door = self._open_door(listener, None)
-        except OncelogError as error:
-            logger.error("listener %s does not begin: %s", listener.name, error)
-            return
-        self._doors[listener.name] = door
-        self._server.open_later(door)
+        self._doors |= begun
+        for door in begun.values():
+            self._server.open_later(door)
 
 
 def _is_same(address: Address, known: Address) -> bool:

@@ -148,6 +148,7 @@ ssl.truststore.location
 ssl.truststore.password
 ssl.truststore.type JKS
 transaction.timeout.ms 60000
+transaction.two.phase.commit.enable false
 transactional.id
 value.deserializer
 value.serializer

@@ -72,7 +72,7 @@ class ConsumerGroup:
         self._offsets = GroupOffsets(cluster, self.membership.finder, group_id)
         self._commit_lock = asyncio.Lock()
         self._commit_task: asyncio.Task[None] | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}
 
     # --- life
 
@@ -196,8 +196,8 @@ class ConsumerGroup:
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(lambda ended: self._tasks.pop(ended, None))
 
 
 async def _tell(callback: Callable[[set[TopicPartition]], Any], partitions: list[TopicPartition]) -> None:

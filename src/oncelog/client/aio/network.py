@@ -60,7 +60,7 @@ class Network:
         self._failures: dict[tuple[int, int], int] = {}
         self._not_before: dict[tuple[int, int], int] = {}
         self._why: dict[str, str] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}
         self._observers: list[Callable[[], None]] = []
         self._loss_observers: list[Callable[[], None]] = []
         self._refused: KafkaError | None = None
@@ -327,10 +327,10 @@ class Network:
     def _run(self, connection: Connection, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
         """A task of a connection; one that ends otherwise than it should gives the connection up."""
         task = self.loop.create_task(work, name=name)
-        self._tasks.add(task)
+        self._tasks[task] = None
 
         def ended(task: asyncio.Task[None]) -> None:
-            self._tasks.discard(task)
+            self._tasks.pop(task, None)
             if not task.cancelled() and task.exception() is not None:
                 connection.give_up(Error.UNKNOWN_SERVER_ERROR, f"{connection.address}: {task.exception()!r}")
 

@@ -14,7 +14,7 @@ class Waits:
     """A failure is told once, to the next who asks; one that ends the reading, to everybody who asks."""
 
     def __init__(self) -> None:
-        self._waiters: set[asyncio.Future[None]] = set()
+        self._waiters: dict[asyncio.Future[None], None] = {}
         self._failure: KafkaError | None = None
         self._end: KafkaError | None = None
 
@@ -28,14 +28,14 @@ class Waits:
             await asyncio.sleep(0)
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters.add(waiter)
+        self._waiters[waiter] = None
         try:
             async with asyncio.timeout(seconds):
                 await waiter
         except TimeoutError:
             return
         finally:
-            self._waiters.discard(waiter)
+            self._waiters.pop(waiter, None)
 
     def wake(self) -> None:
         """There may be records."""

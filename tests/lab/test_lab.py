@@ -19,7 +19,6 @@ from oncelog.lab.stage import LabError
 from oncelog.lab.story import Entry, Event, Fate, Kind, Promise, Story, as_lines
 from tests.cli.conftest import call
 from tests.conftest import RunningBroker
-from tests.console.conftest import browser as browser
 from tools.draw_lab import DRAWN, FOLDER
 
 NEEDS_OUR_BROKER = {"coordinator-dies", "hanging"}

@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from oncelog.client.blocking import Admin, Consumer, Producer
 from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
+from oncelog.conformance.expect import eventually
 from oncelog.types import TopicPartition
 from tests.conftest import RunningBroker
 from tests.support.running_console import RunningConsole
@@ -318,8 +319,13 @@ def test_a_group_has_both_lags_and_its_members(
         cells = position.locator("td")
         expect(cells.nth(3)).to_have_text("0")
         expect(cells.nth(4)).to_have_text("4")
-        page = show("/topic", name=topic)
-        expect(page.locator("#readers")).to_contain_text(f"g-{topic}")
+
+        def readers() -> str:
+            page = show("/topic", name=topic)
+            page.locator("#readers h2").wait_for()
+            return page.locator("#readers").inner_text()
+
+        eventually(lambda: f"g-{topic}" in readers())  # positions are remembered for some seconds
 
 
 def test_positions_are_reset_as_the_preview_says(show: Open, producer: Producer, topic: str, admin: Admin) -> None:

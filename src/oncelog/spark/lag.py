@@ -94,9 +94,9 @@ class LagListener(StreamingQueryListener):
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         report = report_with_lag(event.progress)
-        self._tell(report)
         if self._gauges is not None:
             self._gauges.show(report)
+        self._tell(report)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """Nothing."""

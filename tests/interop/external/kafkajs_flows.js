@@ -48,7 +48,7 @@ const flows = {
     await admin.disconnect()
     const assigned = {}
     const members = await Promise.all(['a', 'b'].map(async name => {
-      const consumer = kafka.consumer({ groupId: `rebalance-${suffix}`, heartbeatInterval: 200, rebalanceTimeout: 5000 })
+      const consumer = kafka.consumer({ groupId: `rebalance-${suffix}`, heartbeatInterval: 200, maxWaitTimeInMs: 100 })
       consumer.on(consumer.events.GROUP_JOIN, e => { assigned[name] = e.payload.memberAssignment[topic] || [] })
       await consumer.connect()
       await consumer.subscribe({ topic, fromBeginning: true })

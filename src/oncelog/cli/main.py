@@ -36,6 +36,7 @@ COMMANDS = {
     "proxy": "Faults by name in front of any broker, for tests.",
     "lab": "What exactly-once means on the wire: flows carried out, explained and drawn.",
     "conformance": "Is your broker right? Black-box checks of the exactly-once promises of any of them.",
+    "reassign": "Which nodes hold partitions: spread them, change how many replicas they have.",
     "promote": "Make of a data folder an Apache Kafka node.",
     "completion": "What a shell needs to complete commands, topics and groups.",
     "top": "What a cluster does now, live.",

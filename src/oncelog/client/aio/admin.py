@@ -7,13 +7,14 @@ Calls raise ``KafkaError`` with the thing and the reason named; what is retriabl
 from __future__ import annotations
 
 from oncelog.client.aio.admin_groups import GroupsAdmin
+from oncelog.client.aio.admin_replicas import ReplicasAdmin
 from oncelog.client.aio.admin_security import SecurityAdmin
 from oncelog.client.aio.admin_topics import TopicsAdmin
 from oncelog.client.aio.admin_transactions import TransactionsAdmin
 from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic, RecordsToDelete
 
 
-class Admin(TopicsAdmin, GroupsAdmin, TransactionsAdmin, SecurityAdmin):
+class Admin(TopicsAdmin, ReplicasAdmin, GroupsAdmin, TransactionsAdmin, SecurityAdmin):
     """Everything an operator asks of a cluster. Settings are keyword arguments, or a ready ``AdminConfig``."""
 
 

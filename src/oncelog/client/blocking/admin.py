@@ -19,6 +19,7 @@ from oncelog.client.core.admin_types import (
     GroupDescription,
     GroupListing,
     NewTopic,
+    PartitionReassignment,
     ProducerState,
     RecordsToDelete,
     TopicDescription,
@@ -28,6 +29,7 @@ from oncelog.client.core.admin_types import (
 from oncelog.client.core.arguments import Offsets
 from oncelog.client.core.errors import IllegalStateError
 from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
+from oncelog.errors import Error
 
 if TYPE_CHECKING:
     import ssl
@@ -94,6 +96,22 @@ class Admin:
     def create_partitions(self, counts: Mapping[str, int], *, validate_only: bool = False) -> None:
         """Give topics this many partitions in all; with ``validate_only`` say only whether that is possible."""
         self._run(lambda: self._admin.create_partitions(counts, validate_only=validate_only))
+
+    def alter_partition_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> None:
+        """Have these nodes hold a partition, the preferred leader first; None ends a move that is under way."""
+        self._run(lambda: self._admin.alter_partition_reassignments(wanted))
+
+    def list_partition_reassignments(
+        self, partitions: Iterable[TopicPartition] | None = None
+    ) -> dict[TopicPartition, PartitionReassignment]:
+        """Moves that are under way, of these partitions or of all."""
+        return self._run(lambda: self._admin.list_partition_reassignments(partitions))
+
+    def elect_leaders(
+        self, partitions: Iterable[TopicPartition], *, unclean: bool = False
+    ) -> dict[TopicPartition, Error]:
+        """Have the preferred replica of each partition lead."""
+        return self._run(lambda: self._admin.elect_leaders(partitions, unclean=unclean))
 
     def describe_acls(self, wanted: AclFilter) -> list[Acl]:
         """The ACLs that a filter finds, sorted."""

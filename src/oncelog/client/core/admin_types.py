@@ -58,6 +58,15 @@ class TopicDescription:
 
 
 @dataclass(frozen=True, slots=True)
+class PartitionReassignment:
+    """A move that is under way: the replicas there are meanwhile, those that come and those that go."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
     node_id: int
     host: str

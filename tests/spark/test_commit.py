@@ -6,19 +6,24 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Protocol
 
 import pytest
 
 from oncelog.client.core.config import ClientConfig
-from oncelog.errors import KafkaError
+from oncelog.conformance.wire import Connection
+from oncelog.errors import Error, KafkaError
 from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka_cluster import KafkaCluster
 from oncelog.spark.marker import Memory, OnMissingMarker, Plan, PlannedBatch, Previous
 from oncelog.spark.planning import now_ms
 from oncelog.spark.sink_protocol import BatchWrite, Outcome, PartitionBatch, SinkRefused, Step, commit_batch
 from oncelog.types import TopicPartition
-from tests.spark.kafka_records import committed, create_topic, eventually, values
+from tests.conformance.nodes import running_node
+from tests.conformance.test_features import TRANSACTION, set_level
+from tests.spark.kafka_records import committed, create_topic, eventually, values, wait_until_settled
 
 
 class RunningBroker(Protocol):
@@ -120,6 +125,49 @@ def test_zombie_overtaken_later_is_fenced_and_writes_nothing(sink: Sink, step: S
     with sink.cluster().transaction(f"{sink.name}-id", 60_000) as zombie, pytest.raises(KafkaError):
         commit_batch(sink.write_of(0), zombie, overtake, sink.warnings.append, now_ms, lambda memory: None)
     eventually(sink.visible, batch(0))
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(("oncelog", 2), id="oncelog-2"),
+        pytest.param(("oncelog", 1), id="oncelog-1"),
+        pytest.param(("kafka", 2), id="kafka-2", marks=[pytest.mark.kafka, pytest.mark.soak]),
+        pytest.param(("kafka", 1), id="kafka-1", marks=[pytest.mark.kafka, pytest.mark.soak]),
+    ]
+)
+def sink_of_any_version(request: pytest.FixtureRequest, unique_name: str) -> Iterator[Sink]:
+    """On a broker of its own, by kind and ``transaction.version``."""
+    kind, level = request.param
+    with running_node(kind, {}) as node:
+        with Connection(node.bootstrap_servers) as connection:
+            set_level(connection, TRANSACTION, level)
+        yield Sink(node, unique_name)
+
+
+@pytest.mark.parametrize("another_has_written", [False, True])
+def test_executor_that_begins_to_write_after_the_abort_is_refused_and_leaves_nothing_open(
+    sink_of_any_version: Sink, another_has_written: bool
+) -> None:
+    """Below version 2 EndTxn leaves the epoch as it was."""
+    sink = sink_of_any_version
+    cluster, transactional_id = sink.cluster(), f"{sink.name}-id"
+    with ExitStack() as stack:
+        driver, other, late, end = (
+            stack.enter_context(cluster.transaction(transactional_id, 60_000)) for _ in range(4)
+        )
+        driver.init_producer_id()
+        for joined in (other, late, end):
+            joined.join(driver.producer())
+        of_other, of_late = ([one for one in sink.write_of(0).batches if one.partition == n] for n in (0, 1))
+        if another_has_written:
+            other.produce(of_other)
+        end.end(commit=False)
+        with pytest.raises(KafkaError) as refused:
+            late.produce(of_late)
+    assert refused.value.error in (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
+    wait_until_settled(sink.address, sink.name)
+    assert sink.visible() == []
+    assert sink.commit(0) is Outcome.WRITTEN
 
 
 def test_empty_batch_leaves_a_marker_and_batches_that_are_not_in_the_log_are_named(sink: Sink) -> None:

@@ -5,22 +5,21 @@
 
 from __future__ import annotations
 
-import json
 import os
-import select
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from oncelog.conformance.wire import Connection
 from oncelog.spark.sink_protocol import Step
+from tests.conformance.test_features import TRANSACTION, set_level
+from tests.spark.driver_process import PATIENCE_S, DriverProcess
 from tests.spark.executors_query import BEFORE, DiesWithRows
 from tests.spark.kafka_records import committed, create_topic, eventually, produce
 from tests.spark.test_sink_crashes import OncelogProcess, Restartable
@@ -30,14 +29,12 @@ from tests.support.spark_faults import Fault, FaultOnce, NotReached, PausePoint
 
 pytestmark = [pytest.mark.crash, pytest.mark.soak, pytest.mark.timeout(3000)]
 
-ROOT = Path(__file__).parents[2]
 ROWS = 400
 """Records of a micro-batch."""
 PARTITIONS = 8
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 WRITING = (BEFORE, Step.HALF_PRODUCED, Step.PRODUCED)
 """Before, in and after the writes of a task."""
-PATIENCE_S = 600
 TWO_WRITERS: dict[str, Any] = {"options": {"writers": "2"}, "settings": {"spark.cores.max": "2"}}
 """Where a query is started several times, or twice at once."""
 
@@ -48,65 +45,26 @@ def cluster() -> Iterator[SparkCluster]:
         yield running
 
 
-@pytest.fixture(params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
+@pytest.fixture(
+    params=[
+        pytest.param((kind, level), id=f"{kind}-{level}", marks=[pytest.mark.kafka] if kind == "kafka" else [])
+        for kind in ("oncelog", "kafka")
+        for level in (2, 1, 0)
+    ]
+)
 def own_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Restartable]:
-    if request.param == "oncelog":
-        ours = OncelogProcess(tmp_path / "broker").start()
-        yield ours
-        ours.kill()
-    else:
-        with ApacheKafka(tmp_path / "broker") as kafka:
-            yield kafka
-
-
-class Run:
-    """A driver in a process of its own, and what it says."""
-
-    def __init__(self, task: dict[str, Any], log: Path) -> None:
-        self._log = log
-        with log.open("ab") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.spark.executors_query", json.dumps(task)],
-                cwd=ROOT,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                start_new_session=True,
-            )
-        self._buffer = b""
-        self.pids: list[int] = self.line()
-
-    def line(self, timeout_s: float = PATIENCE_S) -> Any:
-        """What the driver says next."""
-        stdout = self.process.stdout
-        assert stdout is not None
-        deadline = time.monotonic() + timeout_s
-        while b"\n" not in self._buffer:
-            ready, _, _ = select.select([stdout], [], [], 1)
-            more = os.read(stdout.fileno(), 65536) if ready else b""
-            if (ready and not more) or time.monotonic() > deadline:
-                raise AssertionError(f"the driver ended or hangs:\n{self._log.read_text()[-3000:]}")
-            self._buffer += more
-        text, _, self._buffer = self._buffer.partition(b"\n")
-        return json.loads(text)
-
-    def finish(self) -> tuple[int, str]:
-        """Exit status and log."""
-        status = self.process.wait(2400)
-        return status, self.log()
-
-    def log(self) -> str:
-        return self._log.read_text()
-
-    def alive(self) -> bool:
-        return self.process.poll() is None
-
-    def kill(self) -> None:
-        for pid in self.pids:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-        self.process.wait(30)
+    """A broker of this test alone, by kind and ``transaction.version``."""
+    kind, level = request.param
+    with ExitStack() as stack:
+        broker: Restartable
+        if kind == "oncelog":
+            broker = ours = OncelogProcess(tmp_path / "broker").start()
+            stack.callback(ours.kill)
+        else:
+            broker = stack.enter_context(ApacheKafka(tmp_path / "broker"))
+        with Connection(broker.bootstrap_servers) as connection:
+            set_level(connection, TRANSACTION, level)
+        yield broker
 
 
 class Job:
@@ -126,8 +84,9 @@ class Job:
             produce(self.address, self._source, [b"%d:v" % n for n in numbers], partition=partition)
 
     @contextmanager
-    def run(self, *faults: tuple[Fault, Step, int], **task: Any) -> Iterator[Run]:
-        run = Run(
+    def run(self, *faults: tuple[Fault, Step, int], **task: Any) -> Iterator[DriverProcess]:
+        run = DriverProcess(
+            "tests.spark.executors_query",
             {
                 "master": self._cluster.master,
                 "servers": self.address,

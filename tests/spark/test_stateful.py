@@ -7,29 +7,22 @@ of the same events: each result once, none missing.
 from __future__ import annotations
 
 import json
-import os
 import random
-import select
-import signal
-import subprocess
-import sys
 from collections import Counter, defaultdict
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import psutil
 import pytest
 
+from tests.spark.driver_process import DriverProcess
 from tests.spark.kafka_records import committed, create_topic, produce
 from tests.spark.stateful_query import QUERIES
 
 pytestmark = [pytest.mark.crash, pytest.mark.soak, pytest.mark.timeout(3000)]
 
-ROOT = Path(__file__).parents[2]
 BEGIN_MS = 1_767_600_000_000
-PATIENCE_S = 900
 
 
 class RunningBroker(Protocol):
@@ -89,32 +82,12 @@ def expected(name: str, events: list[Event], others: list[Event]) -> Counter[tup
     return found
 
 
-class Run:
-    """One run of the queries in a process of its own, with executors of its own."""
-
-    def __init__(self, task: dict[str, Any], log: Path) -> None:
-        self._log = log
-        with log.open("ab") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.spark.stateful_query", json.dumps(task)],
-                cwd=ROOT,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                start_new_session=True,
-            )
-        self.pids = self._line()
-
-    def _line(self) -> Any:
-        stdout = self.process.stdout
-        assert stdout is not None
-        ready, _, _ = select.select([stdout], [], [], PATIENCE_S)
-        line = stdout.readline() if ready else ""
-        return json.loads(line) if line else None
+class Run(DriverProcess):
+    """One run of a query, with executors of its own."""
 
     def await_batches(self, batches: int) -> bool:
         """Wait for so many batches; False where the run has ended before."""
-        return all(self._line() is not None for _ in range(batches))
+        return all(self.line_unless_ended() is not None for _ in range(batches))
 
     def executors(self) -> list[psutil.Process]:
         """The JVMs that run the tasks; none where the run has just ended."""
@@ -141,15 +114,8 @@ class Run:
 
     def kill(self) -> None:
         """The driver, its JVM and all executors at once."""
-        for pid in [*(child.pid for child in self.executors()), *self.pids]:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self.process.wait(60)
-
-    def finish(self) -> None:
-        while self._line() is not None:
-            continue
-        assert self.process.wait(PATIENCE_S) == 0, self._log.read_text()[-4000:]
+        self.pids = [*(child.pid for child in self.executors()), *self.pids]
+        super().kill()
 
 
 def prove(broker: RunningBroker, name: str, folder: Path, query: str, batches: int, batch_events: int) -> None:
@@ -172,17 +138,18 @@ def prove(broker: RunningBroker, name: str, folder: Path, query: str, batches: i
     kills = 0
     finished = False
     while not finished:
-        run = Run(task, folder / "driver.log")
+        run = Run("tests.spark.stateful_query", task, folder / "driver.log")
         try:
             if run.await_batches(2):
                 kills += run.kill_an_executor()
             if run.await_batches(2):
                 run.kill()
             else:
-                run.finish()
+                status, log = run.finish()
+                assert status == 0, log[-4000:]
                 finished = True
         finally:
-            if run.process.poll() is None:
+            if run.alive():
                 run.kill()
     assert kills > 1
     records = committed(address, f"{name}-results")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _WINDOW = 64
 """Batches looked at together, to fill one request with a batch for each of several partitions."""
 _PRODUCE_TIMEOUT_MS = 30_000
+_FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
 
 
 class KafkaTransaction:
@@ -54,6 +55,7 @@ class KafkaTransaction:
         self._sequences: dict[TopicPartition, int] = {}
         self._added: set[TopicPartition] = set()
         self._begun = False
+        self._shared = False
 
     def init_producer_id(self) -> None:
         try:
@@ -75,7 +77,7 @@ class KafkaTransaction:
     def join(self, producer: ProducerStamp) -> None:
         self._stamp = producer
         self._v2 = self._aio.network.transaction_version() >= 2
-        self._begun = True
+        self._begun = self._shared = True
 
     def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, OffsetAndMetadata]:
         with naming_the_right(self._id, _marker_right(expected)):
@@ -166,7 +168,18 @@ class KafkaTransaction:
     def end(self, *, commit: bool) -> None:
         if not self._begun:
             return
-        self._run(self._coordinated(Step.END_TXN, self._requests.end(lambda: self._stamp, commit)))
+        if self._shared and not commit and not self._v2:
+            self._fence_sharers()
+        else:
+            self._run(self._coordinated(Step.END_TXN, self._requests.end(lambda: self._stamp, commit)))
+
+    def _fence_sharers(self) -> None:
+        """Abort and begin the next epoch, which EndTxn does from version 2 on: a late writer would reopen it else."""
+        try:
+            self._run(self._coordinated(Step.INIT_PRODUCER_ID, self._requests.init(self._stamp)))
+        except KafkaError as error:
+            if error.error not in _FENCED:  # by another run, or by the first answer of this one: nobody writes any more
+                raise
 
     async def _coordinated(self, step: Step, request: Request) -> Outcome:
         """A request to the coordinator that the step asks, repeated while the error table says so."""

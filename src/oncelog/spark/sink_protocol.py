@@ -92,7 +92,10 @@ class TransactionEngine(Protocol):
         ...
 
     def end(self, *, commit: bool) -> None:
-        """EndTxn, repeated until the outcome is known."""
+        """EndTxn, repeated until the outcome is known.
+
+        After an abort nobody can write any more as a producer that was joined.
+        """
         ...
 
 

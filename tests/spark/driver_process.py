@@ -1,0 +1,76 @@
+"""A query's driver as a program of its own, which says line by line how far it is, and which tests kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 600
+
+
+class DriverProcess:
+    """``python -m MODULE TASK``, which prints its process ids first, and JSON in each line.
+
+    :param log: where its standard error goes, behind what is there.
+    """
+
+    def __init__(self, module: str, task: dict[str, Any], log: Path) -> None:
+        self._log = log
+        with log.open("ab") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", module, json.dumps(task)],
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+            )
+        self._buffer = b""
+        self.pids: list[int] = self.line()
+
+    def line(self, timeout_s: float = PATIENCE_S) -> Any:
+        """What the driver says next. Raises AssertionError where it has ended or says nothing."""
+        said = self.line_unless_ended(timeout_s)
+        assert said is not None, f"the driver ended:\n{self._log.read_text()[-3000:]}"
+        return said
+
+    def line_unless_ended(self, timeout_s: float = PATIENCE_S) -> Any:
+        """What the driver says next; None where it has ended."""
+        stdout = self.process.stdout
+        assert stdout is not None
+        deadline = time.monotonic() + timeout_s
+        while b"\n" not in self._buffer:
+            assert time.monotonic() < deadline, f"the driver hangs:\n{self._log.read_text()[-3000:]}"
+            ready, _, _ = select.select([stdout], [], [], 1)
+            more = os.read(stdout.fileno(), 65536) if ready else b""
+            if ready and not more:
+                return None
+            self._buffer += more
+        text, _, self._buffer = self._buffer.partition(b"\n")
+        return json.loads(text)
+
+    def finish(self) -> tuple[int, str]:
+        """Exit status and log."""
+        status = self.process.wait(2400)
+        return status, self.log()
+
+    def log(self) -> str:
+        return self._log.read_text()
+
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def kill(self) -> None:
+        for pid in self.pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        self.process.wait(60)

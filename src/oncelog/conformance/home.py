@@ -2,13 +2,14 @@
 
 Called by ``oncelog conformance`` and ``oncelog lab``. A raw client has one socket and follows no leader. So topics are
 made with all replicas on one node, the home, and names are chosen whose coordinator is the home. A fault proxy
-without faults stands in front: it encrypts and logs in where the client's settings say so.
+without faults stands in front: it encrypts and logs in where the client's settings say so. Then it lets in only who has
+the secret of ``World.login``: nobody else on this machine acts with that login while it runs.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from oncelog.client.core.config import AdminConfig
 from oncelog.conformance.wire import Connection, ConnectionClosed, World
@@ -30,7 +31,7 @@ def door_to(config: AdminConfig) -> Iterator[tuple[str, World]]:
     for server in config.bootstrap_servers:
         with FaultProxy(server, upstream=config) as proxy:
             try:
-                address, world = _enter(proxy.bootstrap_servers)
+                address, world = _enter(proxy.bootstrap_servers, proxy.client_properties)
             except (ConnectionClosed, OSError, ProtocolError) as error:
                 why.append(proxy.why_closed or f"{server}: {error or 'it ended the connection'}")
                 continue
@@ -39,10 +40,10 @@ def door_to(config: AdminConfig) -> Iterator[tuple[str, World]]:
     raise OncelogError(f"no broker could be reached ({'; '.join(why)}); check bootstrap.servers and security.protocol")
 
 
-def _enter(address: str) -> tuple[str, World]:
-    with Connection(address) as connection:
+def _enter(address: str, login: Mapping[str, str]) -> tuple[str, World]:
+    with Connection(address, login=login) as connection:
         versions = connection.ask(ApiVersionsRequest(), 0).api_keys
-        world = World(0, 1, {entry.api_key: (entry.min_version, entry.max_version) for entry in versions})
+        world = World(0, 1, {entry.api_key: (entry.min_version, entry.max_version) for entry in versions}, login)
         connection.world = world
         oldest = world.offered.get(MetadataRequest.API_KEY, (0, 0))[0]
         version = max(oldest, connection.best(MetadataRequest.API_KEY, 1))

@@ -42,6 +42,8 @@ from oncelog.protocol.generated.list_offsets_request import (
     ListOffsetsTopic,
 )
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
+from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
+from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from oncelog.protocol.messages import response_type
 from oncelog.protocol.wire import Message
 
@@ -67,6 +69,8 @@ class World:
     node_id: int
     nodes: int
     offered: Mapping[int, tuple[int, int]]
+    login: Mapping[str, str] = field(default_factory=dict)
+    """What a client needs to be let in, under Kafka's names; empty: nothing."""
     topics: list[str] = field(default_factory=list)
     coordinators: dict[tuple[int, str], tuple[int, str]] = field(default_factory=dict)
     """Node and address by kind and key."""
@@ -119,6 +123,8 @@ class Connection:
     """One socket; requests are answered in their order.
 
     In a :class:`World` it refuses what the broker does not offer, and asks each coordinator on a connection of its own.
+
+    :param login: user and password for SASL PLAIN under Kafka's names; without it, the world's.
     """
 
     def __init__(
@@ -128,6 +134,7 @@ class Connection:
         client_id: str | None = "conformance",
         timeout_s: float = 20,
         world: World | None = None,
+        login: Mapping[str, str] | None = None,
     ) -> None:
         host, port = bootstrap_servers.rsplit(":", 1)
         self.bootstrap_servers = bootstrap_servers
@@ -139,6 +146,9 @@ class Connection:
         self._sent_elsewhere: dict[int, tuple[Connection, int]] = {}
         self._socket = socket.create_connection((host.strip("[]"), int(port)), timeout=timeout_s)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._login = login if login is not None else world.login if world is not None else {}
+        if self._login:
+            self._log_in(self._login["sasl.username"], self._login["sasl.password"])
 
     def __enter__(self) -> Connection:
         return self
@@ -152,7 +162,26 @@ class Connection:
             connection.close()
 
     def another(self, *, client_id: str | None = "conformance") -> Connection:
-        return Connection(self.bootstrap_servers, client_id=client_id, timeout_s=self._timeout_s, world=self.world)
+        return Connection(
+            self.bootstrap_servers,
+            client_id=client_id,
+            timeout_s=self._timeout_s,
+            world=self.world,
+            login=self._login,
+        )
+
+    def _log_in(self, user: str, password: str) -> None:
+        """SASL PLAIN, in the two requests of KIP-152; ConnectionClosed or CheckFailed where it is refused."""
+        for message, version in (
+            (SaslHandshakeRequest(mechanism="PLAIN"), 1),
+            (SaslAuthenticateRequest(auth_bytes=f"\0{user}\0{password}".encode()), 0),
+        ):
+            body = message.encode(version)
+            self.send_bytes(encode_request_header(message.API_KEY, version, 0, self._client_id, len(body)) + body)
+            frame = self.receive_frame()
+            _, position = decode_response_header(frame, message.API_KEY, version)
+            answer: Any = response_type(message.API_KEY).decode(frame, version, position)
+            same(answer.error_code, Error.NONE)
 
     def offers(self, api_key: int, version: int) -> bool:
         """Whether the broker offers it; without a world that is taken for granted."""
@@ -233,7 +262,7 @@ class Connection:
         if node_id == world.node_id or address == self.bootstrap_servers:
             return self
         if address not in self._elsewhere:
-            at_home = World(node_id, 1, world.offered)
+            at_home = World(node_id, 1, world.offered, world.login)
             self._elsewhere[address] = Connection(
                 address, client_id=self._client_id, timeout_s=self._timeout_s, world=at_home
             )

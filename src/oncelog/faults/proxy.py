@@ -2,10 +2,12 @@
 
 Called by tests and by ``oncelog proxy``. Every broker of the cluster gets a listener of its own, and the addresses in
 the answers that tell of brokers are replaced, so that a client never leaves the proxy. All else passes byte for byte; a
-body is read only where a fault needs it. Clients speak plain text to it; towards the brokers it encrypts and logs in
-where ``upstream`` says how. A :class:`Passage` is told of every frame: ``oncelog lab`` draws what it saw.
+body is read only where a fault needs it. Clients speak plain text to it, and their own logins pass; towards the brokers
+it encrypts, and logs in itself, where ``upstream`` says how. A :class:`Passage` is told of every frame:
+``oncelog lab`` draws what it saw.
 
 Invariants
+- Where it logs in itself, it listens on this machine alone and its clients log in to it (``faults.entrance``).
 - The client gets its answers in the order of its requests, whatever order the broker got them in.
 - A lost answer ends the connection: clients take an answer out of order for a broken peer.
 """
@@ -16,7 +18,7 @@ import asyncio
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from struct import Struct
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
@@ -24,6 +26,7 @@ from typing import Any, Final, Protocol, Self
 from oncelog.client.core.config import ClientConfig
 from oncelog.errors import OncelogError
 from oncelog.faults.answers import refusal, refuse_metadata
+from oncelog.faults.entrance import LARGEST_TOKEN, Entrance, Visitor
 from oncelog.faults.rules import Action, Fault, Faults
 from oncelog.faults.subjects import Subject, decoded, subject_of
 from oncelog.faults.upstream import Upstream
@@ -39,6 +42,7 @@ from oncelog.protocol.messages import response_type
 from oncelog.server.listeners import Address
 
 LARGEST_FRAME: Final = 256 << 20
+EVERY_ADDRESS: Final = ("0.0.0.0", "::")
 REORDER_PATIENCE_S: Final = 0.5
 """A request that waits for the next one goes ahead after this, for a client that sends one at a time."""
 _SIZE: Final = Struct(">i")
@@ -75,14 +79,14 @@ class Passage(Protocol):
 class _Exchange:
     """One request of a client and what becomes of its answer."""
 
-    __slots__ = ("answer", "cut", "delay_ms", "error", "header", "number", "swallow", "throttle_ms")
+    __slots__ = ("answer", "cut", "delay_ms", "error", "header", "is_last", "number", "swallow", "throttle_ms")
 
     def __init__(self, header: RequestHeader | None, number: int = 0, *, swallow: bool = False) -> None:
         self.header = header
         self.number = number
         self.swallow = swallow
         self.answer: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
-        self.cut = False
+        self.cut = self.is_last = False
         self.delay_ms = 0
         self.throttle_ms = 0
         self.error: Fault | None = None
@@ -110,6 +114,7 @@ class _Connection:
         """In the order in which the broker got them."""
         self._held: tuple[bytes, _Exchange, asyncio.TimerHandle] | None = None
         self._undelivered: dict[int, _Exchange] = {}
+        self._visitor = proxy.entrance.visitor() if proxy.entrance is not None else None
 
     async def run(self) -> None:
         """Until either side ends, or a fault does."""
@@ -135,10 +140,24 @@ class _Connection:
     # -- from the client ------------------------------------------------------------------------------------------
 
     async def _requests(self) -> None:
+        visitor = self._visitor
         while True:
-            frame = await _read_frame(self._from_client)
-            if frame is None or not await self._request(frame):
+            largest = LARGEST_FRAME if visitor is None or visitor.is_in else LARGEST_TOKEN
+            frame = await _read_frame(self._from_client, largest)
+            if frame is None:
                 return
+            if visitor is not None and (answer := visitor.takes(frame)) is not None:
+                self._answer_visitor(visitor, answer)
+            elif (visitor is not None and visitor.refused) or not await self._request(frame):
+                return
+            if visitor is not None and visitor.refused:
+                await asyncio.Event().wait()  # until its last answer is written, which ends the connection
+
+    def _answer_visitor(self, visitor: Visitor, answer: bytes) -> None:
+        exchange = _Exchange(None)
+        exchange.is_last = visitor.refused
+        exchange.resolve(answer)
+        self._asked.put_nowait(exchange)
 
     async def _request(self, frame: bytes) -> bool:
         """Pass one request on; False ends the connection."""
@@ -236,14 +255,19 @@ class _Connection:
                 return
             self._to_client.write(_SIZE.pack(len(frame)) + frame)
             await self._to_client.drain()
+            if exchange.is_last:
+                return
 
 
 class _Proxy:
     """The listeners, one for each broker that was heard of; lives on one event loop."""
 
-    def __init__(self, faults: Faults, host: str, upstream: Upstream, passage: Passage | None) -> None:
+    def __init__(
+        self, faults: Faults, host: str, upstream: Upstream, passage: Passage | None, entrance: Entrance | None
+    ) -> None:
         self.faults = faults
         self.passage = passage
+        self.entrance = entrance
         self._host = host
         self._upstream = upstream
         self._number = 0
@@ -352,11 +376,11 @@ def _answer_frame(header: RequestHeader, body: bytes) -> bytes:
     return head[_SIZE.size :] + body
 
 
-async def _read_frame(reader: asyncio.StreamReader) -> bytes | None:
+async def _read_frame(reader: asyncio.StreamReader, largest: int = LARGEST_FRAME) -> bytes | None:
     """The next frame without its size; None where the peer has ended or sends no frames."""
     try:
         (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
-        if not 0 <= size <= LARGEST_FRAME:
+        if not 0 <= size <= largest:
             return None
         return await reader.readexactly(size)
     except (asyncio.IncompleteReadError, OSError):
@@ -368,10 +392,13 @@ class FaultProxy:
 
     :param bootstrap_servers: ``HOST:PORT`` of one broker of the cluster.
     :param listen: where the clients find the proxy; port 0 takes a free one. Other brokers get free ports.
-    :param upstream: how to encrypt and log in towards the brokers, as a client's settings; plain text without.
+    :param upstream: how to encrypt and log in towards the brokers, as a client's settings or properties; plain text
+        without. Without a login there, clients log in through the proxy themselves.
+    :param open_to_all: let everybody on this machine act with the login of ``upstream``, without one of their own.
     :param passage: is told of every request and answer.
+    :raises ProxyError: clients could not find it, or not only those of this machine could act with its login.
 
-    Clients use :attr:`bootstrap_servers`; :attr:`faults` says what goes wrong.
+    Clients use :attr:`bootstrap_servers` and :attr:`client_properties`; :attr:`faults` says what goes wrong.
     """
 
     def __init__(
@@ -379,14 +406,24 @@ class FaultProxy:
         bootstrap_servers: str,
         *,
         listen: str = "127.0.0.1:0",
-        upstream: ClientConfig | None = None,
+        upstream: ClientConfig | Mapping[str, str] | None = None,
+        open_to_all: bool = False,
         passage: Passage | None = None,
     ) -> None:
         self.faults = Faults()
+        if isinstance(upstream, Mapping):
+            upstream = ClientConfig.from_properties({"bootstrap.servers": bootstrap_servers, **upstream})
         self._upstream = Upstream(upstream)
         self._passage = passage
         self._broker = Address.parse(bootstrap_servers.split(",")[0].strip())
         self._listen = Address.parse(listen)
+        if self._listen.host in EVERY_ADDRESS:
+            raise ProxyError(f"clients are told where the proxy listens: name one address instead of {listen}")
+        if self._upstream.identifies and not self._listen.is_loopback:
+            raise ProxyError(
+                f"whoever reaches a proxy with a login acts with it: it listens on this machine only, not on {listen}"
+            )
+        self._entrance = Entrance() if self._upstream.identifies and not open_to_all else None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._proxy: _Proxy | None = None
@@ -398,6 +435,11 @@ class FaultProxy:
         if self._proxy is None:
             raise ProxyError("the proxy is not running: use it in a with block, or call start()")
         return str(Address(self._listen.host, self._port))
+
+    @property
+    def client_properties(self) -> dict[str, str]:
+        """What clients need beside ``bootstrap.servers``: the proxy's own login; empty where it asks for none."""
+        return self._entrance.client_properties if self._entrance is not None else {}
 
     @property
     def why_closed(self) -> str:
@@ -412,7 +454,7 @@ class FaultProxy:
         thread = threading.Thread(target=loop.run_forever, name="oncelog-proxy", daemon=True)
         thread.start()
         self._loop, self._thread = loop, thread
-        proxy = _Proxy(self.faults, self._listen.host, self._upstream, self._passage)
+        proxy = _Proxy(self.faults, self._listen.host, self._upstream, self._passage, self._entrance)
         listening = proxy.listen_for(self._broker.host, self._broker.port, self._listen.port)
         opening = asyncio.run_coroutine_threadsafe(listening, loop)
         try:

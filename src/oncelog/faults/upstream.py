@@ -1,7 +1,7 @@
 """The proxy's side towards the broker: plain, or over TLS and logged in with a client's settings.
 
 Called by the proxy for each connection that a client opens. The client itself speaks plain text to the proxy, which is
-why a proxy that logs in listens on this machine alone.
+why a proxy that logs in listens on this machine alone and has a login of its own.
 """
 
 from __future__ import annotations
@@ -32,6 +32,16 @@ class Upstream:
         if config is not None:
             self._tls = ssl_context(config) if config.security_protocol.endswith("SSL") else None
             self._tokens = Tokens(config)
+
+    @property
+    def identifies(self) -> bool:
+        """Whether the brokers take the proxy for somebody: it logs in, or shows a certificate of its own."""
+        config = self._config
+        if config is None:
+            return False
+        protocol = config.security_protocol
+        certificate = config.ssl_certfile or config.ssl_keystore_location or config.ssl_keystore_key
+        return protocol.startswith("SASL") or (protocol == "SSL" and bool(certificate))
 
     async def open(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection that is ready for a client's requests.

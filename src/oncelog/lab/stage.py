@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oncelog.client import aio
@@ -16,7 +16,7 @@ from oncelog.client.aio.log_reader import stored_batches
 from oncelog.client.background import background
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
-from oncelog.client.core.config import AdminConfig
+from oncelog.client.core.config import AdminConfig, ClientConfig, known_properties
 from oncelog.conformance.batches import Batch
 from oncelog.conformance.bodies import READ_COMMITTED, READ_UNCOMMITTED
 from oncelog.conformance.expect import eventually
@@ -67,8 +67,10 @@ class Stage:
         own = "" if inside is not None else f"oncelog-lab-{uuid.uuid4().hex[:8]}-"
         self.topic = own + _TOPIC
         self._prefix = own
-        self._watcher = self._closing.enter_context(Connection(self._aside, client_id="lab", timeout_s=_PATIENCE_S))
-        self._admin = self._closing.enter_context(Admin(bootstrap_servers=self._aside, client_id="lab"))
+        watcher = Connection(self._aside, client_id="lab", timeout_s=_PATIENCE_S, login=world.login)
+        self._watcher = self._closing.enter_context(watcher)
+        asking = Admin(bootstrap_servers=self._aside, client_id="lab", **_keywords(world.login))
+        self._admin = self._closing.enter_context(asking)
 
     @property
     def servers(self) -> str:
@@ -107,6 +109,7 @@ class Stage:
         """A producer of ours, as users have it; closed with the stage."""
         if transactional_id is not None:
             settings["transactional_id"] = self.transactional_id(transactional_id)
+        settings |= _keywords(self.proxy.client_properties)
         producer = Producer(bootstrap_servers=self.servers, client_id=actor, **settings)
         self._closing.callback(producer.close)
         return producer
@@ -127,10 +130,12 @@ class Stage:
         return self._ids[name]
 
     def admin(self, actor: str) -> Admin:
-        return self._closing.enter_context(Admin(bootstrap_servers=self.servers, client_id=actor))
+        login = _keywords(self.proxy.client_properties)
+        return self._closing.enter_context(Admin(bootstrap_servers=self.servers, client_id=actor, **login))
 
     def _connection(self, actor: str) -> Connection:
-        return Connection(self.servers, client_id=actor, timeout_s=_PATIENCE_S)
+        login = self.proxy.client_properties
+        return Connection(self.servers, client_id=actor, timeout_s=_PATIENCE_S, login=login)
 
     def raw(self, actor: str) -> Connection:
         """A client that does as it is told, which a right one would not."""
@@ -196,7 +201,7 @@ class Stage:
         """Prepare and Complete records of ``__transaction_state``; none where one may not read it."""
         lane = self.lane(COORDINATOR)
         try:
-            found = background().run(_history(self._aside, transactional_id))
+            found = background().run(_history(self._aside, self._world.login, transactional_id))
         except KafkaError as error:
             self.note(lane, f"its log may not be read: {error.error.name}")
             return []
@@ -247,9 +252,15 @@ def _entry(batch: Batch, later: Sequence[Batch]) -> Entry:
     )
 
 
-async def _history(servers: str, transactional_id: str) -> list[tuple[int, int, str]]:
+def _keywords(properties: Mapping[str, str]) -> dict[str, Any]:
+    """Properties as a client's constructor takes them."""
+    known = known_properties(ClientConfig)
+    return {known[name].name: value for name, value in properties.items()}
+
+
+async def _history(servers: str, login: Mapping[str, str], transactional_id: str) -> list[tuple[int, int, str]]:
     """Timestamp, offset and state of the records about one id."""
-    async with aio.Admin(bootstrap_servers=servers, client_id="lab") as admin:
+    async with aio.Admin(bootstrap_servers=servers, client_id="lab", **_keywords(login)) as admin:
         names = await admin.partitions(TRANSACTION_STATE_TOPIC)
         name = TopicPartition(TRANSACTION_STATE_TOPIC, java_hash_partition(transactional_id, len(names)))
         first = (await admin.list_offsets({name: -2}))[name].offset
@@ -282,7 +293,7 @@ def set_up(
             inside = broker.faults
             cluster = AdminConfig.from_properties({"bootstrap.servers": broker.bootstrap_servers})
         address, world = closing.enter_context(door_to(cluster))
-        proxy = closing.enter_context(FaultProxy(address, passage=recorder))
+        proxy = closing.enter_context(FaultProxy(address, upstream=world.login or None, passage=recorder))
         stage = Stage(proxy, address, world, recorder, inside)
         closing.callback(stage.close)
         stage.open()

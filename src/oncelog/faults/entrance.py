@@ -1,0 +1,103 @@
+"""Who may come in through a proxy that logs in towards the brokers: only those who know a secret made for it.
+
+Whoever reaches such a proxy has the rights of its login, so its clients log in to it: SASL PLAIN, with a password that
+is drawn at its start. The tokens stay on this machine, since such a proxy listens on its loopback addresses alone.
+Called by the proxy for each frame of a connection. Before the login is done ApiVersions alone goes on to the broker,
+as in Apache Kafka; the handshake with bare tokens (SaslHandshake 0) is not offered.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Final
+
+from oncelog.broker.security.sasl_mechanisms import PLAIN, LoginRefused, Plain
+from oncelog.errors import Error
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.errors import ProtocolError
+from oncelog.protocol.framing import RequestHeader, decode_request_header, encode_response_header
+from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
+from oncelog.protocol.generated.sasl_authenticate_response import SaslAuthenticateResponse
+from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
+from oncelog.protocol.generated.sasl_handshake_response import SaslHandshakeResponse
+from oncelog.protocol.wire import Message
+
+USER: Final = "oncelog-proxy"
+LARGEST_TOKEN: Final = 16 * 1024
+"""No frame before the login is larger."""
+_SIZE_BYTES: Final = 4
+
+
+class Entrance:
+    """The login that one proxy asks its clients for."""
+
+    def __init__(self) -> None:
+        self._password = secrets.token_urlsafe(24)
+
+    @property
+    def client_properties(self) -> dict[str, str]:
+        """What a client needs beside ``bootstrap.servers``, under Kafka's and librdkafka's names."""
+        return {
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": PLAIN,
+            "sasl.username": USER,
+            "sasl.password": self._password,
+        }
+
+    def visitor(self) -> Visitor:
+        """A connection that has just come."""
+        return Visitor(Plain({USER: self._password}))
+
+
+class Visitor:
+    """One connection's login.
+
+    ``refused`` is set where the connection ends once the last answer is written.
+    """
+
+    def __init__(self, mechanism: Plain) -> None:
+        self._mechanism = mechanism
+        self._has_greeted = False
+        self.is_in = False
+        self.refused = False
+
+    def takes(self, frame: bytes) -> bytes | None:
+        """The answer to a frame of the login; None for one that goes on to the broker, or that ends it unanswered."""
+        try:
+            header, body = decode_request_header(frame)
+            if header.api_key == ApiKey.SASL_HANDSHAKE and header.api_version == 1:
+                return self._greet(header, SaslHandshakeRequest.decode(frame, 1, body))
+            if header.api_key == ApiKey.SASL_AUTHENTICATE and self._has_greeted and header.api_version in (0, 1, 2):
+                return self._enter(header, SaslAuthenticateRequest.decode(frame, header.api_version, body))
+        except ProtocolError:
+            self.refused = True
+            return None
+        self.refused = not self.is_in and header.api_key != ApiKey.API_VERSIONS
+        return None
+
+    def _greet(self, header: RequestHeader, asked: SaslHandshakeRequest) -> bytes:
+        self.refused = asked.mechanism != PLAIN
+        self._has_greeted = not self.refused
+        error = Error.UNSUPPORTED_SASL_MECHANISM if self.refused else Error.NONE
+        return _frame(header, SaslHandshakeResponse(error_code=error, mechanisms=[PLAIN]))
+
+    def _enter(self, header: RequestHeader, asked: SaslAuthenticateRequest) -> bytes:
+        try:
+            token = self._mechanism.respond(bytes(asked.auth_bytes), 0)
+        except LoginRefused:
+            self.refused = True
+            message = f"this proxy has a login of its own: user {USER}, and the password that it told at its start"
+            answer = SaslAuthenticateResponse(
+                error_code=Error.SASL_AUTHENTICATION_FAILED, error_message=message, auth_bytes=b""
+            )
+        else:
+            self.is_in = True
+            answer = SaslAuthenticateResponse(error_code=Error.NONE, error_message=None, auth_bytes=token)
+        return _frame(header, answer)
+
+
+def _frame(header: RequestHeader, answer: Message) -> bytes:
+    """An answer without its size."""
+    body = answer.encode(header.api_version)
+    head = encode_response_header(header.api_key, header.api_version, header.correlation_id, len(body))
+    return head[_SIZE_BYTES:] + body

@@ -215,7 +215,7 @@ def test_a_malformed_request_ends_its_own_connection_alone(
     producer.produce(unique_name, b"before", on_delivery=lambda error, _: delivered.append(error))
     producer.flush()
     host, _, port = served.bootstrap_servers.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=30) as hostile:
+    with socket.create_connection((host, int(port)), timeout=120) as hostile:
         hostile.sendall(sent)
         with contextlib.suppress(ConnectionResetError):
             assert hostile.recv(1000) == b""

@@ -68,7 +68,7 @@ def test_a_group_with_members_keeps_its_offsets(served: Served, group: str) -> N
     consumer = Consumer({"bootstrap.servers": served.bootstrap_servers, "group.id": group})
     try:
         consumer.subscribe([group])
-        assert consumer.poll(30) is not None
+        assert consumer.poll(120) is not None
         (described,) = served.run("groups", "describe", group, "--json").done().json
         assert [member["partitions"] for member in described["members"]] == [[f"{group}-0"]]
         refused = served.run("groups", "reset-offsets", group, "--all-topics", "--to-earliest")

@@ -170,7 +170,7 @@ def test_ctrl_c_ends_a_consumer_quietly_and_commits_what_was_shown(served: Serve
     assert process.stdout is not None
     assert [process.stdout.readline(), process.stdout.readline()] == ["a\n", "b\n"]
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "2 records\n")
     (described,) = served.run("groups", "describe", topic, "--json").done().json
     assert [row["committed"] for row in described["offsets"]] == [2]

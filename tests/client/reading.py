@@ -58,7 +58,7 @@ def read_back(servers: str, topic: str, partitions: int = 1, isolation: str = "r
         seen: list[Seen] = []
         ended: set[int] = set()
         while len(ended) < partitions:
-            message = consumer.poll(30)
+            message = consumer.poll(120)
             assert message is not None, f"{topic} was not read to its end"
             if message.error() is not None:
                 assert message.error().name() == "_PARTITION_EOF", message.error()

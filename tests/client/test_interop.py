@@ -51,7 +51,7 @@ async def test_we_read_what_librdkafka_writes(broker: RunningBroker, unique_name
     )
     for n, (key, value, headers) in enumerate(RECORDS):
         other.produce(unique_name, key=key, value=value, headers=headers, timestamp=1000 + n)
-    assert other.flush(30) == 0
+    assert other.flush(120) == 0
     ours = await read_ours(broker.bootstrap_servers, unique_name, len(RECORDS))
     assert [(item.key, item.value, list(item.headers)) for item in ours] == RECORDS
     assert [item.offset for item in ours] == list(range(len(RECORDS)))
@@ -63,16 +63,16 @@ async def test_we_hide_what_librdkafka_aborts(broker: RunningBroker, unique_name
     other = confluent_kafka.Producer(
         {"bootstrap.servers": broker.bootstrap_servers, "transactional.id": unique_name, "linger.ms": 0}
     )
-    other.init_transactions(30)
+    other.init_transactions(120)
     for round_ in range(6):
         other.begin_transaction()
         for n in range(3):
             other.produce(unique_name, value=b"%d-%d" % (round_, n))
         if round_ % 2:
-            other.flush(30)
-            other.abort_transaction(30)
+            other.flush(120)
+            other.abort_transaction(120)
         else:
-            other.commit_transaction(30)
+            other.commit_transaction(120)
     expected = [b"%d-%d" % (round_, n) for round_ in (0, 2, 4) for n in range(3)]
     ours = await read_ours(broker.bootstrap_servers, unique_name, 9, isolation_level="read_committed")
     assert [item.value for item in ours] == expected

@@ -22,7 +22,7 @@ async def test_a1_a_key_goes_where_every_java_client_would_send_it(broker: Runni
     other = confluent_kafka.Producer({"bootstrap.servers": broker.bootstrap_servers, "partitioner": "murmur2"})
     for key in KEYS:
         other.produce(unique_name, key=key, value=b"other")
-    assert other.flush(30) == 0
+    assert other.flush(120) == 0
     async with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
         for key in KEYS:
             await producer.send(unique_name, b"ours", key=key)

@@ -27,7 +27,7 @@ from tests.client.proxy import (
 from tests.client.reading import make_topic, on_loop, values
 from tests.conftest import RunningBroker
 
-FAST = {"retry_backoff_ms": 20, "request_timeout_ms": 3000, "delivery_timeout_ms": 20_000}
+FAST = {"retry_backoff_ms": 20, "request_timeout_ms": 3000, "delivery_timeout_ms": 120_000}
 PROTOCOLS = pytest.mark.parametrize("without_v2", [False, True], ids=["v2", "v1"])
 
 

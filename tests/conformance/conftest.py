@@ -21,12 +21,12 @@ DECOMPRESS[ZSTD] = lambda data: bytes(zstandard.ZstdDecompressor().decompressobj
 QUICK = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
     "transaction.remove.expired.transaction.cleanup.interval.ms": "200",
-    "transactional.id.expiration.ms": "1500",
-    "producer.id.expiration.ms": "1000",
+    "transactional.id.expiration.ms": "4000",
+    "producer.id.expiration.ms": "3000",
     "producer.id.expiration.check.interval.ms": "100",
     "oncelog.flush.policy": "none",
 }
-"""Time-outs of a day or a week in a second."""
+"""Time-outs of a day or a week in seconds: enough that a busy machine does not forget in the middle of a test."""
 
 
 @pytest.fixture(scope="session")

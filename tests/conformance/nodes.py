@@ -73,7 +73,7 @@ class OncelogNode:
         process, self._process = self._process, None
         if process is not None:
             process.send_signal(how)
-            process.wait(30)
+            process.wait(120)
             assert process.stdout is not None
             process.stdout.close()
 

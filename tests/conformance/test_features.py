@@ -346,10 +346,10 @@ def test_clients_choose_their_protocol_by_the_level(
 
     name = f"{producer_id}-librdkafka"
     other = confluent_kafka.Producer({"bootstrap.servers": node.bootstrap_servers, "transactional.id": name})
-    other.init_transactions(30)
+    other.init_transactions(120)
     other.begin_transaction()
     other.produce(topic, b"3")
-    other.commit_transaction(30)
+    other.commit_transaction(120)
     eventually(lambda: connection.read_committed(topic) == [b"1", b"2", b"3"])
     assert {version for version, _, _, _ in values_logged(connection, name)} == {min(level, 1)}
 

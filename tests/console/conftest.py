@@ -15,8 +15,8 @@ from tests.support.running_console import RunningConsole
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
            "--disable-component-update", "--disable-sync"]  # fmt: skip
-SECONDS = 30
-PATIENT = {"default.api.timeout.ms": "30000", "request.timeout.ms": "30000"}
+SECONDS = 90
+PATIENT = {"default.api.timeout.ms": "90000", "request.timeout.ms": "90000"}
 """A busy machine is no defect."""
 expect.set_options(timeout=SECONDS * 1000)
 

@@ -42,7 +42,7 @@ SETTINGS = {
 def create_topics(servers: str, *names: str) -> None:
     admin = AdminClient(client_settings(servers))
     for created in admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
-        created.result(30)
+        created.result(120)
 
 
 def idempotent(servers: str) -> Producer:
@@ -51,7 +51,7 @@ def idempotent(servers: str) -> Producer:
 
 def transactional(servers: str, name: str) -> Producer:
     producer = Producer(client_settings(servers) | {"transactional.id": name, "transaction.timeout.ms": 120_000})
-    producer.init_transactions(30)
+    producer.init_transactions(120)
     return producer
 
 
@@ -67,7 +67,7 @@ def committed_values(servers: str, topic: str) -> list[bytes | None]:
     values: list[bytes | None] = []
     position = 0
     while position < end:
-        message = consumer.poll(30)
+        message = consumer.poll(120)
         assert message is not None, f"{topic} can be read to {position} of {end}: a transaction hangs"
         offset = message.offset()
         assert offset is not None
@@ -120,7 +120,7 @@ def test_a_full_disk_stops_the_partition_and_a_restart_with_room_takes_the_recor
     writer = idempotent(servers)
     for value in values[:50]:
         writer.produce("full", value)
-    assert writer.flush(30) == 0
+    assert writer.flush(120) == 0
     fill_disk(node)
     refused: list[object] = []
     for value in values[50:]:
@@ -163,7 +163,7 @@ def test_a_commit_that_finds_no_room_is_decided_after_the_restart(node: ServePro
     assert committed_values(servers, "results") == values
     writer.begin_transaction()
     writer.produce("results", b"aborted")
-    writer.flush(30)
+    writer.flush(120)
     repeated(writer.abort_transaction)
     assert committed_values(servers, "results") == values
 
@@ -232,7 +232,7 @@ def test_a_failing_sync_stops_its_partition_alone_until_a_restart(
         create_topics(servers, "bad", "good")
         writer = idempotent(servers)
         writer.produce("bad", b"acknowledged")
-        assert writer.flush(30) == 0
+        assert writer.flush(120) == 0
         syncs.failing = "bad-0/"
         writer.produce("bad", b"not synced")
         assert writer.flush(2) == 1
@@ -244,9 +244,9 @@ def test_a_failing_sync_stops_its_partition_alone_until_a_restart(
         assert connection.produce("bad", batch(b"x")).error == KAFKA_STORAGE_ERROR
         connection.close()
         broker.restart()
-        assert writer.flush(30) == 0
+        assert writer.flush(120) == 0
         writer.produce("bad", b"after the restart")
-        assert writer.flush(30) == 0
+        assert writer.flush(120) == 0
         assert committed_values(servers, "bad") == [b"acknowledged", b"not synced", b"after the restart"]
         assert committed_values(servers, "good") == [b"x"]
 
@@ -263,7 +263,7 @@ def test_a_transaction_whose_end_can_not_be_synced_is_whole_after_a_restart(
             writer.begin_transaction()
             for topic in ("bad", "good"):
                 writer.produce(topic, b"%d" % number)
-            assert writer.flush(30) == 0
+            assert writer.flush(120) == 0
             end = writer.commit_transaction if commit else writer.abort_transaction
             syncs.failing = failing
             finished = is_done(end, 2)

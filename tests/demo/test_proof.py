@@ -35,7 +35,7 @@ def some(flights: list[Flight]) -> Truth:
 
 def write(broker: RunningBroker, topic: str, rows: list[Row]) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    admin.create_topics([NewTopic(topic, 2, 1, config={"retention.ms": "-1"})])[topic].result(30)
+    admin.create_topics([NewTopic(topic, 2, 1, config={"retention.ms": "-1"})])[topic].result(120)
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "linger.ms": 50})
     for row in rows:
         producer.produce(topic, json.dumps(row.value), row.key)
@@ -140,7 +140,7 @@ def test_records_of_aborted_transactions_are_counted_and_not_delivered(
     producer.begin_transaction()
     for number in range(10):
         producer.produce(topic, b"never", partition=number % 2)
-    assert producer.flush(30) == 0
+    assert producer.flush(120) == 0
     producer.abort_transaction()
     proof = Prover(oncelog_broker.bootstrap_servers, unique_name, some, lambda more: None).enriched()
     assert (proof.exact, proof.aborted, proof.control, proof.delivered) == (True, 10, 2, len(some.flights))

@@ -33,7 +33,7 @@ def ask(address: str, path: str, method: str = "GET", body: object = None) -> tu
     data = json.dumps(body).encode() if body is not None else None
     request = urllib.request.Request(f"http://{address}{path}", data=data, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)
@@ -101,7 +101,7 @@ def test_the_command_stands_in_front_of_a_broker(oncelog_broker: oncelog.Broker,
         assert ask(place["control"], "/faults") == (200, [])
         process.send_signal(signal.SIGINT)
         told = process.stderr.read()
-        assert process.wait(30) == 130
+        assert process.wait(120) == 130
     assert f"lose_answer (Produce, topic {unique_name}) struck 1 times" in told
 
 
@@ -122,15 +122,15 @@ def test_a_served_broker_takes_faults_and_deeds(tmp_path: Path) -> None:
 
         def post(path: str, value: dict[str, object]) -> dict[str, object]:
             request = urllib.request.Request(control + path, json.dumps(value).encode(), method="POST")
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=120) as answer:
                 return json.load(answer)  # type: ignore[no-any-return]
 
         producer = ConfluentProducer({"bootstrap.servers": servers, "transactional.id": "orders"})
-        producer.init_transactions(30)
+        producer.init_transactions(120)
         post("/faults", {"fault": "crash_coordinator prepare transactional_id=orders"})
         producer.begin_transaction()
         producer.produce("t", b"a")
-        producer.commit_transaction(30)
+        producer.commit_transaction(120)
         with urllib.request.urlopen(f"{control}/faults/1?hits=1&timeout=30", timeout=60) as answer:
             assert json.load(answer)["hits"] == 1
         assert post("/deeds", {"kind": "kill_node", "node_id": 2}) == {"done": None}
@@ -143,4 +143,4 @@ def test_a_served_broker_takes_faults_and_deeds(tmp_path: Path) -> None:
         assert "did you mean expire_transaction?" in json.load(refused.value)["error"]
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(120)

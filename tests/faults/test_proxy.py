@@ -28,7 +28,7 @@ def proxy(broker: RunningBroker) -> Iterator[FaultProxy]:
 @pytest.fixture
 def topic(broker: RunningBroker, unique_name: str) -> str:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    admin.create_topics([NewTopic(unique_name, 1, 1)])[unique_name].result(30)
+    admin.create_topics([NewTopic(unique_name, 1, 1)])[unique_name].result(120)
     return unique_name
 
 
@@ -43,7 +43,7 @@ def test_without_faults_nothing_changes(proxy: FaultProxy, broker: RunningBroker
     producer = producer_of(proxy)
     for number in range(100):
         producer.produce(topic, b"%d" % number)
-    assert producer.flush(30) == 0
+    assert producer.flush(120) == 0
     assert consumed_values(proxy.bootstrap_servers, topic) == [b"%d" % number for number in range(100)]
 
 
@@ -54,7 +54,7 @@ def test_a_lost_acknowledgement_doubles_without_idempotence(
     producer = producer_of(proxy, enable_idempotence=False, acks="all")
     with proxy.faults.lose_answer("Produce", topic=topic) as fault:
         producer.produce(topic, b"once?")
-        assert producer.flush(30) == 0
+        assert producer.flush(120) == 0
     assert fault.hits == 1
     assert consumed_values(broker.bootstrap_servers, topic) == [b"once?", b"once?"]
 
@@ -65,7 +65,7 @@ def test_a_lost_acknowledgement_does_not_double_with_idempotence(
     producer = producer_of(proxy, enable_idempotence=True)
     with proxy.faults.lose_answer("Produce", topic=topic, times=2) as fault:
         producer.produce(topic, b"once")
-        assert producer.flush(30) == 0
+        assert producer.flush(120) == 0
     assert fault.hits == 2
     assert consumed_values(broker.bootstrap_servers, topic) == [b"once"]
 
@@ -75,7 +75,7 @@ def test_a_repeated_request_is_stored_once(proxy: FaultProxy, broker: RunningBro
     with proxy.faults.duplicate("Produce", topic=topic, times=None) as fault:
         for number in range(5):
             producer.produce(topic, b"%d" % number)
-            assert producer.flush(30) == 0
+            assert producer.flush(120) == 0
     assert fault.hits == 5
     assert consumed_values(broker.bootstrap_servers, topic) == [b"%d" % number for number in range(5)]
 
@@ -85,7 +85,7 @@ def test_a_cut_connection_is_survived(when: str, proxy: FaultProxy, broker: Runn
     producer = producer_of(proxy, enable_idempotence=True)
     with proxy.faults.cut_connection(when, "Produce", topic=topic) as fault:
         producer.produce(topic, b"x")
-        assert producer.flush(30) == 0
+        assert producer.flush(120) == 0
     assert fault.hits == 1
     assert consumed_values(broker.bootstrap_servers, topic) == [b"x"]
 
@@ -97,7 +97,7 @@ def test_an_error_is_answered_and_the_request_never_arrives(
     producer = producer_of(proxy, retries=0, enable_idempotence=False)
     with proxy.faults.answer_error("Produce", "TOPIC_AUTHORIZATION_FAILED", topic=topic) as fault:
         producer.produce(topic, b"refused", on_delivery=lambda error, message: outcomes.append(error))
-        producer.flush(30)
+        producer.flush(120)
     assert fault.hits == 1
     assert [error.code() for error in outcomes if error] == [KafkaError.TOPIC_AUTHORIZATION_FAILED]
     assert consumed_values(broker.bootstrap_servers, topic) == []
@@ -122,35 +122,35 @@ def test_requests_out_of_order_are_mended_by_an_idempotent_producer(
 
 def test_a_commit_whose_answer_is_lost_is_committed_once(proxy: FaultProxy, broker: RunningBroker, topic: str) -> None:
     producer = producer_of(proxy, transactional_id=topic)
-    producer.init_transactions(30)
+    producer.init_transactions(120)
     with proxy.faults.lose_answer("EndTxn", transactional_id=topic) as fault:
         producer.begin_transaction()
         producer.produce(topic, b"whole")
-        producer.commit_transaction(30)
+        producer.commit_transaction(120)
         fault.wait(60)
     assert consumed_values(broker.bootstrap_servers, topic) == [b"whole"]
 
 
 def test_a_coordinator_that_has_moved_is_found_again(proxy: FaultProxy, broker: RunningBroker, topic: str) -> None:
     producer = producer_of(proxy, transactional_id=topic)
-    producer.init_transactions(30)
+    producer.init_transactions(120)
     with (
         proxy.faults.answer_error("EndTxn", "NOT_COORDINATOR", transactional_id=topic) as moved,
         proxy.faults.answer_error("FindCoordinator", "COORDINATOR_NOT_AVAILABLE", transactional_id=topic) as away,
     ):
         producer.begin_transaction()
         producer.produce(topic, b"x")
-        producer.commit_transaction(30)
+        producer.commit_transaction(120)
     assert (moved.hits, away.hits) == (1, 1)
 
 
 def test_a_fenced_producer_is_told_so(proxy: FaultProxy, topic: str) -> None:
     producer = producer_of(proxy, transactional_id=topic)
-    producer.init_transactions(30)
+    producer.init_transactions(120)
     producer.begin_transaction()
     producer.produce(topic, b"x")
     with proxy.faults.answer_error("EndTxn", "PRODUCER_FENCED"), pytest.raises(KafkaException) as raised:
-        producer.commit_transaction(30)
+        producer.commit_transaction(120)
     assert raised.value.args[0].fatal()
 
 
@@ -159,7 +159,7 @@ def test_a_late_answer_arrives(proxy: FaultProxy, broker: RunningBroker, topic: 
     with proxy.faults.delay(300, "Produce", answer=True, topic=topic, times=1) as fault:
         begun = time.monotonic()
         producer.produce(topic, b"late")
-        assert producer.flush(30) == 0
+        assert producer.flush(120) == 0
         assert time.monotonic() - begun >= 0.3
     assert fault.hits == 1
 
@@ -170,7 +170,7 @@ def test_a_black_hole_swallows_one_client_alone(proxy: FaultProxy, broker: Runni
         lucky = producer_of(proxy, client_id="lucky")
         unlucky.produce(topic, b"gone")
         lucky.produce(topic, b"there")
-        assert lucky.flush(30) == 0
+        assert lucky.flush(120) == 0
         fault.wait()
         unlucky.flush(5)
     assert consumed_values(broker.bootstrap_servers, topic) == [b"there"]
@@ -179,11 +179,11 @@ def test_a_black_hole_swallows_one_client_alone(proxy: FaultProxy, broker: Runni
 def test_a_throttled_fetch_still_reads(proxy: FaultProxy, broker: RunningBroker, topic: str) -> None:
     writer = producer_of(proxy)
     writer.produce(topic, b"x")
-    writer.flush(30)
+    writer.flush(120)
     consumer = Consumer({"bootstrap.servers": proxy.bootstrap_servers, "group.id": topic})
     consumer.assign([Place(topic, 0, 0)])
     with proxy.faults.throttle(100, "Fetch", times=1) as fault:
-        message = consumer.poll(30)
+        message = consumer.poll(120)
         assert message is not None and message.value() == b"x"
         fault.wait()
     consumer.close()
@@ -233,7 +233,7 @@ def test_faults_are_counted_and_reported(proxy: FaultProxy, topic: str) -> None:
     with proxy.faults.lose_answer("Produce", topic=topic):
         producer = producer_of(proxy)
         producer.produce(topic, b"x")
-        producer.flush(30)
+        producer.flush(120)
     with proxy.faults.lose_answer("EndTxn") as never, pytest.raises(TimeoutError):
         never.wait(0.01)
     assert proxy.faults.report() == [

@@ -17,14 +17,14 @@ from confluent_kafka import Consumer, Producer
 def produce(servers, topic, value, **settings):
     producer = Producer({"bootstrap.servers": servers, "retry.backoff.ms": 10, **settings})
     producer.produce(topic, value)
-    assert producer.flush(30) == 0
+    assert producer.flush(120) == 0
 
 def consume(servers, topic):
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "g", "auto.offset.reset": "earliest",
                          "enable.partition.eof": True})
     consumer.subscribe([topic])
     values = []
-    while not (message := consumer.poll(30)).error():
+    while not (message := consumer.poll(120)).error():
         values.append(message.value())
     consumer.close()
     return values
@@ -36,10 +36,10 @@ def test_round_trip(oncelog_broker, oncelog_topic):
 def test_left_over(oncelog_broker):
     oncelog_broker.create_topic("left-over")
     left = Producer({"bootstrap.servers": oncelog_broker.bootstrap_servers, "transactional.id": "open"})
-    left.init_transactions(30)
+    left.init_transactions(120)
     left.begin_transaction()
     left.produce("left-over", b"x")
-    left.flush(30)
+    left.flush(120)
 
 def test_what_the_last_one_left_is_gone(oncelog_broker, pytestconfig):
     if pytestconfig.getoption("--kafka-bootstrap-server") is None:
@@ -55,25 +55,25 @@ def test_a_lost_acknowledgement(oncelog_broker, oncelog_topic, oncelog_faults):
 @pytest.mark.oncelog(nodes=3)
 def test_three_nodes_and_a_coordinator_that_crashes(oncelog_broker, oncelog_topic, oncelog_faults):
     producer = Producer({"bootstrap.servers": oncelog_broker.bootstrap_servers, "transactional.id": "x"})
-    producer.init_transactions(30)
+    producer.init_transactions(120)
     with oncelog_faults.crash_coordinator("prepare", transactional_id="x") as fault:
         producer.begin_transaction()
         producer.produce(oncelog_topic, b"x")
-        producer.commit_transaction(30)
-        fault.wait(30)
+        producer.commit_transaction(120)
+        fault.wait(120)
     assert consume(oncelog_broker.bootstrap_servers, oncelog_topic) == [b"x"]
 
 @pytest.mark.oncelog()
 def test_an_hour_passes(oncelog_broker, oncelog_topic, oncelog_clock):
     producer = Producer({"bootstrap.servers": oncelog_broker.bootstrap_servers, "transactional.id": "slow"})
-    producer.init_transactions(30)
+    producer.init_transactions(120)
     producer.begin_transaction()
     producer.produce(oncelog_topic, b"x")
-    producer.flush(30)
+    producer.flush(120)
     oncelog_clock.advance(3600)
     assert oncelog_broker.admin.list_transactions(states=["Ongoing"]) == []
     with pytest.raises(Exception):
-        producer.commit_transaction(30)
+        producer.commit_transaction(120)
 
 @pytest.mark.oncelog(settings={"num.partitions": 7}, data="folder")
 def test_its_own_broker(oncelog_broker, tmp_path):

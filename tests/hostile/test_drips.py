@@ -70,7 +70,7 @@ def test_a_request_that_drips_is_idle(tmp_path: Path) -> None:
     node = Node(tmp_path, {"connections.max.idle.ms": "3000"})
     node.start()
     try:
-        with node.connect(timeout_s=30) as slow, dripping(slow):
+        with node.connect(timeout_s=120) as slow, dripping(slow):
             slow.send_bytes(struct.pack(">i", MB))
             assert closed(slow)
         node.check_neighbour()
@@ -80,10 +80,10 @@ def test_a_request_that_drips_is_idle(tmp_path: Path) -> None:
 
 def test_a_login_that_drips_ends() -> None:
     with oncelog_side({"connections.max.idle.ms": "3000"}) as side:
-        with Connection(side.asking_servers, timeout_s=30) as slow, dripping(slow):
+        with Connection(side.asking_servers, timeout_s=120) as slow, dripping(slow):
             slow.send_bytes(struct.pack(">i", 500_000))
             assert closed(slow)
-        with Connection(side.asking_servers, timeout_s=30) as halting:
+        with Connection(side.asking_servers, timeout_s=120) as halting:
             assert halting.ask(SaslHandshakeRequest("PLAIN"), 1).error_code == 0
             with dripping(halting):  # whole tokens, so to speak: the frame is a short one
                 halting.send_bytes(struct.pack(">i", 64))
@@ -101,7 +101,7 @@ def test_a_tls_handshake_that_drips_ends(tmp_path: Path) -> None:
     hello = b"\x16\x03\x01\x10\x00\x01\x00\x0f\xfc\x03\x03"  # a ClientHello of 4 KB begins
     with (
         oncelog.Broker(settings=settings) as broker,
-        Connection(broker.bootstrap_servers, timeout_s=30) as slow,
+        Connection(broker.bootstrap_servers, timeout_s=120) as slow,
         dripping(slow),
     ):
         slow.send_bytes(hello)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.kafka
 def produce(bootstrap_servers: str, topic: str, value: bytes) -> None:
     producer = Producer({"bootstrap.servers": bootstrap_servers})
     producer.produce(topic, value)
-    assert producer.flush(30) == 0
+    assert producer.flush(120) == 0
 
 
 def end_offsets(kafka: ApacheKafka, topic: str) -> list[str]:

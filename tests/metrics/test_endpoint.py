@@ -32,7 +32,7 @@ def broker() -> object:
 def ask(broker: oncelog.Broker, request: bytes) -> bytes:
     """What the endpoint answers to bytes; empty where it hangs up."""
     address = broker.metrics_address
-    with socket.create_connection((address.host, address.port), timeout=30) as connection:
+    with socket.create_connection((address.host, address.port), timeout=120) as connection:
         connection.sendall(request)
         connection.shutdown(socket.SHUT_WR)
         return b"".join(iter(lambda: connection.recv(65536), b""))
@@ -221,9 +221,9 @@ def test_a_stop_during_an_answer_is_quiet(caplog: pytest.LogCaptureFixture) -> N
 
     endpoint = Endpoint(socket.create_server(("127.0.0.1", 0)), Endless(["p"]))
     endpoint.start()
-    with socket.create_connection(endpoint.address, timeout=30) as connection:
+    with socket.create_connection(endpoint.address, timeout=120) as connection:
         connection.sendall(b"GET /health/live HTTP/1.1\r\n\r\n")
-        assert asked.wait(30)
+        assert asked.wait(120)
         endpoint.stop()
         with suppress(ConnectionError):
             assert connection.recv(100) == b""
@@ -252,7 +252,7 @@ def test_what_a_slow_reader_does_not_take_is_given_up(monkeypatch: pytest.Monkey
     endpoint = Watched(socket.create_server(("127.0.0.1", 0)), Large(["p"]))
     endpoint.start()
     try:
-        with socket.create_connection(endpoint.address, timeout=30) as connection:
+        with socket.create_connection(endpoint.address, timeout=120) as connection:
             connection.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
             assert eventually(lambda: (served and served[0].fileno() == -1) or None)  # though nothing was read
     finally:

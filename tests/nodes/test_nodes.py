@@ -58,8 +58,8 @@ def one(value: bytes) -> bytes:
 def test_clients_see_a_cluster_of_three(broker: oncelog.Broker) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     for created in admin.create_topics([ConfluentTopic("t", 6, 3), ConfluentTopic("single", 3, 1)]).values():
-        created.result(30)
-    metadata = admin.list_topics(timeout=30)
+        created.result(120)
+    metadata = admin.list_topics(timeout=120)
     assert sorted(metadata.brokers) == [1, 2, 3]
     ports = {str(node.port) for node in metadata.brokers.values()}
     assert ports == {address.rpartition(":")[2] for address in broker.bootstrap_servers.split(",")}
@@ -68,7 +68,7 @@ def test_clients_see_a_cluster_of_three(broker: oncelog.Broker) -> None:
     assert all(sorted(partition.replicas) == sorted(partition.isrs) == [1, 2, 3] for partition in partitions)
     assert sorted(partition.leader for partition in metadata.topics["single"].partitions.values()) == [1, 2, 3]
     with pytest.raises(KafkaException, match="only 3 broker"):
-        next(iter(admin.create_topics([ConfluentTopic("five", 1, 5)]).values())).result(30)
+        next(iter(admin.create_topics([ConfluentTopic("five", 1, 5)]).values())).result(120)
 
 
 def test_who_does_not_lead_says_so(broker: oncelog.Broker) -> None:

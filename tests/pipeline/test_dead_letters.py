@@ -39,7 +39,7 @@ def produce(address: str, topic: str, values: list[bytes | None]) -> None:
     producer = Producer({"bootstrap.servers": address})
     for number, value in enumerate(values):
         producer.produce(topic, value, key=b"k%d" % number, headers=[("own", b"%d" % number)])
-    assert producer.flush(30) == 0
+    assert producer.flush(120) == 0
 
 
 def headers_of(record: Seen) -> dict[str, str]:

@@ -46,7 +46,7 @@ def _clients_on_a_broker_in_memory() -> None:
         with BlockingProducer(bootstrap_servers=servers) as producer:
             producer.send("blocking", b"value").result()
         with BlockingConsumer("blocking", bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
-            record = consumer.getone(timeout_ms=10_000)
+            record = consumer.getone(timeout_ms=120_000)
             print(record.value if record else None)
         asyncio.run(both_ways(servers))
 

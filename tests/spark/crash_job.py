@@ -60,7 +60,7 @@ class Driver:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
-        self.process.wait(30)
+        self.process.wait(120)
 
     def finish(self, *, timeout_s: float = 180) -> int:
         return self.process.wait(timeout_s)

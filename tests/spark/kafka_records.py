@@ -32,10 +32,10 @@ def create_topic(bootstrap_servers: str, name: str, partitions: int = 1, **confi
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
     properties = {key.replace("_", "."): value for key, value in config.items()}
     topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=properties)
-    admin.create_topics([topic])[name].result(30)
-    deadline = time.monotonic() + 30
+    admin.create_topics([topic])[name].result(120)
+    deadline = time.monotonic() + 120
     while True:
-        known = admin.list_topics(name, timeout=30).topics[name].partitions
+        known = admin.list_topics(name, timeout=120).topics[name].partitions
         if len(known) == partitions and all(partition.leader >= 0 for partition in known.values()):
             return name
         if time.monotonic() > deadline:
@@ -48,20 +48,20 @@ def produce(bootstrap_servers: str, topic: str, values: Iterable[bytes], *, part
     for value in values:
         producer.produce(topic, value, key=value.split(b":")[0], partition=partition)
         producer.poll(0)
-    assert producer.flush(30) == 0
+    assert producer.flush(120) == 0
 
 
 def produce_transaction(bootstrap_servers: str, topic: str, values: Iterable[bytes], *, commit: bool) -> None:
     producer = Producer({"bootstrap.servers": bootstrap_servers, "transactional.id": f"{topic}-writer"})
-    producer.init_transactions(30)
+    producer.init_transactions(120)
     producer.begin_transaction()
     for value in values:
         producer.produce(topic, value, key=value.split(b":")[0], partition=0)
-    assert producer.flush(30) == 0
+    assert producer.flush(120) == 0
     if commit:
-        producer.commit_transaction(30)
+        producer.commit_transaction(120)
     else:
-        producer.abort_transaction(30)
+        producer.abort_transaction(120)
 
 
 def eventually(read: Callable[[], T], expected: T, *, timeout_s: float = 120) -> None:
@@ -78,7 +78,7 @@ def wait_until_settled(bootstrap_servers: str, topic: str) -> None:
         settings = {"bootstrap.servers": bootstrap_servers, "group.id": "ends", "isolation.level": isolation}
         consumer = Consumer(settings)
         try:
-            partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
+            partitions = consumer.list_topics(topic, timeout=120).topics[topic].partitions
             return [consumer.get_watermark_offsets(TopicPartition(topic, n), 30)[1] for n in sorted(partitions)]
         finally:
             consumer.close()
@@ -99,7 +99,7 @@ def committed(bootstrap_servers: str, topic: str, *, isolation: str = "read_comm
         }
     )
     try:
-        partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
+        partitions = consumer.list_topics(topic, timeout=120).topics[topic].partitions
         consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
         return sorted(_until_the_ends(consumer, len(partitions)), key=lambda seen: (seen.partition, seen.offset))
     finally:

@@ -88,7 +88,7 @@ class Job:
     def forget_marker(self) -> None:
         """As after ``offsets.retention.minutes``."""
         admin = AdminClient({"bootstrap.servers": self.address})
-        admin.delete_consumer_groups([self.group()])[self.group()].result(30)
+        admin.delete_consumer_groups([self.group()])[self.group()].result(120)
 
     def age(self, batch_id: int, by_ms: int = MONTH_MS) -> None:
         """The batch was planned so long ago."""
@@ -365,7 +365,7 @@ def test_source_topic_made_anew_is_read_from_its_beginning_or_stops_the_query(
     job.send(100)
     job.run()
     admin = AdminClient({"bootstrap.servers": job.address})
-    admin.delete_topics([job.source])[job.source].result(30)
+    admin.delete_topics([job.source])[job.source].result(120)
     wait_until_gone(admin, job.source)
     create_topic(job.address, job.source)
     job.send(30)
@@ -378,7 +378,7 @@ def test_source_topic_made_anew_is_read_from_its_beginning_or_stops_the_query(
 
 
 def wait_until_gone(admin: AdminClient, topic: str) -> None:
-    eventually(lambda: topic in admin.list_topics(timeout=30).topics, False)
+    eventually(lambda: topic in admin.list_topics(timeout=120).topics, False)
 
 
 def test_wrong_checkpoint_is_refused_before_anything_is_written(

@@ -39,7 +39,7 @@ def two_racks() -> Iterator[ApacheKafka]:
             }
         )
         admin = AdminClient({"bootstrap.servers": first.bootstrap_servers})
-        eventually(lambda: len(admin.list_topics(timeout=30).brokers), 2)
+        eventually(lambda: len(admin.list_topics(timeout=120).brokers), 2)
         yield first
 
 
@@ -47,7 +47,7 @@ def two_racks() -> Iterator[ApacheKafka]:
 def test_reader_fetches_from_the_replica_in_its_rack(two_racks: ApacheKafka, unique_name: str, node: int) -> None:
     address = two_racks.bootstrap_servers
     admin = AdminClient({"bootstrap.servers": address})
-    admin.create_topics([NewTopic(unique_name, 1, 2)])[unique_name].result(30)
+    admin.create_topics([NewTopic(unique_name, 1, 2)])[unique_name].result(120)
     produce(address, unique_name, [b"%d:v" % n for n in range(50)])
     cluster = KafkaCluster(
         ClientConfig.from_properties({"bootstrap.servers": address}), ClusterOptions(rack=RACKS[node])

@@ -51,7 +51,7 @@ def test_row_has_the_columns_of_spark_s_own_connector(
     headers = [("h", b"1"), ("h", None)]
     producer.produce(unique_name, b"v", key=b"k", partition=1, timestamp=1_700_000_000_123, headers=headers)
     producer.produce(unique_name, None, partition=0, timestamp=1_700_000_000_456)
-    assert producer.flush(30) == 0
+    assert producer.flush(120) == 0
     rows = read(spark, broker, subscribe=unique_name, includeHeaders="true").orderBy("partition").collect()
     assert rows[0].asDict(recursive=True) | {"timestamp": None} == {
         "key": None,
@@ -107,7 +107,7 @@ def test_batch_read_begins_at_a_timestamp(spark: SparkSession, broker: RunningBr
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for second in range(5):
         producer.produce(unique_name, b"%d" % second, timestamp=1_700_000_000_000 + second * 1000)
-    assert producer.flush(30) == 0
+    assert producer.flush(120) == 0
     later = read(spark, broker, subscribe=unique_name, startingTimestamp="1700000003000")
     assert values(later) == ["3", "4"]
     named = f'{{"{unique_name}": {{"0": 1700000001500}}}}'
@@ -149,7 +149,7 @@ def test_group_with_members_of_its_own_does_not_end_the_query(
     member = Consumer({"bootstrap.servers": address, "group.id": group, "auto.offset.reset": "earliest"})
     member.subscribe([unique_name])
     try:
-        assert member.poll(30) is not None
+        assert member.poll(120) is not None
         options = {"kafka.bootstrap.servers": address, "subscribe": unique_name, "startingOffsets": "earliest"}
         stream = spark.readStream.format("oncelog").options(**options, commitOffsetsToGroup=group).load()
         found, _ = drain(stream, tmp_path)
@@ -243,7 +243,7 @@ def test_progress_tells_lag_and_the_group_holds_the_position(
     drain(drained, tmp_path)
     consumer = Consumer({"bootstrap.servers": address, "group.id": group})
     try:
-        assert consumer.committed([TopicPartition(unique_name, 0)], timeout=30)[0].offset == 10
+        assert consumer.committed([TopicPartition(unique_name, 0)], timeout=120)[0].offset == 10
     finally:
         consumer.close()
 
@@ -259,7 +259,7 @@ def test_topic_made_anew_stops_the_query_unless_loss_is_allowed(
     options = {"kafka.bootstrap.servers": address, "subscribe": unique_name, "startingOffsets": "earliest"}
     drain(spark.readStream.format("oncelog").options(**options).load(), tmp_path)
     admin = AdminClient({"bootstrap.servers": address})
-    admin.delete_topics([unique_name])[unique_name].result(30)
+    admin.delete_topics([unique_name])[unique_name].result(120)
     create_topic(address, unique_name)
     produce(address, unique_name, [b"1:new"])
     with pytest.raises(PySparkException, match="Records were lost before they were read"):

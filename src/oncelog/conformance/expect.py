@@ -10,7 +10,7 @@ from typing import TypeVar
 from oncelog.errors import Error, OncelogError
 
 T = TypeVar("T")
-PATIENCE_S: ContextVar[float] = ContextVar("PATIENCE_S", default=30.0)
+PATIENCE_S: ContextVar[float] = ContextVar("PATIENCE_S", default=60.0)
 """How long a check waits for what is to come about."""
 
 

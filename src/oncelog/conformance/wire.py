@@ -132,7 +132,7 @@ class Connection:
         bootstrap_servers: str,
         *,
         client_id: str | None = "conformance",
-        timeout_s: float = 20,
+        timeout_s: float = 60,
         world: World | None = None,
         login: Mapping[str, str] | None = None,
     ) -> None:

@@ -36,7 +36,7 @@ class Connection:
 
     def __init__(self, bootstrap_servers: str) -> None:
         host, _, port = bootstrap_servers.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), timeout=30)
+        self._socket = socket.create_connection((host, int(port)), timeout=120)
         self._correlation_id = 0
 
     def call(self, request: Message, version: int) -> Message:

@@ -88,7 +88,7 @@ pytestmark = pytest.mark.kafka
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 NO_ID = bytes(16)
-PATIENCE_S = 10
+PATIENCE_S = 60
 
 
 class Pair:

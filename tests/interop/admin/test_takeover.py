@@ -22,7 +22,7 @@ def produce(servers: str, count: int, **settings: Any) -> None:
     producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True, **settings})
     for number in range(count):
         producer.produce("orders", key=str(number), value=f"v{number}")
-    assert producer.flush(30) == 0
+    assert producer.flush(120) == 0
 
 
 def records(servers: str, partitions: int) -> list[tuple[bytes, bytes]]:
@@ -38,7 +38,7 @@ def records(servers: str, partitions: int) -> list[tuple[bytes, bytes]]:
     found: list[tuple[bytes, bytes]] = []
     ends = 0
     while ends < partitions:
-        message = consumer.poll(30)
+        message = consumer.poll(120)
         assert message is not None
         if message.error():
             ends += 1
@@ -68,12 +68,12 @@ def test_a_folder_of_apache_kafka_is_served(tmp_path: Path, clean: bool) -> None
     with ApacheKafka(tmp_path) as kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
         (made,) = admin.create_topics([NewTopic("orders", 3, 1, config={"cleanup.policy": "compact"})]).values()
-        made.result(30)
+        made.result(120)
         change = ConfigResource(
             ConfigResource.Type.TOPIC, "orders", incremental_configs=[_set("max.message.bytes", "2000000")]
         )
         (changed,) = admin.incremental_alter_configs([change]).values()
-        changed.result(30)
+        changed.result(120)
         produce(kafka.bootstrap_servers, 50)
         ids, last_producer_id = topic_ids(kafka.bootstrap_servers), new_producer_id(kafka.bootstrap_servers)
         before = sorted(records(kafka.bootstrap_servers, 3))
@@ -87,7 +87,7 @@ def test_a_folder_of_apache_kafka_is_served(tmp_path: Path, clean: bool) -> None
         assert sorted(records(ours.bootstrap_servers, 3)) == before
         admin = AdminClient({"bootstrap.servers": ours.bootstrap_servers})
         (described,) = admin.describe_configs([ConfigResource(ConfigResource.Type.TOPIC, "orders")]).values()
-        values = {entry.name: entry.value for entry in described.result(30).values()}
+        values = {entry.name: entry.value for entry in described.result(120).values()}
         assert (values["cleanup.policy"], values["max.message.bytes"]) == ("compact", "2000000")
         assert new_producer_id(ours.bootstrap_servers) > last_producer_id
         produce(ours.bootstrap_servers, 10)

@@ -120,10 +120,10 @@ def test_groups_are_listed_described_reset_and_deleted(tools: Tools, unique_name
 def test_open_transaction_is_listed_described_and_aborted(tools: Tools, unique_name: str) -> None:
     topic = tools.make_topic(unique_name)
     producer = Producer({"bootstrap.servers": tools.servers, "transactional.id": topic, "linger.ms": 0})
-    producer.init_transactions(30)
+    producer.init_transactions(120)
     producer.begin_transaction()
     producer.produce(topic, b"open")
-    assert producer.flush(30) == 0
+    assert producer.flush(120) == 0
     (listed,) = (row for row in rows(tools.run("TransactionsCommand", "list")) if row[0] == topic)
     assert listed[-1] == "Ongoing"
     described = rows(tools.run("TransactionsCommand", "describe", "--transactional-id", topic))
@@ -279,11 +279,11 @@ def test_producer_performance_commits_its_transactions(tools: Tools, unique_name
 def test_segments_and_internal_topics_are_dumped(tools: Tools, unique_name: str) -> None:
     topic = tools.make_topic(unique_name)
     producer = Producer({"bootstrap.servers": tools.servers, "transactional.id": unique_name, "linger.ms": 0})
-    producer.init_transactions(30)
+    producer.init_transactions(120)
     for end in (producer.commit_transaction, producer.abort_transaction):
         producer.begin_transaction()
         producer.produce(topic, b"dumped value")
-        assert producer.flush(30) == 0
+        assert producer.flush(120) == 0
         end(30)
 
     def dump(folder: str, *how: str) -> str:

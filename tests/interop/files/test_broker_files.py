@@ -53,14 +53,14 @@ class Written:
 
 def transactional(servers: str, name: str) -> Producer:
     producer = Producer({"bootstrap.servers": servers, "transactional.id": name, "compression.type": "lz4"})
-    producer.init_transactions(30)
+    producer.init_transactions(120)
     return producer
 
 
 def write(servers: str) -> None:
     admin = AdminClient({"bootstrap.servers": servers})
     config = {"segment.bytes": str(SEGMENT_BYTES)}
-    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1, config=config)])[TOPIC].result(30)
+    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1, config=config)])[TOPIC].result(120)
     writers = [transactional(servers, "commits"), transactional(servers, "aborts")]
     plain = Producer({"bootstrap.servers": servers, "enable.idempotence": True})
     reader = Consumer({"bootstrap.servers": servers, "group.id": GROUP, "enable.auto.commit": False})
@@ -73,17 +73,17 @@ def write(servers: str) -> None:
             filler = rng.randbytes(3000)
             for name, writer in enumerate((*writers, plain)):
                 writer.produce(TOPIC, b"%d-%d-%d " % (name, number, index) + filler, partition=index % PARTITIONS)
-        plain.flush(30)
+        plain.flush(120)
         reader.poll(0.1)
         offsets = [TopicPartition(TOPIC, 0, number + 1)]
         writers[0].send_offsets_to_transaction(offsets, reader.consumer_group_metadata(), 30)
-        writers[0].commit_transaction(30)
-        writers[1].flush(30)
-        writers[1].abort_transaction(30)
+        writers[0].commit_transaction(120)
+        writers[1].flush(120)
+        writers[1].abort_transaction(120)
     left_open = transactional(servers, "left-open")
     left_open.begin_transaction()
     left_open.produce(TOPIC, b"left open", partition=1)
-    left_open.flush(30)
+    left_open.flush(120)
     reader.commit(offsets=[TopicPartition(TOPIC, 1, 77)], asynchronous=False)
     reader.close()
 
@@ -145,7 +145,7 @@ def test_kafkas_tool_decodes_the_committed_offsets(written: Written, kafka_jars:
 def test_apache_kafka_serves_the_folders_as_we_did(written: Written) -> None:
     with ApacheKafka() as kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-        admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(30)
+        admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(120)
         kafka.stop()
         for partition in range(PARTITIONS):
             theirs = kafka.data_folder / f"{TOPIC}-{partition}"

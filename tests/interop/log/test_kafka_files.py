@@ -119,11 +119,11 @@ def produce(bootstrap_servers: str) -> None:
     """Transactions of two producers, every third aborted, and plain records, more than one segment of them."""
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
     new = NewTopic(TOPIC, 1, 1, config={"segment.bytes": str(SEGMENT_BYTES)})
-    admin.create_topics([new])[TOPIC].result(30)
+    admin.create_topics([new])[TOPIC].result(120)
     writers = []
     for name in ("one", "two"):
         writer = Producer({"bootstrap.servers": bootstrap_servers, "transactional.id": name, "compression.type": "lz4"})
-        writer.init_transactions(30)
+        writer.init_transactions(120)
         writers.append(writer)
     plain = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 5})
     for number in range(30):
@@ -133,13 +133,13 @@ def produce(bootstrap_servers: str) -> None:
             for name, writer in enumerate((*writers, plain)):
                 filler = bytes((number * index * prime) & 0xFF for prime in range(1, 800))
                 writer.produce(TOPIC, b"%d-%d-%d " % (name, number, index) + filler, timestamp=NOW_MS + number)
-        plain.flush(30)
+        plain.flush(120)
         for name, writer in enumerate(writers):
             if (number + name) % 3:
-                writer.commit_transaction(30)
+                writer.commit_transaction(120)
             else:
-                writer.flush(30)
-                writer.abort_transaction(30)
+                writer.flush(120)
+                writer.abort_transaction(120)
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
         produce(kafka.bootstrap_servers)
         values = consumed_values(kafka.bootstrap_servers, TOPIC)
         consumer = Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": "offsets"})
-        _, end_offset = consumer.get_watermark_offsets(TopicPartition(TOPIC, 0), timeout=30)
+        _, end_offset = consumer.get_watermark_offsets(TopicPartition(TOPIC, 0), timeout=120)
         consumer.close()
         kafka.stop()
         folder = tmp_path_factory.mktemp("written") / f"{TOPIC}-0"
@@ -208,7 +208,7 @@ def test_kafka_serves_a_partition_that_we_wrote(tmp_path: Path) -> None:
     log.close()
     with ApacheKafka() as kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-        admin.create_topics([NewTopic(TOPIC, 1, 1)])[TOPIC].result(30)
+        admin.create_topics([NewTopic(TOPIC, 1, 1)])[TOPIC].result(120)
         kafka.stop()
         theirs = kafka.data_folder / f"{TOPIC}-0"
         for path in theirs.iterdir():

@@ -110,9 +110,9 @@ def write(node: ServeProcess) -> Before:
     producers["open-1"].send_offsets("pending", {("orders", 0): 11})
     producers["open-2"].send("orders", b"open-2")
     admin = AdminClient({"bootstrap.servers": servers})
-    admin.create_acls([READ_ORDERS])[READ_ORDERS].result(30)
+    admin.create_acls([READ_ORDERS])[READ_ORDERS].result(120)
     credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 8192)
-    admin.alter_user_scram_credentials([UserScramCredentialUpsertion("ada", credential, b"secret")])["ada"].result(30)
+    admin.alter_user_scram_credentials([UserScramCredentialUpsertion("ada", credential, b"secret")])["ada"].result(120)
     places = (("orders", 0), ("orders", 1), ("table", 0))
     return Before(
         data=node.data,
@@ -187,10 +187,10 @@ def test_the_data_folder_stays_as_it_was_and_kafka_shows_the_same(before: Before
 def test_kafka_has_settings_and_credentials(before: Before, kafka: ApacheKafka) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
     resource = ConfigResource(ConfigResource.Type.TOPIC, "orders")
-    settings = admin.describe_configs([resource])[resource].result(30)
+    settings = admin.describe_configs([resource])[resource].result(120)
     assert settings["segment.bytes"].value == str(SEGMENT_BYTES)
     assert settings["retention.ms"].value == "-1"
-    described = admin.describe_user_scram_credentials(["ada"])["ada"].result(30)
+    described = admin.describe_user_scram_credentials(["ada"])["ada"].result(120)
     assert [(info.mechanism, info.iterations) for info in described.scram_credential_infos] == [
         (ScramMechanism.SCRAM_SHA_256, 8192)
     ]

@@ -56,7 +56,7 @@ class Oracle:
     def close(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(30)
+        self._process.wait(120)
 
 
 @pytest.fixture(scope="module")

@@ -152,7 +152,7 @@ class Node(Side):
 
     def __init__(self, bootstrap_servers: str, data_folder: Path) -> None:
         host, port = bootstrap_servers.split(":")
-        self._socket = socket.create_connection((host, int(port)), timeout=30)
+        self._socket = socket.create_connection((host, int(port)), timeout=120)
         self._ids = itertools.count(1)
         self._data = data_folder
 

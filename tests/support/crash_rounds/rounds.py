@@ -84,7 +84,7 @@ class Folder:
         ]
         admin = AdminClient(client_settings(servers))
         for created in admin.create_topics(topics).values():
-            created.result(30)
+            created.result(120)
         self.writers: list[Actor] = [
             LibrdkafkaActor("idempotent", f"{seed}-1", servers),
             OncelogActor("own-client", f"{seed}-2", servers),

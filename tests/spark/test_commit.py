@@ -21,7 +21,7 @@ from oncelog.spark.marker import Memory, OnMissingMarker, Plan, PlannedBatch, Pr
 from oncelog.spark.planning import now_ms
 from oncelog.spark.sink_protocol import BatchWrite, Outcome, PartitionBatch, SinkRefused, Step, commit_batch
 from oncelog.types import TopicPartition
-from tests.conformance.nodes import running_node
+from tests.conformance.nodes import Node, running_node
 from tests.conformance.test_features import TRANSACTION, set_level
 from tests.spark.kafka_records import committed, create_topic, eventually, values, wait_until_settled
 
@@ -128,28 +128,29 @@ def test_zombie_overtaken_later_is_fenced_and_writes_nothing(sink: Sink, step: S
 
 
 @pytest.fixture(
+    scope="module",
     params=[
         pytest.param(("oncelog", 2), id="oncelog-2"),
         pytest.param(("oncelog", 1), id="oncelog-1"),
         pytest.param(("kafka", 2), id="kafka-2", marks=[pytest.mark.kafka, pytest.mark.soak]),
         pytest.param(("kafka", 1), id="kafka-1", marks=[pytest.mark.kafka, pytest.mark.soak]),
-    ]
+    ],
 )
-def sink_of_any_version(request: pytest.FixtureRequest, unique_name: str) -> Iterator[Sink]:
-    """On a broker of its own, by kind and ``transaction.version``."""
+def node_of_any_version(request: pytest.FixtureRequest) -> Iterator[Node]:
+    """By kind and ``transaction.version``."""
     kind, level = request.param
     with running_node(kind, {}) as node:
         with Connection(node.bootstrap_servers) as connection:
             set_level(connection, TRANSACTION, level)
-        yield Sink(node, unique_name)
+        yield node
 
 
 @pytest.mark.parametrize("another_has_written", [False, True])
 def test_executor_that_begins_to_write_after_the_abort_is_refused_and_leaves_nothing_open(
-    sink_of_any_version: Sink, another_has_written: bool
+    node_of_any_version: Node, unique_name: str, another_has_written: bool
 ) -> None:
     """Below version 2 EndTxn leaves the epoch as it was."""
-    sink = sink_of_any_version
+    sink = Sink(node_of_any_version, unique_name)
     cluster, transactional_id = sink.cluster(), f"{sink.name}-id"
     with ExitStack() as stack:
         driver, other, late, end = (

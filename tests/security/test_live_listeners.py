@@ -116,6 +116,18 @@ def test_a_listener_that_cannot_be_is_refused_and_changes_nothing(side: Side, tm
     side.connect("alice").close()
 
 
+def test_a_host_name_is_not_looked_up_while_the_broker_runs() -> None:
+    with oncelog.Broker() as broker:
+        listeners = f"PLAINTEXT://{broker.bootstrap_servers},EXTRA://kafka.invalid:0"
+        protocols = "PLAINTEXT:PLAINTEXT,EXTRA:PLAINTEXT"
+        code, message = alter(
+            broker.bootstrap_servers, {"listeners": listeners, "listener.security.protocol.map": protocols}
+        )
+        assert code == INVALID_REQUEST
+        assert message is not None and "names the host kafka.invalid" in message
+        assert answers(broker.bootstrap_servers)
+
+
 def test_listeners_are_each_brokers_own(side: Side) -> None:
     code, message = alter(side.open_servers, {"listeners": both(side)}, name="")
     assert (code, message) == (

@@ -436,6 +436,7 @@ class Broker:
     def reconfigure(self, config: BrokerConfig) -> None:
         """Take settings that were changed while the broker runs (AlterConfigs of the broker)."""
         self.config = config
+        self.nodes.settings_changed()
         self.logs.reconfigure(config)
         self.timers.intervals_changed()
         if self.listeners is not None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from oncelog.broker import loggers
 from oncelog.broker.security.access import GROUP, TOPIC, allows, allows_cluster
 from oncelog.broker.security.refusals import MESSAGES
-from oncelog.config import LISTENER_PREFIX, BrokerConfig, is_broker_setting, parse_broker
+from oncelog.config import LISTENER_PREFIX, TOPIC_SYNONYMS, BrokerConfig, is_broker_setting, parse_broker
 from oncelog.errors import ConfigError, Error, StorageError
 from oncelog.kafka_properties import (
     Property,
@@ -71,6 +71,12 @@ PROPERTIES = {
 }
 """The kinds of resources whose settings are kept, and what each knows."""
 
+_SHARED_BY_NODES = frozenset(
+    name
+    for name in properties(BrokerConfig)
+    if name not in {synonym for synonyms in TOPIC_SYNONYMS.values() for synonym, _ in synonyms}
+)
+"""What the one process acts on, whichever of its nodes is asked; all else belongs to the leader of a partition."""
 _MATCHES = frozenset(
     {
         "client_id",
@@ -136,9 +142,8 @@ def refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> Refusal |
 
 
 def settings_name(broker: Broker, kind: int, name: str) -> str:
-    """Whose settings they are: several nodes in one process share those of the first."""
-    of_a_node = kind in (ResourceType.BROKER, ResourceType.BROKER_LOGGER)
-    if of_a_node and name in {str(node_id) for node_id in broker.nodes.ids}:
+    """Whose settings they are: several nodes in one process share the loggers of the first."""
+    if kind == ResourceType.BROKER_LOGGER and name in {str(node_id) for node_id in broker.nodes.ids}:
         return str(broker.node.node_id)
     return name
 
@@ -149,7 +154,7 @@ def _refusal_of_node(broker: Broker, name: str, unexpected: str) -> Refusal | No
         asked = int(name)
     except ValueError:
         return Refusal(Error.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
-    if asked != node_id:
+    if asked not in broker.nodes.ids:
         return Refusal(Error.INVALID_REQUEST, f"{unexpected} {node_id}, but received {name}")
     return None
 
@@ -247,7 +252,7 @@ def _reconfigure(broker: Broker, config: BrokerConfig) -> None:
     store = broker.metadata
     defaults = store.topic_defaults
     broker.reconfigure(effective_config(store, config))
-    if store.topic_defaults != defaults:
+    if store.topic_defaults != defaults or broker.cluster is not None:
         for info in store.topics():
             broker.topics.config_changed(info.name)
 
@@ -275,6 +280,9 @@ def _refusal_of_broker_settings(broker: Broker, name: str, values: Mapping[str, 
     own = per_listener + [setting for setting, base in plain.items() if known[base].update is Update.PER_BROKER]
     if own and not name:
         return _listing("Cannot update these configs at default cluster level, broker id must be specified", own)
+    shared = [setting for setting in plain if name and broker.cluster is not None and setting in _SHARED_BY_NODES]
+    if shared:
+        return _listing('The nodes of one process share these: set them for every broker (resource name "")', shared)
     store = broker.metadata
     every = values if not name else store.dynamic_config(ResourceType.BROKER, "")
     mine = values if name else store.dynamic_config(ResourceType.BROKER, str(broker.node.node_id))

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from oncelog.broker.cluster import NO_LEADER, Cluster, Replicas
 from oncelog.broker.context import RequestContext
 from oncelog.broker.node import Node
-from oncelog.metadata.store import TopicInfo
+from oncelog.config import BrokerConfig, TopicConfig, parse
+from oncelog.metadata.store import ResourceType, TopicInfo
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class BrokerNodes:
         self._broker = broker
         self._coordinators = coordinators
         self.cluster = Cluster(node_ids, self) if node_ids else None
+        self._configs: dict[int, BrokerConfig] = {}
         self.now_ms = 0
 
     # -- as clients see them ------------------------------------------------------------------------------------
@@ -80,6 +82,32 @@ class BrokerNodes:
         """The internal partition that a group id or transactional id belongs to."""
         return self._coordinators.partition_for(topic, key)
 
+    # -- settings -----------------------------------------------------------------------------------------------
+
+    def config_of(self, node_id: int | None) -> BrokerConfig:
+        """The settings in force on a node: its own over those of every one; None asks for the broker's own node."""
+        own = self._broker.node.node_id
+        if self.cluster is None or node_id in (None, own, NO_LEADER):
+            return self._broker.config
+        if node_id not in self._configs:
+            store = self._broker.metadata
+            every, mine = (store.dynamic_config(ResourceType.BROKER, name) for name in ("", str(node_id)))
+            self._configs[node_id] = self._broker.config.with_dynamic({**every, **mine})
+        return self._configs[node_id]
+
+    def settings_changed(self) -> None:
+        """Those of a node, or of every one, are new."""
+        self._configs.clear()
+
+    def log_config(self, info: TopicInfo, partition: int) -> TopicConfig:
+        """The settings of a partition's log: what its topic leaves open its leader's defaults say."""
+        if self.cluster is None:
+            return info.config
+        defaults = self.config_of(self.cluster.replicas(TopicPartition(info.name, partition)).leader).topic_defaults
+        if defaults == self._broker.metadata.topic_defaults:
+            return info.config
+        return parse(TopicConfig, info.overrides, defaults)
+
     # -- where partitions are -----------------------------------------------------------------------------------
 
     def place(self, info: TopicInfo, replicas: Sequence[Sequence[int]] | int = -1) -> TopicInfo:
@@ -119,8 +147,10 @@ class BrokerNodes:
 
     def leader_changed(self, topic_partition: TopicPartition, replicas: Replicas, truncate_to: int | None) -> None:
         partition = self._broker.partition(topic_partition)
-        if partition is None:
+        info = self._broker.metadata.topic(topic_partition.topic)
+        if partition is None or info is None:
             return
+        partition.log.update_config(self.log_config(info, topic_partition.partition))
         if truncate_to is not None:
             partition.log.truncate_to(truncate_to)
         if replicas.leader == NO_LEADER:

@@ -61,7 +61,32 @@ class Topics:
         now_ms: int,
         replicas: Sequence[Sequence[int]] | int = -1,
     ) -> Work[TopicInfo]:
-        """:meth:`create` in pieces; the partitions are led one after the other."""
+        """:meth:`create` in pieces; the partitions are led one after the other.
+
+        An internal topic is made once, whether a coordinator or a client asked for it first, and coordinates then.
+        """
+        if name not in INTERNAL_TOPICS:
+            return (yield from self._creating(name, partitions, overrides, now_ms, replicas))
+        if name in self._in_the_making:
+            raise KafkaError(Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        self._in_the_making.add(name)
+        try:
+            yield from self._coordinators.importing(name)
+            info = yield from self._creating(name, partitions, overrides, now_ms, replicas)
+        finally:
+            self._in_the_making.discard(name)
+        if self._broker.metadata.topic(name) is not None:  # it may have been deleted meanwhile
+            self._coordinators.lead(name, now_ms)
+        return info
+
+    def _creating(
+        self,
+        name: str,
+        partitions: int,
+        overrides: Mapping[str, str],
+        now_ms: int,
+        replicas: Sequence[Sequence[int]] | int,
+    ) -> Work[TopicInfo]:
         info = self._broker.metadata.create_topic(name, partitions, overrides, now_ms)
         try:
             info = self._broker.nodes.place(info, replicas)
@@ -110,7 +135,7 @@ class Topics:
             for index in range(info.partitions):
                 partition = self.partitions.get(TopicPartition(name, index))
                 if partition is not None:
-                    partition.log.update_config(info.config)
+                    partition.log.update_config(self._broker.nodes.log_config(info, index))
         self._broker.forget_routes()
 
     def ensure_internal(self, name: str, now_ms: int) -> None:
@@ -127,17 +152,9 @@ class Topics:
             yield
 
     def _making_internal(self, name: str, now_ms: int) -> Work[None]:
-        if self._broker.metadata.topic(name) is not None:
-            return
-        partitions, overrides = self._coordinators.internal_topic(name)
-        self._in_the_making.add(name)
-        try:
-            yield from self._coordinators.importing(name)
+        if self._broker.metadata.topic(name) is None:
+            partitions, overrides = self._coordinators.internal_topic(name)
             yield from self.creating(name, partitions, overrides, now_ms)
-        finally:
-            self._in_the_making.discard(name)
-        if self._broker.metadata.topic(name) is not None:
-            self._coordinators.lead(name, now_ms)
 
     def auto_create(self, name: str, now_ms: int) -> TopicInfo | Error:
         """A topic that a client named for the first time; the refusal if settings or its name forbid it."""
@@ -179,6 +196,7 @@ class Topics:
             self.partitions[topic_partition] = partition
             if broker.cluster is not None:
                 partition.replicas = broker.cluster.add(topic_partition, info.replicas[index])
+                log.update_config(broker.nodes.log_config(info, index))
                 partition.in_sync_changed()
             if log.flushed_offset < log.log_end_offset:
                 broker.flushing.appended(partition)

@@ -8,6 +8,7 @@ a restart. Here both have their effect.
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -58,6 +59,11 @@ class LiveListeners:
                 if door is not None and door.listener.protocol is not listener.protocol:
                     return f"Security protocol cannot be updated for existing listener ListenerName({listener.name})"
                 if door is None or not _is_same(listener.address, door.listener.address):
+                    if not self._needs_no_lookup(listener.address.host):
+                        return (
+                            f"listener {listener.name} names the host {listener.address.host}, whose lookup could hold "
+                            "up every client of a broker that runs: write its address (names are taken at a start)"
+                        )
                     tried = self._open_door(listener, settings)
                     tried.close()
                     tried.sock.close()
@@ -66,6 +72,14 @@ class LiveListeners:
         except OncelogError as error:
             return str(error)
         return None
+
+    def _needs_no_lookup(self, host: str) -> bool:
+        """Whether no name service has to be asked, which would be done on the loop."""
+        try:
+            ipaddress.ip_address(host.partition("%")[0])
+        except ValueError:
+            return host == "localhost"
+        return True
 
     def follow(self) -> None:
         """Settings have changed: act on it once the answers of this turn have left."""

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from oncelog.broker import slices
-from oncelog.errors import StorageError
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
+from oncelog.errors import Error, KafkaError, StorageError
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, INTERNAL_TOPICS, TopicPartition
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
 
 
@@ -62,5 +62,42 @@ def test_who_comes_while_an_internal_topic_is_made_waits_for_all_of_it(
     assert not there
     broker.slices.finish()
     assert there == [50, 50, 50]
+    assert not caplog.records
+    broker.stop(NOW_MS)
+
+
+@pytest.mark.parametrize("pieces", [0, 1, 2, 4, 60])
+@pytest.mark.parametrize("topic", sorted(INTERNAL_TOPICS))
+@pytest.mark.parametrize("client_first", [True, False])
+def test_an_internal_topic_that_a_client_makes_meanwhile_is_made_once_and_coordinates(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, topic: str, pieces: int, client_first: bool
+) -> None:
+    broker = Admin().broker
+    monkeypatch.setattr(slices, "AT_ONCE", 1)
+    outcomes: list[object] = []
+
+    def client() -> None:
+        work = broker.topics.creating(topic, 3, {}, NOW_MS)
+        broker.slices.begin(work).then(lambda made: outcomes.append(made.partitions), outcomes.append)
+
+    def coordinator() -> None:
+        broker.slices.begin(broker.topics.ensuring_internal(topic, NOW_MS))
+
+    first, second = (client, coordinator) if client_first else (coordinator, client)
+    first()
+    for _ in range(pieces):
+        if broker.slices:
+            broker.slices.step()
+    second()
+    broker.slices.finish()
+    (outcome,) = outcomes
+    if client_first:
+        assert outcome == 3
+    else:
+        assert isinstance(outcome, KafkaError)
+        assert outcome.error is Error.TOPIC_ALREADY_EXISTS
+    runtime = broker.groups.runtime if topic == CONSUMER_OFFSETS_TOPIC else broker.transactions.runtime
+    assert runtime.partitions == (3 if client_first else 50)
+    assert not isinstance(runtime.shard_for("anybody"), Error)
     assert not caplog.records
     broker.stop(NOW_MS)

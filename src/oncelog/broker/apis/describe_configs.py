@@ -64,21 +64,26 @@ def _describe_each(
     return DescribeConfigsResponse(results=results)
 
 
-def layers_of(broker: Broker) -> BrokerLayers:
-    """The sources of this broker's settings as of now."""
+def layers_of(broker: Broker, node_id: int | None = None) -> BrokerLayers:
+    """The sources of the settings of a node as of now; without ``node_id`` of the broker's own."""
     store, node = broker.metadata, broker.node
-    address = broker.config.static.get("listeners") or f"PLAINTEXT://{node.host}:{node.port}"
+    node_id = node.node_id if node_id is None else node_id
+    if broker.cluster is None:
+        address = broker.config.static.get("listeners") or f"PLAINTEXT://{node.host}:{node.port}"
+    else:
+        places = broker.cluster.member(node_id).addresses.items()
+        address = ",".join(f"{name}://{place.host}:{place.port}" for name, place in places)
     advertised = broker.config.static.get("advertised.listeners") or address
     return BrokerLayers(
-        broker.config,
-        store.dynamic_config(ResourceType.BROKER, str(node.node_id)),
+        broker.nodes.config_of(node_id),
+        store.dynamic_config(ResourceType.BROKER, str(node_id)),
         for_every_broker(broker.config, store.dynamic_config(ResourceType.BROKER, "")),
         {
             "advertised.listeners": advertised,
-            "broker.id": str(node.node_id),
+            "broker.id": str(node_id),
             "listeners": address,
             "log.dirs": log_dir(broker),
-            "node.id": str(node.node_id),
+            "node.id": str(node_id),
         },
     )
 
@@ -98,7 +103,7 @@ def _describe(
     if refusal is not None:
         result.error_code, result.error_message = refusal
         return result
-    found = _entries(broker, resource)
+    found = _entries(broker, context, resource)
     if isinstance(found, tuple):
         result.error_code, result.error_message = found
         return result
@@ -107,7 +112,9 @@ def _describe(
     return result
 
 
-def _entries(broker: Broker, resource: DescribeConfigsResource) -> Iterable[Entry] | tuple[Error, str]:
+def _entries(
+    broker: Broker, context: RequestContext, resource: DescribeConfigsResource
+) -> Iterable[Entry] | tuple[Error, str]:
     """The settings of a resource, or why it has none."""
     name = resource.resource_name
     match resource.resource_type:
@@ -118,11 +125,11 @@ def _entries(broker: Broker, resource: DescribeConfigsResource) -> Iterable[Entr
             info = broker.metadata.topic(name)
             if info is None:
                 return Error.UNKNOWN_TOPIC_OR_PARTITION, ""
-            return topic_entries(layers_of(broker), info.overrides)
+            return topic_entries(layers_of(broker, context.session.node_id), info.overrides)
         case ResourceType.BROKER:
             if not name:
                 return default_broker_entries(layers_of(broker))
-            return _refusal_of_broker(broker, name, " or empty string,") or broker_entries(layers_of(broker))
+            return _refusal_of_broker(broker, name, " or empty string,") or broker_entries(layers_of(broker, int(name)))
         case ResourceType.BROKER_LOGGER:
             if not name:
                 return Error.INVALID_REQUEST, "Broker id must not be empty"

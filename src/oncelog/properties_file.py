@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from oncelog.errors import ConfigError
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPE_OF = {character: f"\\{letter}" for letter, character in _ESCAPES.items()} | {"\\": "\\\\"}
 _ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ENTRY = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*(?:[=:][ \t\f]*)?(.*)", re.DOTALL)
 
@@ -54,4 +55,31 @@ def _unescaped(text: str, line: int) -> str:
             raise ConfigError(f"line {line}: \\u takes four hexadecimal digits, as in \\u00e9")
         return _ESCAPES.get(escape, escape)
 
-    return _ESCAPED.sub(character, text) if "\\" in text else text
+    if "\\" not in text:
+        return text
+    # two escapes may make one character
+    return _ESCAPED.sub(character, text).encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")
+
+
+def dump_properties(pairs: Mapping[str, str]) -> str:
+    """A Java properties file with these pairs, in ASCII: ``Properties.load`` reads Latin-1."""
+    return "".join(f"{_escaped(name, ' =:#!')}={_escaped(value, '')}\n" for name, value in pairs.items())
+
+
+def _escaped(text: str, separators: str) -> str:
+    def character(found: str) -> str:
+        if found in _ESCAPE_OF:
+            return _ESCAPE_OF[found]
+        if found in separators:
+            return f"\\{found}"
+        if " " <= found <= "~":
+            return found
+        return "".join(f"\\u{unit:04x}" for unit in _utf16(found))
+
+    body = "".join(map(character, text))
+    return f"\\{body}" if body.startswith(" ") else body
+
+
+def _utf16(character: str) -> tuple[int, ...]:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return tuple(int.from_bytes(units[at : at + 2]) for at in range(0, len(units), 2))

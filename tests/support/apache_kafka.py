@@ -15,7 +15,7 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -113,19 +113,23 @@ class ApacheKafka:
             self.run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(config))
         return self._launch(config, timeout_s)
 
-    def start_promoted(self, folder: Path, *, timeout_s: float = 60) -> ApacheKafka:
+    def start_promoted(
+        self, folder: Path, *, timeout_s: float = 60, answers: Callable[[], bool] | None = None
+    ) -> ApacheKafka:
         """Start on a folder that was made for Kafka, by its own ``server.properties`` as it is.
 
         Its listener must be :attr:`bootstrap_servers`, its controller's :attr:`controller`.
+
+        :param answers: whether it serves; None asks in plain text.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        return self._launch(folder / "server.properties", timeout_s)
+        return self._launch(folder / "server.properties", timeout_s, answers)
 
     @property
     def controller(self) -> str:
         return f"127.0.0.1:{self._controller_port}"
 
-    def _launch(self, config: Path, timeout_s: float) -> ApacheKafka:
+    def _launch(self, config: Path, timeout_s: float, answers: Callable[[], bool] | None = None) -> ApacheKafka:
         with self.log_path.open("ab") as log:
             command = [*java_command(), "-Xms256m", f"-Xmx{self._heap}", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"]
             self._process = subprocess.Popen(
@@ -135,7 +139,7 @@ class ApacheKafka:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        self._await_ready(self._process, timeout_s)
+        self._await_ready(self._process, timeout_s, answers or (lambda: _answers(self._port)))
         return self
 
     def _all_properties(self) -> dict[str, str]:
@@ -159,9 +163,9 @@ class ApacheKafka:
             "group.initial.rebalance.delay.ms": "0",
         } | self._properties
 
-    def _await_ready(self, process: subprocess.Popen[bytes], timeout_s: float) -> None:
+    def _await_ready(self, process: subprocess.Popen[bytes], timeout_s: float, answers: Callable[[], bool]) -> None:
         deadline = time.monotonic() + timeout_s
-        while not _answers(self._port):
+        while not answers():
             if process.poll() is not None:
                 self._process = None
                 raise KafkaFailed(f"Apache Kafka ended with {process.returncode} at its start:\n{self.log_tail()}")

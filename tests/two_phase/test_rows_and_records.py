@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import random
 import signal
 import sqlite3
@@ -21,6 +22,8 @@ from tests.support.crash_rounds.node import ServeProcess
 from tests.support.two_phase.databases import make_tables, rows
 from tests.support.two_phase.postgres import WHY_NOT, Postgres, programs
 from tests.support.two_phase.writer import PARTITIONS, STARTED, Program, row_and_record
+
+logger = logging.getLogger(__name__)
 
 POINTS = 70
 """More than the start and two transactions have, before and after each call of producer and database."""
@@ -126,7 +129,7 @@ def kill_rounds(node: ServeProcess, name: str, database: str, count: int, broker
                 node.start()
             if number % max(1, count // 10) == 0:
                 assert writers.run(transactions=1) == 0
-                check(node.bootstrap_servers, name, database)
+                logger.info("%d of %d kills, %d rows", number, count, check(node.bootstrap_servers, name, database))
         assert writers.run(transactions=1) == 0
         return check(node.bootstrap_servers, name, database)
     finally:

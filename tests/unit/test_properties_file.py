@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oncelog.errors import ConfigError
-from oncelog.properties_file import load_properties
+from oncelog.properties_file import dump_properties, load_properties
 
 
 @pytest.mark.parametrize(
@@ -47,3 +49,14 @@ def test_a_file_is_read_as_java_reads_it(text: str, pairs: dict[str, str]) -> No
 def test_a_malformed_unicode_escape_is_refused_with_its_line() -> None:
     with pytest.raises(ConfigError, match="line 2"):
         load_properties("a=b\nc=\\u00x\n")
+
+
+@given(st.dictionaries(st.text(min_size=1), st.text()))
+def test_what_is_written_is_read_back(pairs: dict[str, str]) -> None:
+    text = dump_properties(pairs)
+    assert text.isascii()
+    assert load_properties(text) == pairs
+
+
+def test_a_key_in_pem_is_one_entry() -> None:
+    assert dump_properties({"ssl.keystore.key": "-----BEGIN\nabc=\n"}) == "ssl.keystore.key=-----BEGIN\\nabc=\\n\n"

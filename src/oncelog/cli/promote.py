@@ -15,7 +15,7 @@ from oncelog.cli.output import progress, remark, show_json
 from oncelog.cli.properties import given_properties
 from oncelog.server.listeners import Address
 from oncelog.server.open_transactions import OpenTransaction
-from oncelog.server.promotion import SERVER_PROPERTIES, Mode, Plan, PromotionError, planned, promote
+from oncelog.server.promotion import SERVER_PROPERTIES, Addresses, Mode, Plan, PromotionError, planned, promote
 from oncelog.shown import show_time
 
 MIB = 1024 * 1024
@@ -24,8 +24,21 @@ MIB = 1024 * 1024
 @click.command("promote")
 @click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--to", "target", required=True, type=click.Path(path_type=Path), help="The folder of the Kafka node.")
-@click.option("--listen", default="127.0.0.1:9092", metavar="HOST:PORT", help="Where the node will serve clients.")
-@click.option("--controller", default="127.0.0.1:9093", metavar="HOST:PORT", help="Its controller's address.")
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    help="Where the node will serve clients, or as in listeners.  [default: listeners of --config, or 127.0.0.1:9092]",
+)
+@click.option(
+    "--controller", default="127.0.0.1:9093", metavar="HOST:PORT", show_default=True, help="Its controller's address."
+)
+@click.option(
+    "--internal",
+    default="127.0.0.1:9094",
+    metavar="HOST:PORT",
+    show_default=True,
+    help="Where it talks to itself and later nodes, if clients log in or rights are asked for.",
+)
 @click.option("--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As oncelog serve got it.")
 @click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE", help="As oncelog serve got it.")
 @click.option("--copy", "mode", flag_value="copy", help="Copy every file, closed segments too.")
@@ -42,8 +55,9 @@ MIB = 1024 * 1024
 def command(
     data: Path,
     target: Path,
-    listen: str,
+    listen: str | None,
     controller: str,
+    internal: str,
     config: Path | None,
     assignments: tuple[str, ...],
     mode: Mode | None,
@@ -62,6 +76,7 @@ def command(
     Examples:
       oncelog promote ./data --to ./kafka --dry-run
       oncelog promote ./data --to ./kafka --listen 10.0.0.5:9092 --controller 10.0.0.5:9093
+      oncelog promote ./data --to ./kafka --config server.properties
     """
     settings = given_properties(config, assignments)
     now_ms = time.time_ns() // 1_000_000
@@ -69,8 +84,7 @@ def command(
     with planned(
         data,
         target,
-        listen=Address.parse(listen),
-        controller=Address.parse(controller),
+        addresses=Addresses(listen, Address.parse(controller), Address.parse(internal)),
         settings=settings,
         mode=how,
         now_ms=now_ms,
@@ -122,6 +136,10 @@ def _tell(plan: Plan, now_ms: int, *, done: bool) -> None:
         f"{plan.topics} topics, {plan.partitions} partitions, next producer id {plan.next_producer_id}"
     )
     click.echo(f"linked {plan.linked_bytes / MIB:.1f} MiB of closed segments, copied {plan.copied_bytes / MIB:.1f} MiB")
+    clients = ", ".join(f"{item.name}://{item.address} ({item.protocol.value})" for item in plan.listeners.clients)
+    click.echo(f"clients connect to {clients}")
+    if plan.listeners.user:
+        click.echo(f"the node logs in to itself as User:{plan.listeners.user}; {SERVER_PROPERTIES} holds its password")
     if not plan.clean:
         click.echo(
             "the broker was not stopped cleanly: Kafka recovers the segments at its start, as after its own crash"
@@ -153,6 +171,8 @@ def _tell_next(plan: Plan, checked: int | None) -> None:
         remark("the snapshot was read back; --kafka FOLDER has Kafka's own dump tool read it too")
     else:
         click.echo(f"Kafka's dump tool read all {checked} records of the snapshot")
+    for note in plan.listeners.notes:
+        click.echo(note)
     click.echo(f"start it: kafka-server-start.sh {plan.target / SERVER_PROPERTIES}")
 
 
@@ -181,5 +201,7 @@ def _as_json(plan: Plan, now_ms: int, *, done: bool, checked: int | None) -> Map
         "snapshot": plan.snapshot.name,
         "records": len(plan.snapshot.records),
         "records_read_by_kafka": checked,
-        "properties": dict(plan.properties),
+        "node_user": plan.listeners.user or None,
+        "notes": list(plan.listeners.notes),
+        "properties": {name: None if name in plan.secrets else value for name, value in plan.properties.items()},
     }

@@ -52,6 +52,9 @@ FRAME_VERSION: Final = 1
 OWN_PREFIX: Final = "oncelog."
 """Settings that only this broker knows."""
 
+OF_THE_NODE: Final = ("listeners", "listener.security.protocol.map")
+"""Settings of a broker that say where it listens: those of the promoted node are in its ``server.properties``."""
+
 _VERSIONS: Final[Mapping[type[Message], int]] = {PartitionRecord: 1}
 """Of each record in the snapshot; 0 where it is not named."""
 _CONTROL_KEY: Final = Struct(">hh")
@@ -165,7 +168,7 @@ def _access(acl: Acl) -> AccessControlEntryRecord:
 
 def _configs(kind: ResourceType, resource: str, values: dict[str, str]) -> Iterator[ConfigRecord]:
     for name, value in sorted(values.items()):
-        if not name.startswith(OWN_PREFIX):
+        if not name.startswith(OWN_PREFIX) and not (kind is ResourceType.BROKER and name in OF_THE_NODE):
             yield ConfigRecord(kind, resource, name, value)
 
 

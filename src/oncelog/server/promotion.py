@@ -22,9 +22,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from oncelog.config import parse_broker
+from oncelog.config import LISTENER_PREFIX, parse_broker
 from oncelog.coordinator.transaction.states import TransactionState
 from oncelog.errors import OncelogError
+from oncelog.kafka_properties import broker_properties
 from oncelog.log.checkpoints import (
     CLEAN_SHUTDOWN,
     META_PROPERTIES,
@@ -41,10 +42,12 @@ from oncelog.metadata.adoption import CLUSTER_METADATA_FOLDER
 from oncelog.metadata.identity import new_topic_id
 from oncelog.metadata.kraft import OWN_PREFIX, Quorum, Snapshot, read_snapshot, snapshot_of
 from oncelog.metadata.store import FILE_NAME, MetadataStore, ResourceType
+from oncelog.properties_file import dump_properties
 from oncelog.server.disk import OsDisk
 from oncelog.server.listeners import Address
 from oncelog.server.open_transactions import OpenTransaction, open_transactions
 from oncelog.server.opening import SystemRandom
+from oncelog.server.promoted_listeners import NodeListeners, node_listeners
 
 Mode = Literal["link", "copy", "move"]
 Advance = Callable[[int, str], None]
@@ -59,12 +62,24 @@ ONE_NODE: Final[Mapping[str, str]] = {
 """What Kafka's defaults expect of three nodes."""
 
 _SECURITY: Final = re.compile(
-    r"listener\.|ssl\.|sasl\.|security\.|authorizer\.|super\.users$|allow\.everyone\.|inter\.broker\.|principal\."
+    r"listeners$|advertised\.listeners$|listener\.|ssl\.|sasl\.|security\.|authorizer\.|super\.users$|allow\.everyone\.|inter\.broker\.|principal\."
 )
 
 _LOCK_FIRST_BYTE: Final = 0x40000002
 _LOCK_BYTES: Final = 510
 """SQLite's range of shared locks; a broker that runs holds all of it."""
+
+
+class Addresses(NamedTuple):
+    """Where the node will listen.
+
+    :param listen: for clients: HOST:PORT, or as in ``listeners``; None takes what the settings say.
+    :param internal: for itself and later nodes, if clients have to log in or rights are asked for.
+    """
+
+    listen: str | None = None
+    controller: Address = Address("127.0.0.1", 9093)
+    internal: Address = Address("127.0.0.1", 9094)
 
 
 class PromotionError(OncelogError):
@@ -93,12 +108,23 @@ class Plan:
     left_behind: tuple[str, ...]
     """Files and folders of the source that a Kafka node has no use for."""
     dropped_settings: tuple[str, ...]
-    """Settings that only this broker knows, and with ``plain`` those of security."""
+    """Settings that only this broker knows, that the node has others for, and with ``plain`` those of security."""
     clean: bool
     """Whether the source was closed cleanly; else Kafka recovers its segments, as after its own crash."""
     open_transactions: tuple[OpenTransaction, ...]
     snapshot: Snapshot
+    listeners: NodeListeners
     properties: Mapping[str, str]
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """Properties that hold passwords and keys."""
+        known = broker_properties()
+        return frozenset(
+            name
+            for name in self.properties
+            if (found := known.get(LISTENER_PREFIX.sub("", name))) is not None and found.sensitive
+        )
 
     @property
     def copied_bytes(self) -> int:
@@ -114,8 +140,7 @@ def planned(
     source: Path,
     target: Path,
     *,
-    listen: Address,
-    controller: Address,
+    addresses: Addresses,
     settings: Mapping[str, str],
     mode: Mode,
     now_ms: int,
@@ -124,24 +149,20 @@ def planned(
     """The plan; no broker can start on the source while the block runs.
 
     :param settings: what ``oncelog serve`` was given by ``--config`` and ``--set``: none of it is in the data folder.
-    :param plain: leave behind what makes listeners secure; without it such settings are refused.
+    :param plain: leave behind what makes listeners secure.
     :raises PromotionError: the source is no data folder or in use, or the target is there.
+    :raises ConfigError: a setting that Kafka would not start with.
     """
     source, target = source.absolute(), target.absolute()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise PromotionError(f"the target {target} exists and is not an empty folder; name another one")
     if target.is_relative_to(source):
         raise PromotionError(f"the target {target} lies inside the data folder {source}; name one outside of it")
-    secured = _security_settings(settings)
-    if secured and not plain:
-        raise PromotionError(
-            f"the settings secure a listener ({', '.join(secured[:3])}), and the node is promoted with plain-text ones "
-            f"alone: with --plain it is, on addresses that nobody else reaches, until server.properties says more"
-        )
     parse_broker({name: value for name, value in settings.items() if name not in ("listeners", "log.dirs")})
+    secured = _security_settings(settings) if plain else ()
     taken = {name: value for name, value in settings.items() if name not in secured}
     with _locked_metadata(source) as metadata_copy:
-        plan = _plan(source, target, metadata_copy, listen, controller, taken, mode, now_ms)
+        plan = _plan(source, target, metadata_copy, addresses, taken, mode, now_ms, plain)
         yield replace(plan, dropped_settings=(*plan.dropped_settings, *secured))
 
 
@@ -180,11 +201,11 @@ def _plan(
     source: Path,
     target: Path,
     metadata_copy: Path,
-    listen: Address,
-    controller: Address,
+    addresses: Addresses,
     settings: Mapping[str, str],
     mode: Mode,
     now_ms: int,
+    plain: bool,
 ) -> Plan:
     disk = OsDisk(str(source))
     identity = read_meta_properties(disk)
@@ -196,7 +217,9 @@ def _plan(
         identity = replace(identity, directory_id=encode_uuid(new_topic_id(SystemRandom())))
     store = MetadataStore(str(metadata_copy), node_id=identity.node_id, random=SystemRandom(), sync=False)
     try:
+        controller = addresses.controller
         quorum = Quorum(identity.node_id, identity.directory_id, controller.host, controller.port)
+        live = {} if plain else _live_settings(store)
         snapshot = snapshot_of(store, quorum, now_ms)
         topics = {topic.name: topic for topic in store.topics()}
         dropped = _own_settings(store, settings)
@@ -214,6 +237,7 @@ def _plan(
             f"{len(missing)} partitions have no folder of their topic's id ({', '.join(missing[:3])}): "
             f"start oncelog serve on {source} once, which makes them, stop it, and try again"
         )
+    listeners = node_listeners(addresses.listen, controller, addresses.internal, settings, live, SystemRandom().token)
     unfinished = tuple(open_transactions(disk))
     _check_ends(source, unfinished)
     folders = sorted(f"{topic.name}-{partition}" for topic in topics.values() for partition in range(topic.partitions))
@@ -229,11 +253,12 @@ def _plan(
         next_producer_id=next_producer_id,
         items=items,
         left_behind=tuple(name for name in left if not name.startswith(FILE_NAME)),
-        dropped_settings=dropped,
+        dropped_settings=(*dropped, *listeners.replaced),
         clean=read_clean_shutdown(disk),
         open_transactions=unfinished,
         snapshot=snapshot,
-        properties=_server_properties(target, identity.node_id, listen, controller, settings),
+        listeners=listeners,
+        properties=_server_properties(target, identity.node_id, controller, listeners),
     )
 
 
@@ -248,16 +273,21 @@ def _check_ends(source: Path, unfinished: Sequence[OpenTransaction]) -> None:
         )
 
 
+def _live_settings(store: MetadataStore) -> dict[str, str]:
+    """What was changed of this broker while it ran."""
+    return {
+        name: value
+        for resource in ("", str(store.node_id))
+        for name, value in store.dynamic_config(ResourceType.BROKER, resource).items()
+    }
+
+
 def _security_settings(settings: Mapping[str, str]) -> tuple[str, ...]:
-    """Those that Kafka's own node would need more for: brokers and controller log in to each other there."""
     return tuple(sorted(name for name in settings if _SECURITY.match(name)))
 
 
 def _own_settings(store: MetadataStore, settings: Mapping[str, str]) -> tuple[str, ...]:
-    kept = {
-        name for resource in ("", str(store.node_id)) for name in store.dynamic_config(ResourceType.BROKER, resource)
-    }
-    return tuple(sorted(name for name in kept | settings.keys() if name.startswith(OWN_PREFIX)))
+    return tuple(sorted(name for name in {**_live_settings(store), **settings} if name.startswith(OWN_PREFIX)))
 
 
 def _items(source: Path, folders: Sequence[str], mode: Mode) -> Iterator[Item]:
@@ -275,24 +305,18 @@ def _items(source: Path, folders: Sequence[str], mode: Mode) -> Iterator[Item]:
             yield Item(f"{folder}/{path.name}", linked, path.stat().st_size)
 
 
-def _server_properties(
-    target: Path, node_id: int, listen: Address, controller: Address, settings: Mapping[str, str]
-) -> dict[str, str]:
+def _server_properties(target: Path, node_id: int, controller: Address, listeners: NodeListeners) -> dict[str, str]:
     """What Kafka needs to start on the folder: this node, its addresses, what one node needs, what was given."""
     made = {
         "process.roles": "broker,controller",
         "node.id": str(node_id),
         "controller.quorum.bootstrap.servers": str(controller),
-        "controller.listener.names": "CONTROLLER",
-        "listeners": f"PLAINTEXT://{listen},CONTROLLER://{controller}",
-        "advertised.listeners": f"PLAINTEXT://{listen},CONTROLLER://{controller}",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "log.dirs": str(target),
     }
     given = {
         name: value
-        for name, value in settings.items()
-        if not name.startswith(OWN_PREFIX) and name not in made and name not in ("log.dir", "cluster.id")
+        for name, value in listeners.properties.items()
+        if not name.startswith(OWN_PREFIX) and name not in ("broker.id", "log.dir", "cluster.id")
     }
     return {**ONE_NODE, **given, **made}
 
@@ -341,5 +365,6 @@ def _write_metadata(plan: Plan, folder: Path) -> None:
     snapshot.write_bytes(plan.snapshot.data)
     if read_snapshot(snapshot.read_bytes()) != plan.snapshot.records:
         raise PromotionError(f"the snapshot {snapshot.name} does not read back as it was written; nothing was promoted")
-    text = "".join(f"{name}={value}\n" for name, value in plan.properties.items())
-    (folder / SERVER_PROPERTIES).write_text(f"# Made by oncelog promote from {plan.source}\n{text}")
+    properties = folder / SERVER_PROPERTIES
+    properties.touch(mode=0o600 if plan.secrets else 0o666)
+    properties.write_text(f"# Made by oncelog promote\n{dump_properties(plan.properties)}", encoding="ascii")

@@ -1,191 +1,131 @@
-"""Our client against three real brokers while they are killed, stopped and paused in turn: rows C6 and F1 to F3.
+"""Client, source and sink against three real brokers in trouble: rows C6 and F1 to F3.
 
-Nothing that was acknowledged or committed is lost, nothing is there twice, nothing of an aborted transaction is read, a
-transaction is there in all of its partitions or in none, and the order of each writer is kept.
+One broker at a time is killed, stopped or paused; leaders and coordinators are moved; partitions lose a replica and get
+it anew, while the broker that copies it is killed, too. Nothing that was acknowledged or committed is lost, nothing is
+there twice, nothing of an aborted transaction is read, a transaction is there in all of its partitions or in none, and
+the order of each writer is kept.
 """
 
 from __future__ import annotations
 
+import logging
 import random
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from oncelog.client.blocking import Admin, Consumer, Producer
+from oncelog.client.blocking import Admin
 from oncelog.client.core.admin_types import NewTopic
-from oncelog.client.errors import FatalProducerError, KafkaError
+from oncelog.client.core.replica_placement import spread
 from oncelog.conformance.expect import eventually
 from oncelog.types import TopicPartition
 from tests.client.reading import read_back
+from tests.interop.cluster.actors import PARTITIONS, Actor, Copy, Reader, Sender, Transactions
+from tests.interop.cluster.query import Query
 from tests.support.kafka_cluster import NODES, KafkaCluster
 
 pytestmark = [pytest.mark.kafka, pytest.mark.soak]
-PARTITIONS = 3
+logger = logging.getLogger(__name__)
+
 ENDED = ("Empty", "CompleteCommit", "CompleteAbort")
-PATIENT = {
-    "delivery_timeout_ms": 600_000,
-    "max_block_ms": 600_000,
-    "request_timeout_ms": 5_000,
-    "transaction_timeout_ms": 60_000,
-}
+TROUBLES = ("kill", "stop", "pause", "leaders", "reassign", "reassign and kill")
+PATIENCE_S = 300
 
 
-class Actor(threading.Thread):
-    """Works until it is told to end; what went wrong is raised by :meth:`end`."""
+class Disturber:
+    """Brings one trouble after the other; ``busy`` waits until everybody has come further."""
 
-    def __init__(self, servers: str, topic: str) -> None:
-        super().__init__(daemon=True)
-        self.servers, self.topic = servers, topic
-        self.steps = 0
-        self._ending = threading.Event()
-        self._moved = threading.Condition()
-        self._failure: BaseException | None = None
+    def __init__(self, cluster: KafkaCluster, admin: Admin, busy: Callable[[], None]) -> None:
+        self._cluster, self._admin, self._busy = cluster, admin, busy
 
-    def run(self) -> None:
-        try:
-            self.work()
-        except BaseException as error:  # noqa: BLE001 - raised by end()
-            self._failure = error
-        with self._moved:
-            self._moved.notify_all()
+    def disturb(self, trouble: str, node: int) -> None:
+        match trouble:
+            case "pause":
+                self._cluster.pause(node)
+                self._busy()
+                self._cluster.resume(node)
+            case "kill" | "stop":
+                self._end(node, trouble)
+                self._busy()
+                self._cluster.start(node)
+            case "leaders":
+                self._place({name: replicas[1:] + replicas[:1] for name, replicas in self._replicas().items()})
+            case _:
+                self._take_replicas(node, kill=trouble == "reassign and kill")
+        self._busy()
+        eventually(self._in_sync, PATIENCE_S)
 
-    def work(self) -> None:
-        raise NotImplementedError
+    def _end(self, node: int, how: str) -> None:
+        process = self._cluster.nodes[node]
+        process.kill() if how == "kill" else process.stop()
 
-    @property
-    def ending(self) -> bool:
-        return self._ending.is_set()
-
-    def step(self) -> None:
-        with self._moved:
-            self.steps += 1
-            self._moved.notify_all()
-
-    def await_steps(self, count: int) -> None:
-        """Until it has come ``count`` steps further."""
-        with self._moved:
-            wanted = self.steps + count
-            assert self._moved.wait_for(lambda: self.steps >= wanted or self._failure is not None, 600)
-        if self._failure is not None:
-            raise self._failure
-
-    def end(self) -> None:
-        self._ending.set()
-        self.join(600)
-        assert not self.is_alive()
-        if self._failure is not None:
-            raise self._failure
-
-
-class Sender(Actor):
-    """An idempotent producer: one value after the other, to the partition of its number."""
-
-    def work(self) -> None:
-        with Producer(bootstrap_servers=self.servers, **{**PATIENT, "transaction_timeout_ms": None}) as producer:  # type: ignore[arg-type]
-            while not self.ending:
-                futures = [producer.send(self.topic, b"%d" % (self.steps * 10 + n), partition=n % 3) for n in range(10)]
-                for future in futures:
-                    future.result(600)
-                self.step()
-
-
-class Transactions(Actor):
-    """Transactions over all partitions; every third is aborted."""
-
-    def __init__(self, servers: str, topic: str) -> None:
-        super().__init__(servers, topic)
-        self.committed: set[int] = set()
-        self.unknown: set[int] = set()
-
-    def work(self) -> None:
-        number = 0
-        while not self.ending:
-            with Producer(bootstrap_servers=self.servers, transactional_id=self.topic, **PATIENT) as producer:  # type: ignore[arg-type]
-                try:
-                    while not self.ending:
-                        number += 1
-                        self._one(producer, number)
-                        self.step()
-                except FatalProducerError:
-                    continue  # fenced by its own time-out: a new producer goes on
-
-    def _one(self, producer: Producer, number: int) -> None:
-        producer.begin_transaction()
-        try:
-            for partition in range(PARTITIONS):
-                producer.send(self.topic, b"%d" % number, partition=partition)
-            if number % 3 == 0:
-                producer.abort_transaction()
-                return
-            self.unknown.add(number)
-            producer.commit_transaction()
-        except FatalProducerError:
-            raise
-        except KafkaError:
-            self.unknown.discard(number)
-            producer.abort_transaction()
+    def _take_replicas(self, node: int, *, kill: bool) -> None:
+        """All replicas of a node go, and are copied anew; it may die meanwhile."""
+        number = node + 1
+        others = dict.fromkeys((n for n in range(1, NODES + 1) if n != number), None)
+        self._place(spread(self._replicas(), others, NODES - 1))
+        self._busy()
+        everywhere = spread(self._replicas(), dict.fromkeys(range(1, NODES + 1), None), NODES)
+        if not kill:
+            self._place(everywhere)
             return
-        self.unknown.discard(number)
-        self.committed.add(number)
+        self._admin.alter_partition_reassignments(everywhere)
+        self._end(node, "kill")
+        self._busy()
+        self._cluster.start(node)
+        self._moved(everywhere)
+
+    def _place(self, wanted: dict[TopicPartition, tuple[int, ...]]) -> None:
+        self._admin.alter_partition_reassignments(wanted)
+        self._moved(wanted)
+
+    def _moved(self, wanted: dict[TopicPartition, tuple[int, ...]]) -> None:
+        eventually(lambda: not self._admin.list_partition_reassignments(), PATIENCE_S)
+        self._admin.elect_leaders(wanted)
+
+        def lead() -> bool:
+            return all(leader == wanted[name][0] for name, leader, _, _ in self._partitions())
+
+        eventually(lead, PATIENCE_S)
+
+    def _partitions(self) -> Iterator[tuple[TopicPartition, int, tuple[int, ...], tuple[int, ...]]]:
+        for topic in self._admin.describe_topics(self._admin.list_topics(internal=True)):
+            for item in topic.partitions:
+                yield TopicPartition(topic.name, item.partition), item.leader, item.replicas, item.isr
+
+    def _replicas(self) -> dict[TopicPartition, tuple[int, ...]]:
+        return {name: replicas for name, _, replicas, _ in self._partitions()}
+
+    def _in_sync(self) -> bool:
+        return all(sorted(replicas) == sorted(isr) for _, _, replicas, isr in self._partitions())
 
 
-class Reader(Actor):
-    """A member of a group that reads what is committed, and commits what it has read."""
-
-    def __init__(self, servers: str, topic: str) -> None:
-        super().__init__(servers, topic)
-        self.seen: dict[TopicPartition, list[int]] = {}
-
-    def work(self) -> None:
-        with Consumer(
-            self.topic,
-            bootstrap_servers=self.servers,
-            group_id=f"readers-of-{self.topic}",
-            isolation_level="read_committed",
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-            default_api_timeout_ms=600_000,
-            request_timeout_ms=10_000,
-        ) as consumer:
-            offsets: dict[TopicPartition, int] = {}
-            while not self.ending:
-                for partition, records in consumer.getmany(timeout_ms=200).items():
-                    for record in records:
-                        if record.offset > offsets.get(partition, -1):  # else read again after a rebalance
-                            offsets[partition] = record.offset
-                            self.seen.setdefault(partition, []).append(int(record.value or b""))
-                self.step()
+def rounds_of(count: int) -> Iterator[tuple[str, int]]:
+    """Every trouble as often as the others, in drawn order, of each node in turn."""
+    draw = random.Random(count)
+    troubles: list[str] = []
+    for number in range(count):
+        troubles = troubles or draw.sample(TROUBLES, len(TROUBLES))
+        yield troubles.pop(), number % NODES
 
 
-def disturb(cluster: KafkaCluster, rounds: int, busy: Callable[[], None]) -> None:
-    """One node at a time goes away and comes back; ``busy`` waits until everybody has come further."""
-    draw = random.Random(rounds)
-    for round_ in range(rounds):
-        number = round_ % NODES
-        how = draw.choice(["kill", "stop", "pause"])
-        if how == "pause":
-            cluster.pause(number)
-            busy()
-            cluster.resume(number)
-        else:
-            node = cluster.nodes[number]
-            node.kill() if how == "kill" else node.stop()
-            busy()
-            cluster.start(number)
-        busy()
-
-
-@pytest.mark.parametrize("rounds", [3, 100])
+@pytest.mark.parametrize("rounds", [len(TROUBLES), 100])
 def test_nothing_is_lost_doubled_or_out_of_order(tmp_path: Path, rounds: int) -> None:
-    with KafkaCluster(tmp_path) as cluster:
+    with (
+        KafkaCluster(tmp_path) as cluster,
+        Admin(
+            bootstrap_servers=cluster.bootstrap_servers,
+            default_api_timeout_ms=PATIENCE_S * 1000,
+            request_timeout_ms=10_000,
+        ) as admin,
+    ):
         servers = cluster.bootstrap_servers
-        with Admin(bootstrap_servers=servers) as admin:
-            admin.create_topics([NewTopic(name, PARTITIONS, NODES) for name in ("sent", "transactions")])
+        admin.create_topics([NewTopic(name, PARTITIONS, NODES) for name in ("sent", "transactions", "copied", "rows")])
         sender, transactions = Sender(servers, "sent"), Transactions(servers, "transactions")
-        reader = Reader(servers, "transactions")
-        actors = (sender, transactions, reader)
+        reader, copy = Reader(servers, "transactions"), Copy(servers, "sent", "copied")
+        query = Query(servers, "sent", "rows", tmp_path / "checkpoint")
+        actors: tuple[Actor, ...] = (sender, transactions, reader, copy, query)
         for actor in actors:
             actor.start()
 
@@ -194,25 +134,52 @@ def test_nothing_is_lost_doubled_or_out_of_order(tmp_path: Path, rounds: int) ->
                 actor.await_steps(3)
 
         busy()
-        disturb(cluster, rounds, busy)
+        disturber = Disturber(cluster, admin, busy)
+        for number, (trouble, node) in enumerate(rounds_of(rounds), 1):
+            disturber.disturb(trouble, node)
+            logger.info("round %d of %d: %s, node %d", number, rounds, trouble, node + 1)
         sender.end()
         transactions.end()
-        with Admin(bootstrap_servers=servers) as admin:  # markers come after the answer
-            eventually(lambda: admin.describe_transactions(["transactions"])[0].state in ENDED)
-        sent = [int(record.value or b"") for record in read_back(servers, "sent", PARTITIONS)]
-        assert sorted(sent) == list(range(sender.steps * 10))
-        by_partition: dict[int, list[int]] = {number: [] for number in range(PARTITIONS)}
-        for record in read_back(servers, "transactions", PARTITIONS):
-            by_partition[record.partition].append(int(record.value or b""))
-        first = by_partition[0]
-        assert all(values == first for values in by_partition.values())
-        assert first == sorted(set(first))
-        assert transactions.committed <= set(first) <= transactions.committed | transactions.unknown
-        reader.await_steps(3)
+        check_sent(servers, sender)
+        check_transactions(admin, servers, transactions, reader)
+        check_copies(servers, sender, copy, query)
 
-        def read_all() -> bool:
-            return all(reader.seen.get(TopicPartition("transactions", n)) == first for n in range(PARTITIONS))
 
-        while not read_all():
-            reader.await_steps(1)
-        reader.end()
+def check_sent(servers: str, sender: Sender) -> None:
+    for partition, values in by_partition(servers, "sent").items():
+        assert values == [number for number in range(sender.steps * 10) if number % PARTITIONS == partition]
+
+
+def check_transactions(admin: Admin, servers: str, transactions: Transactions, reader: Reader) -> None:
+    # markers come after the answer
+    eventually(lambda: admin.describe_transactions(["transactions"])[0].state in ENDED, PATIENCE_S)
+    found = by_partition(servers, "transactions")
+    first = found[0]
+    assert all(values == first for values in found.values())
+    assert first == sorted(set(first))
+    assert transactions.committed <= set(first) <= transactions.committed | transactions.unknown
+
+    def read_all() -> bool:
+        return all(reader.seen.get(TopicPartition("transactions", n)) == first for n in range(PARTITIONS))
+
+    eventually(read_all, PATIENCE_S)
+    reader.end()
+
+
+def check_copies(servers: str, sender: Sender, copy: Copy, query: Query) -> None:
+    """What was copied is what was sent, once the copies have come to its end."""
+    sent = by_partition(servers, "sent")
+    eventually(lambda: query.read >= sender.steps * 10, PATIENCE_S)
+    query.end()
+    assert by_partition(servers, "rows") == sent
+    eventually(lambda: by_partition(servers, "copied") == sent, PATIENCE_S)
+    copy.end()
+    assert by_partition(servers, "copied") == sent
+    logger.info("%d records sent, %d batches of the query done again", sender.steps * 10, query.repeated)
+
+
+def by_partition(servers: str, topic: str) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {number: [] for number in range(PARTITIONS)}
+    for record in read_back(servers, topic, PARTITIONS):
+        found[record.partition].append(int(record.value or b""))
+    return found

@@ -342,12 +342,13 @@ def test_rights_go_along(before: Before, tmp_path: Path) -> None:
     assert '"resourceName":"orders"' in entry
 
 
-def test_a_secured_broker_does_not_become_a_plain_one_unasked(before: Before, tmp_path: Path) -> None:
+def test_security_is_left_behind_only_where_that_is_asked_for(before: Before, tmp_path: Path) -> None:
     words = ("promote", str(before.data), "--to", str(tmp_path / "k"), "--set", f"authorizer.class.name={AUTHORIZER}")
-    refused = call(*words)
-    assert (refused.code, "with --plain it is" in refused.err) == (1, True), refused.err
+    told = call(*words, "--dry-run")
+    assert (told.code, "the node logs in to itself as User:node-" in told.out) == (0, True), told.err
     told = call(*words, "--plain", "--dry-run")
     assert (told.code, "setting not taken along: authorizer.class.name" in told.out) == (0, True), told.err
+    assert "the node logs in" not in told.out
 
 
 def test_a_folder_without_metadata_is_refused(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ class ServeProcess:
                 command, stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL, text=True, start_new_session=True
             )
 
-    def await_ready(self, timeout_s: float = 60) -> None:
+    def await_ready(self, timeout_s: float = 240) -> None:
         process = self._running()
         stdout = process.stdout
         if stdout is None:

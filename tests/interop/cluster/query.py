@@ -1,0 +1,142 @@
+"""A streaming query without Spark: the shipped source and both ways of the shipped sink, around a checkpoint on disk.
+
+Spark's part is what it does here: write a batch's plan down, run the batch, repeat it where it failed, write down that
+it has ended. The writers' way runs each writer in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from oncelog.errors import KafkaError, OncelogError
+from oncelog.records.batch import Record, encode_batch
+from oncelog.spark.connections import cluster_for
+from oncelog.spark.kafka_cluster import KafkaCluster as SparkCluster
+from oncelog.spark.marker import Skip
+from oncelog.spark.offsets import OffsetRange
+from oncelog.spark.options import (
+    SinkOptions,
+    SourceOptions,
+    parse_sink_options,
+    parse_source_options,
+)
+from oncelog.spark.planning import Planned, now_ms, plan_write
+from oncelog.spark.reading import offsets_at, read_range, subscribed_partitions
+from oncelog.spark.sink_protocol import (
+    BatchWrite,
+    PartitionBatch,
+    SinkRefused,
+    abort,
+    close_batch,
+    commit_batch,
+    ignore,
+    open_batch,
+)
+from oncelog.types import TopicPartition
+from tests.interop.cluster.actors import PARTITIONS, Actor
+from tests.unit.spark.test_checkpoint import spark_writes
+
+TIMEOUT_MS = 60_000
+
+
+class Query(Actor):
+    """Copies a topic, partition by partition; its batches go through the driver and through writers in turn."""
+
+    def __init__(self, servers: str, source: str, topic: str, checkpoint: Path) -> None:
+        super().__init__(servers, topic)
+        self._checkpoint = checkpoint
+        kafka = {"kafka.bootstrap.servers": servers, "kafka.request.timeout.ms": "5000"}
+        self._reading: SourceOptions = parse_source_options(
+            {**kafka, "subscribe": source, "startingOffsets": "earliest"}, streaming=True
+        )
+        self._writing: SinkOptions = parse_sink_options(
+            {**kafka, "topic": topic, "checkpointLocation": str(checkpoint)}, streaming=True
+        )
+        self.repeated = 0
+        self.read = 0
+        """Rows of batches that have ended."""
+
+    def work(self) -> None:
+        number = 0
+        start: dict[TopicPartition, int] = {}
+        while not self.ending:
+            try:
+                end = self._end(first=not start)
+            except KafkaError:
+                continue
+            if not start:
+                start = end
+                continue
+            spark_writes(self._checkpoint, number, at_ms=now_ms(), offset=sum(end.values()), ended=False)
+            while not self._batch(number, [OffsetRange(name, start[name], end[name]) for name in sorted(end)]):
+                self.repeated += 1
+            (self._checkpoint / "commits" / str(number)).write_text('v1\n{"nextBatchWatermarkMs":0}')
+            number, start = number + 1, end
+            self.step()
+
+    def _end(self, *, first: bool) -> dict[TopicPartition, int]:
+        cluster = cluster_for(self._reading)
+        partitions = subscribed_partitions(cluster, self._reading)
+        position = self._reading.starting if first else self._reading.ending
+        return offsets_at(cluster, self._reading, position, partitions, self._reading.by_timestamp)
+
+    def _batch(self, number: int, ranges: list[OffsetRange]) -> bool:
+        """Whether the batch is in; all of it is done again where anything failed, as Spark does."""
+        try:
+            rows = {item.partition.partition: list(self._rows(item)) for item in ranges}
+            planned = plan_write(self._writing, number)
+            what = BatchWrite(planned.plan, self._writing.marker_partition, sum(map(len, rows.values())))
+            cluster = cluster_for(self._writing)
+            if number % 2:
+                batches = list(self._batches(rows))
+                ready = replace(what, batches=batches, count=len(batches))
+                with cluster.transaction(planned.transactional_id, TIMEOUT_MS) as engine:
+                    commit_batch(ready, engine, ignore, lambda text: None, now_ms, planned.remember)
+            else:
+                self._by_writers(cluster, planned, what, rows)
+        except SinkRefused:
+            raise
+        except OncelogError:
+            return False
+        self.read += what.rows or 0
+        return True
+
+    def _rows(self, item: OffsetRange) -> Iterator[bytes]:
+        for batch in read_range(self._reading, item):
+            yield from batch.column("value").to_pylist()
+
+    def _batches(self, rows: dict[int, list[bytes]]) -> Iterator[PartitionBatch]:
+        for partition, values in rows.items():
+            if values:
+                records = [Record(offset, now_ms(), None, value) for offset, value in enumerate(values)]
+                yield PartitionBatch(self.topic, partition, len(values), bytes(encode_batch(records)))
+
+    def _by_writers(
+        self, cluster: SparkCluster, planned: Planned, what: BatchWrite, rows: dict[int, list[bytes]]
+    ) -> None:
+        """As ``spark/executors.py``: fence and decide, have each partition's owner write, end."""
+        with cluster.transaction(planned.transactional_id, TIMEOUT_MS) as engine:
+            decision = open_batch(what, engine, ignore, now_ms)
+            if isinstance(decision, Skip):
+                if decision.leave_marker:
+                    close_batch(what, engine, ignore, planned.remember)
+                return
+            producer = engine.producer()
+
+        def write(partition: int) -> None:
+            with cluster.transaction(planned.transactional_id, TIMEOUT_MS) as engine:
+                engine.join(producer)
+                engine.produce(self._batches({partition: rows[partition]}))
+
+        with ThreadPoolExecutor(PARTITIONS) as writers:
+            reports = [writers.submit(write, partition) for partition in sorted(rows)]
+        with cluster.transaction(planned.transactional_id, TIMEOUT_MS) as engine:
+            engine.join(producer)
+            failed = next((error for report in reports if (error := report.exception()) is not None), None)
+            if failed is not None:
+                abort(engine, failed)
+                raise failed
+            close_batch(what, engine, ignore, planned.remember)

@@ -246,6 +246,29 @@ def test_below_transaction_version_2_it_is_refused(unique_name: str) -> None:
             producer(broker, unique_name).start()
 
 
+def test_transaction_version_stays_while_a_database_has_yet_to_decide(unique_name: str) -> None:
+    def lower(level: int = 0) -> tuple[int, str | None]:
+        with Connection(broker.bootstrap_servers) as connection:
+            update = FeatureUpdateKey(feature="transaction.version", max_version_level=level, upgrade_type=2)
+            answer = connection.ask(UpdateFeaturesRequest(feature_updates=[update]), 1)
+            return answer.error_code, answer.error_message
+
+    with Broker(settings=ENABLED) as broker:
+        with producer(broker, unique_name) as first:
+            first.begin_transaction()
+            first.send(unique_name, b"v")
+            token = first.prepare()
+        error, text = lower()
+        assert (error, f"({unique_name})" in str(text)) == (Error.INVALID_UPDATE_VERSION, True), text
+        with producer(broker, unique_name) as second:
+            second.complete(token)
+            assert lower()[0] == Error.NONE
+            second.begin_transaction()
+            with pytest.raises(KafkaError):
+                second.send(unique_name, b"without an epoch of its own").result(60)
+        assert values(broker, unique_name) == [b"v"]
+
+
 def test_it_is_a_right_of_its_own() -> None:
     """WRITE on the transactional id is not enough, and without WRITE it is worth nothing."""
     with oncelog_side({**COMMON, "transaction.two.phase.commit.enable": "true"}) as side:

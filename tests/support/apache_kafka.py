@@ -62,6 +62,7 @@ class ApacheKafka:
 
     :param properties: broker properties laid over those that suit a single node.
     :param heap: largest heap of the process, as the JVM writes it.
+    :param joins: id of the cluster that it joins, whose ``controller.quorum.bootstrap.servers`` is in ``properties``.
     :param listeners: listeners besides the plain one, by name: their security protocol. :meth:`address` tells where.
     """
 
@@ -71,6 +72,7 @@ class ApacheKafka:
         properties: Mapping[str, str] | None = None,
         *,
         heap: str = "512m",
+        joins: str | None = None,
         listeners: Mapping[str, str] | None = None,
     ) -> None:
         self._temporary = folder is None
@@ -78,6 +80,7 @@ class ApacheKafka:
         self.data_folder = self.folder / "data"
         self.log_path = self.folder / "kafka.log"
         self._heap = heap
+        self._joins = joins
         self._properties = dict(properties or {})
         self._listeners = dict(listeners or {})
         self._port, self._controller_port, *more = _free_ports(2 + len(self._listeners))
@@ -110,11 +113,14 @@ class ApacheKafka:
         config = self.folder / "server.properties"
         config.write_text("".join(f"{name}={value}\n" for name, value in self._all_properties().items()))
         if not (self.data_folder / "meta.properties").exists():
-            self.run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(config))
+            alone = () if self._joins is None else ("--no-initial-controllers",)
+            self.run_tool(
+                "kafka.tools.StorageTool", "format", "-t", self._joins or CLUSTER_ID, "-c", str(config), *alone
+            )
         return self._launch(config, timeout_s)
 
     def start_promoted(
-        self, folder: Path, *, timeout_s: float = 60, answers: Callable[[], bool] | None = None
+        self, folder: Path, *, timeout_s: float = 240, answers: Callable[[], bool] | None = None
     ) -> ApacheKafka:
         """Start on a folder that was made for Kafka, by its own ``server.properties`` as it is.
 
@@ -146,10 +152,11 @@ class ApacheKafka:
         more = [f"{name}://{self.address(name)}" for name in self._listeners]
         plain = f"PLAINTEXT://127.0.0.1:{self._port}"
         protocols = [f"{name}:{protocol}" for name, protocol in self._listeners.items()]
+        quorum = {} if self._joins else {"controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}"}
         return {
             "process.roles": "broker,controller",
             "node.id": "1",
-            "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
+            **quorum,
             "controller.listener.names": "CONTROLLER",
             "listeners": ",".join([plain, f"CONTROLLER://127.0.0.1:{self._controller_port}", *more]),
             "advertised.listeners": ",".join([plain, *more]),

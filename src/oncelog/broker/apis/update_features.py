@@ -3,15 +3,20 @@
 Version 1 knows unsafe downgrades and ``ValidateOnly`` (KIP-778), version 2 answers for the request alone, not for each
 feature. As with Apache Kafka's controller, ``AllowDowngrade`` of version 0 has no effect, and of a feature that is
 named twice the last level holds. Levels are in force at once: what is asked next is answered by them.
+
+Not as Apache Kafka, which cannot keep prepared transactions: while a database has yet to decide on one (KIP-939),
+``transaction.version`` stays at 2, below which transactions share an epoch and so the token to decide by.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.coordinator.transaction.events import EPOCH_BUMP_VERSION
 from oncelog.errors import Error
-from oncelog.metadata.features import FeatureUpdate, Refusal, updated
+from oncelog.metadata.features import TRANSACTION_VERSION, FeatureUpdate, Refusal, updated
 from oncelog.protocol.generated.update_features_request import UpdateFeaturesRequest
 from oncelog.protocol.generated.update_features_response import UpdatableFeatureResult, UpdateFeaturesResponse
 
@@ -29,6 +34,10 @@ def handle(broker: Broker, context: RequestContext, request: UpdateFeaturesReque
     levels = updated(broker.metadata.finalized_features.levels, updates, broker.node.node_id)
     if isinstance(levels, Refusal):
         return UpdateFeaturesResponse(error_code=Error.INVALID_UPDATE_VERSION, error_message=levels.message)
+    lowered = levels.get(TRANSACTION_VERSION, 0) < EPOCH_BUMP_VERSION
+    undecided = broker.transactions.undecided() if lowered else ()
+    if undecided:
+        return UpdateFeaturesResponse(error_code=Error.INVALID_UPDATE_VERSION, error_message=_undecided(undecided))
     if not request.validate_only:
         broker.metadata.finalize_features(levels)
     return UpdateFeaturesResponse(
@@ -39,4 +48,12 @@ def handle(broker: Broker, context: RequestContext, request: UpdateFeaturesReque
             for update in request.feature_updates
             if context.api_version <= LAST_WITH_RESULTS
         ],
+    )
+
+
+def _undecided(names: Sequence[str]) -> str:
+    return (
+        f"{len(names)} transactions in two-phase commit are open ({', '.join(names[:3])}), and need "
+        f"{TRANSACTION_VERSION} {EPOCH_BUMP_VERSION}: complete them first, or end them with "
+        "oncelog transactions fence --force"
     )

@@ -3,7 +3,9 @@
 Called by the producers in place of the plain transaction manager. The token that the database keeps is Kafka's
 ``PreparedTxnState`` as text: ``PRODUCER_ID:EPOCH``, or nothing for a transaction without contents. No two transactions
 of a transactional id have the same one, and each is greater than those before it: the epoch grows with every end, and
-producer ids are never given away twice.
+producer ids are never given away twice. That a later id is greater holds for our broker, the only one that keeps
+prepared transactions: one allocator serves all of its nodes. Where it did not hold, an older token could be refused;
+whether one is the token of what is prepared never rests on it.
 """
 
 from __future__ import annotations
@@ -100,7 +102,7 @@ class TwoPhaseTransactions(TransactionManager):
             raise IllegalStateError(
                 f"token {token} is of no transaction that transactional.id {self.transactional_id!r} has had, which is "
                 f"at {token_of(last)}: it is another id's, or the cluster was set back to an earlier state than the "
-                "database; nothing was ended"
+                "database; nothing was ended: commit_transaction() or abort_transaction() end it once you know its fate"
             )
         if nothing_prepared:
             return Deferred.of(None)

@@ -327,6 +327,16 @@ class TransactionCoordinator:
             return TransactionList(Error.INVALID_REGULAR_EXPRESSION)
         return TransactionList(Error.NONE, unknown, found)
 
+    def undecided(self) -> tuple[str, ...]:
+        """Ids whose open transaction a database decides on (KIP-939), sorted."""
+        found = (
+            entry.txn.transactional_id
+            for shard in self.runtime.served_shards()
+            for entry in shard.entries()
+            if entry.txn.state is TransactionState.ONGOING and not entry.txn.timed
+        )
+        return tuple(sorted(found))
+
 
 def _new_producer(producer_id: int) -> ProducerResult:
     if producer_id == NO_PRODUCER_ID:

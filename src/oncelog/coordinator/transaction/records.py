@@ -42,8 +42,11 @@ def decode_key(data: bytes) -> str | None:
 
 
 def encode_value(txn: Txn, version: int) -> bytes:
-    """The value in version 0 or 1. The partitions are null in state Empty and sorted in all others."""
-    if version >= 1:
+    """The value in version 0 or 1; who may end a transaction that was kept is told by version 1 alone.
+
+    The partitions are null in state Empty and sorted in all others.
+    """
+    if version >= 1 or txn.kept:
         return transaction_value(
             txn.producer_id,
             txn.producer_epoch,

@@ -192,6 +192,8 @@ def _add(txn: Txn, event: AddPartitions, now_ms: int) -> Decision:
     if txn.kept:
         return INVALID_STATE
     ongoing = txn.state is S.ONGOING
+    if not txn.timed and event.transaction_version < EPOCH_BUMP_VERSION:
+        return INVALID_STATE  # transactions would share an epoch, and so the token that a database decides by
     if ongoing and event.partitions <= txn.partitions:
         return NOTHING
     value = follow(
@@ -207,11 +209,13 @@ def _add(txn: Txn, event: AddPartitions, now_ms: int) -> Decision:
     return Decision(value=value)
 
 
+_BEGIN: Final = Rule("begin the transaction; in two-phase commit by the older protocol: INVALID_TXN_STATE (48)", _add)
+
 ADD_PARTITIONS: Final[Table[AddPartitions]] = {
     S.DEAD: refuse(Error.INVALID_PRODUCER_ID_MAPPING),
-    S.EMPTY: owned(Rule("begin the transaction", _add)),
-    S.COMPLETE_COMMIT: owned(Rule("begin the transaction", _add)),
-    S.COMPLETE_ABORT: owned(Rule("begin the transaction", _add)),
+    S.EMPTY: owned(_BEGIN),
+    S.COMPLETE_COMMIT: owned(_BEGIN),
+    S.COMPLETE_ABORT: owned(_BEGIN),
     S.ONGOING: owned(Rule("add; nothing is written for partitions that are in it; kept: INVALID_TXN_STATE (48)", _add)),
     S.PREPARE_COMMIT: refuse(Error.CONCURRENT_TRANSACTIONS),
     S.PREPARE_ABORT: refuse(Error.CONCURRENT_TRANSACTIONS),
@@ -245,6 +249,8 @@ VERIFY_PARTITIONS: Final[Table[VerifyPartitions]] = {
 
 
 def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
+    if not txn.timed and not txn.kept:
+        return INVALID_STATE  # without an epoch of its own the next one would have the same token
     value = follow(
         txn,
         S.PREPARE_COMMIT if event.commit else S.PREPARE_ABORT,
@@ -272,7 +278,9 @@ def _same(commit: bool, answer: Error) -> Rule[EndTxn]:
 END_TXN: Final[Table[EndTxn]] = {
     S.DEAD: refuse(Error.INVALID_PRODUCER_ID_MAPPING),
     S.EMPTY: owned(refuse(Error.INVALID_TXN_STATE)),
-    S.ONGOING: owned(Rule("prepare; answer; markers", _end)),
+    S.ONGOING: owned(
+        Rule("prepare; answer; markers; in two-phase commit, unless it was kept: INVALID_TXN_STATE (48)", _end)
+    ),
     S.PREPARE_COMMIT: _same(True, Error.CONCURRENT_TRANSACTIONS),
     S.PREPARE_ABORT: _same(False, Error.CONCURRENT_TRANSACTIONS),
     S.COMPLETE_COMMIT: _same(True, Error.NONE),

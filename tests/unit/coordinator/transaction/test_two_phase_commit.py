@@ -137,6 +137,22 @@ def test_older_protocol_ends_a_kept_transaction_too() -> None:
     assert complete(written(decision), NOW).stamp == (42, 101)
 
 
+def test_the_older_protocol_neither_begins_nor_ends_one_in_two_phase_commit() -> None:
+    """Its epoch would stay, and with it the token: a database's word on one transaction would be taken for the next."""
+    idle = ongoing(state=S.COMPLETE_COMMIT, partitions=frozenset())
+    begins = AddPartitions(idle.stamp, frozenset({P0}), 0)
+    assert decide(idle, begins, NOW).error is Error.INVALID_TXN_STATE
+    assert decide(ongoing(), AddPartitions(PREPARED_BY, frozenset({P1}), 0), NOW).error is Error.INVALID_TXN_STATE
+    assert decide(ongoing(), EndTxn(PREPARED_BY, True), NOW).error is Error.INVALID_TXN_STATE
+    timed = ongoing(timeout_ms=60_000)
+    assert decide(timed, EndTxn(PREPARED_BY, True), NOW).error is Error.NONE
+
+
+def test_who_may_end_what_was_kept_is_written_at_every_transaction_version() -> None:
+    value = kept(ongoing())
+    assert decode_value("id", encode_value(value, 0)).owner == value.owner
+
+
 def test_a_kept_transaction_takes_no_more_records() -> None:
     value = kept(ongoing())
     for partition in (P0, P1):

@@ -1,0 +1,108 @@
+"""What `oncelog promote` takes for a large folder, and what Apache Kafka says when it starts on what was made.
+
+    python -m benchmarks.promotion [--gigabytes N] [--partitions N] [--segment-megabytes N] [--mode link|copy|move]
+
+A broker of ours is filled with batches of 900 KB, spread over the partitions, and stopped. Only closed segments become
+links, so the size of a segment decides how much is copied. CPU time is the command's own; the clock also counts what
+else the machine did. Everything is removed in the end: the run needs twice the given size of disk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import oncelog
+from oncelog.client.blocking import Admin
+from oncelog.conformance.batches import batch
+from oncelog.conformance.wire import Connection
+from tests.support.apache_kafka import ApacheKafka
+
+GB, MB = 1 << 30, 1 << 20
+VALUE = os.urandom(900 * 1000)
+"""One record a batch: what is measured is files, not records."""
+_LINE = re.compile(r"^\d{4}-\S+ \S+ (WARN|ERROR|FATAL) (\S+) - (.*)$", re.MULTILINE)
+
+
+def fill(data: Path, size_bytes: int, partitions: int, segment_bytes: int) -> None:
+    with oncelog.Broker(data) as broker, Connection(broker.bootstrap_servers) as connection:
+        connection.create_topic("t", partitions, segment_bytes=segment_bytes)
+        sent = batch(VALUE)
+        for number in range(size_bytes // len(sent)):
+            answer = connection.produce("t", sent, number % partitions)
+            if answer.error:
+                raise SystemExit(f"the broker refused a batch with error {answer.error}")
+
+
+def used(folder: Path) -> int:
+    """Bytes on disk, as ``du`` counts them."""
+    return sum(os.lstat(Path(root) / name).st_blocks * 512 for root, _, names in os.walk(folder) for name in names)
+
+
+def promote(data: Path, target: Path, kafka: ApacheKafka, mode: str) -> None:
+    command = [sys.executable, "-m", "oncelog", "promote", str(data), "--to", str(target), "--json"]
+    command += ["--listen", kafka.bootstrap_servers, "--controller", kafka.controller]
+    command += [] if mode == "link" else [f"--{mode}"]
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(
+        f"promote ({mode}): {told['partitions']} partitions, {told['linked_bytes'] / GB:.2f} GB linked, "
+        f"{told['copied_bytes'] / GB:.2f} GB copied, snapshot of {told['records']} records; "
+        f"{seconds:.1f} s by the clock, {cpu_s:.1f} s CPU, {after.ru_maxrss / 1024:.0f} MB",
+        flush=True,
+    )
+
+
+def start(kafka: ApacheKafka, target: Path) -> None:
+    began = time.perf_counter()
+    kafka.start_promoted(target, timeout_s=900)
+    print(f"Apache Kafka: first answer after {time.perf_counter() - began:.1f} s", flush=True)
+    with Admin(bootstrap_servers=kafka.bootstrap_servers) as admin:
+        while any(partition.leader < 0 for partition in admin.describe_topics(["t"])[0].partitions):
+            time.sleep(0.1)
+    print(f"all partitions led after {time.perf_counter() - began:.1f} s", flush=True)
+    kafka.stop()
+    said = Counter((level, source, text[:160]) for level, source, text in _LINE.findall(kafka.log_path.read_text()))
+    for (level, source, text), count in said.most_common():
+        print(f"{count:5} {level} {source}: {text}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gigabytes", type=float, default=10)
+    parser.add_argument("--partitions", type=int, default=1000)
+    parser.add_argument("--segment-megabytes", type=int, default=1024)
+    parser.add_argument("--mode", choices=("link", "copy", "move"), default="link")
+    chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started and written goes then, too
+    folder = Path(tempfile.mkdtemp(prefix="oncelog-promotion-"))
+    try:
+        fill(folder / "data", int(chosen.gigabytes * GB), chosen.partitions, chosen.segment_megabytes * MB)
+        print(f"data folder: {used(folder / 'data') / GB:.2f} GB", flush=True)
+        free = shutil.disk_usage(folder).free
+        kafka = ApacheKafka(folder / "kafka", heap="1g")
+        promote(folder / "data", folder / "node", kafka, chosen.mode)
+        print(f"disk taken: {(free - shutil.disk_usage(folder).free) / GB:.2f} GB", flush=True)
+        try:
+            start(kafka, folder / "node")
+        finally:
+            kafka.kill()
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

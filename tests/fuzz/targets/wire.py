@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from oncelog.broker.apis.registry import SERVED
+from oncelog.broker.apis.registry import SERVED, served_apis
 from oncelog.broker.security.sasl_gate import Login, SaslGate
 from oncelog.broker.security.sasl_mechanisms import InvalidToken, LoggedIn, Mechanism, OAuthBearer, Plain, Scram
 from oncelog.protocol.api_keys import ApiKey
@@ -93,7 +93,11 @@ def new_message(random: Random) -> bytes:
 
 NAMES = ("orders", "orders", "keyed", "id", "group", "range", "member", "", "1", "__consumer_offsets", "x" * 250)
 TOPICS = {"orders": {}, "keyed": {"cleanup.policy": "compact"}}
-SETTINGS = {"transaction.state.log.num.partitions": "1", "offsets.topic.num.partitions": "1"}
+SETTINGS = {
+    "transaction.state.log.num.partitions": "1",
+    "offsets.topic.num.partitions": "1",
+    "transaction.two.phase.commit.enable": "true",
+}
 TOPIC_IDS = [Admin(**SETTINGS).broker.topics.create(name, 2, TOPICS[name], NOW_MS).topic_id for name in ("orders",)]
 BATCHES = [
     encode_batch([Record(0, NOW_MS, b"k", b"v")]),
@@ -130,7 +134,7 @@ def _request(api_key: int, version: int, seed: str) -> bytes:
 
 REQUESTS = [
     (key, version)
-    for key, row in sorted(SERVED.items())
+    for key, row in sorted(served_apis(two_phase_commit=True).items())
     for version in range(max(row.low, request_type(key).MIN_VERSION), row.high + 1)
 ]
 """Every API in every version that is served."""

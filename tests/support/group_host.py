@@ -8,7 +8,7 @@ answered before the log is "synced": at once, or when ``sync`` is called if ``sy
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -183,6 +183,10 @@ class MemoryGroupHost:
 
     def group_settings(self, group_id: str) -> Mapping[str, str]:
         return self.settings_of.get(group_id, {})
+
+    def in_pieces(self, work: Generator[None, None, None]) -> None:
+        for _ in work:
+            pass
 
     def append_records(
         self,

@@ -7,7 +7,7 @@ at any point in between and see what a new coordinator makes of the log.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
 
 from oncelog.config import BrokerConfig
 from oncelog.coordinator.runtime import Appended, CoordinatorRecord, LoggedRecord
@@ -38,6 +38,8 @@ class MemoryTransactionHost:
         self.append_error = Error.NONE
         """Why appends fail; NONE: they do not."""
         self.marker_errors: dict[TopicPartition, Error] = {}
+        self.between: Callable[[], None] = lambda: None
+        """Called at each pause of work in pieces."""
         self.producer_ids_held: list[Deferred[int]] | None = None
         """A list: allocations wait in it for the test; None: they are answered at once."""
         self._next_producer_id = first_producer_id
@@ -67,6 +69,10 @@ class MemoryTransactionHost:
         return host
 
     # -- TransactionHost ---------------------------------------------------------------------------------------
+
+    def in_pieces(self, work: Generator[None, None, None]) -> None:
+        for _ in work:
+            self.between()
 
     def append_records(
         self,

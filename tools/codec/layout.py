@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tools.codec.names import FORMATS
 from tools.codec.schema import Field, MessageDef, StructDef, snake_case
 
 
@@ -28,6 +29,11 @@ class Slot:
             return (self.field.name,)
         child = self.child.signature if self.child else None
         return (self.field.name, self.nullable, self.tagged, self.compact, child)
+
+    @property
+    def is_elements(self) -> bool:
+        """An array of structs or strings."""
+        return self.present and self.field.is_array and self.field.type not in FORMATS
 
 
 @dataclass
@@ -55,6 +61,11 @@ class Layout:
     def tagged(self) -> list[Slot]:
         slots = [slot for slot in self.slots if slot.present and slot.tagged]
         return sorted(slots, key=lambda slot: slot.field.tag or 0)
+
+    @property
+    def has_elements(self) -> bool:
+        """Whether it holds an array whose elements are written one after the other, outside of tagged fields."""
+        return any(slot.is_elements for slot in self.inline)
 
 
 class Layouts:

@@ -54,17 +54,28 @@ def emit_module(message: MessageDef) -> str:
     code: list[str] = []
     ordered = sorted(layouts, key=_depth)
     for layout in ordered:
-        reader = ReadEmitter(message.name, layout, has_records)
-        writer = WriteEmitter(message.name, layout)
-        code += ["", "", *reader.emit(), "", "", *writer.emit()]
-        functions |= reader.functions | writer.functions
-        helpers |= reader.helpers | writer.helpers
+        emitters: list[ReadEmitter | WriteEmitter] = [
+            ReadEmitter(message.name, layout, has_records),
+            WriteEmitter(message.name, layout),
+        ]
+        if layout.has_elements and message.kind == "request" and not has_records:
+            emitters.append(ReadEmitter(message.name, layout, has_records, in_pieces=True))
+        if layout.has_elements and message.kind == "response":
+            emitters.append(WriteEmitter(message.name, layout, in_pieces=True))
+        for emitter in emitters:
+            code += ["", "", *emitter.emit()]
+            functions |= emitter.functions
+            helpers |= emitter.helpers
     classes: list[str] = []
     for struct in _structs(ordered):
         classes += ["", "", *_class(struct, message, helpers)]
     imports = _imports(functions, helpers)
     bindings = [_binding(name) for name in sorted(functions)]
     tables = [*_table("_READERS", "_read", message, layouts), *_table("_WRITERS", "_write", message, layouts)]
+    if message.kind == "request" and not has_records:
+        tables += _table("_READERS_IN_PIECES", "_read", message, layouts, in_pieces=True)
+    if message.kind == "response":
+        tables += _table("_WRITERS_IN_PIECES", "_write", message, layouts, in_pieces=True)
     extra = [f"{message.name}._HAS_RECORDS = True"] if has_records else []
     lines = [
         HEADER,
@@ -181,6 +192,12 @@ def _note(item: Field) -> str:
     return text + (", ignorable" if item.ignorable else "")
 
 
-def _table(name: str, prefix: str, message: MessageDef, layouts: Layouts) -> list[str]:
-    rows = [f"    {version}: {prefix}_{layout.suffix}," for version, layout in layouts.by_version.items()]
-    return [f"{message.name}.{name} = {{", *rows, "}"]
+def _table(name: str, prefix: str, message: MessageDef, layouts: Layouts, *, in_pieces: bool = False) -> list[str]:
+    """A function by version; ``in_pieces``: of those versions that have arrays to be taken apart, none if none has."""
+    end = "_in_pieces" if in_pieces else ""
+    rows = [
+        f"    {version}: {prefix}_{layout.suffix}{end},"
+        for version, layout in layouts.by_version.items()
+        if layout.has_elements or not in_pieces
+    ]
+    return [f"{message.name}.{name} = {{", *rows, "}"] if rows else []

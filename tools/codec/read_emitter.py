@@ -1,4 +1,7 @@
-"""Emits the reader of one layout: straight-line code, one ``Struct`` call for each run of fixed-size fields."""
+"""Emits the reader of one layout: straight-line code, one ``Struct`` call for each run of fixed-size fields.
+
+A reader in pieces is the same as a generator, which yields after each element of its arrays.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,11 @@ from tools.codec.names import (
 class ReadEmitter:
     """Collects the lines of one reader and the names it needs from elsewhere."""
 
-    def __init__(self, message: str, layout: Layout, has_records: bool) -> None:
+    def __init__(self, message: str, layout: Layout, has_records: bool, *, in_pieces: bool = False) -> None:
         self.message = message
         self.layout = layout
         self.has_records = has_records
+        self.in_pieces = in_pieces
         self.functions: set[str] = set()
         self.helpers: set[str] = {"READ_ERRORS", "malformed"}
         self._lines: list[str] = []
@@ -38,15 +42,19 @@ class ReadEmitter:
             self._tags()
         self._flush()
         body = self._lines
+        name, answer = f"_read_{self.layout.suffix}", f"tuple[{struct}, int]"
+        if self.in_pieces:
+            self.helpers.add("Pieces")
+            name, answer = f"{name}_in_pieces", f"Pieces[{answer}]"
         arguments = ", ".join(self._argument(slot) for slot in self.layout.slots)
         where = f'"{self.message}"' if struct == self.message else f'"{self.message}.{struct}"'
         if not body:
             return [
-                f"def _read_{self.layout.suffix}(data: {buffer}, pos: int, size: int) -> tuple[{struct}, int]:",
+                f"def {name}(data: {buffer}, pos: int, size: int) -> {answer}:",
                 f"    return {struct}({arguments}), pos",
             ]
         return [
-            f"def _read_{self.layout.suffix}(data: {buffer}, pos: int, size: int) -> tuple[{struct}, int]:",
+            f"def {name}(data: {buffer}, pos: int, size: int) -> {answer}:",
             f'    at = "{self._first_field()}"',
             "    try:",
             *body,
@@ -232,13 +240,18 @@ class ReadEmitter:
         self._line("for _ in range(count):")
         self._indent += 1
         element = f"{target}_item"
-        if slot.child:
+        yields = self.in_pieces and not slot.tagged
+        if slot.child and yields and slot.child.has_elements:
+            self._line(f"{element}, pos = yield from _read_{slot.child.suffix}_in_pieces(data, pos, size)")
+        elif slot.child:
             self._line(f"{element}, pos = _read_{slot.child.suffix}(data, pos, size)")
         else:
             inner = Slot(item, present=True, nullable=False, tagged=False, compact=slot.compact, child=None)
             self._at = item.attribute
             self._bytes(inner, element, declare=False)
         self._line(f"{target}.append({element})")
+        if yields:
+            self._line("yield")
         self._indent -= 1
 
     # Tagged fields

@@ -10,8 +10,9 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from oncelog.broker.answers import encoded, encoded_in_pieces, size_of
 from oncelog.broker.apis.api_versions import unsupported_version
-from oncelog.broker.apis.registry import handler_for, served_apis
+from oncelog.broker.apis.registry import Served, handler_for, served_apis
 from oncelog.broker.context import Channel, Part, RequestContext
 from oncelog.broker.coordinators import Coordinators
 from oncelog.broker.fetch_sessions import FetchSessionCache
@@ -29,18 +30,16 @@ from oncelog.broker.repeated_fetches import RepeatedFetches
 from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.request_rules import refused_request
 from oncelog.broker.security.security_log import SecurityLog
-from oncelog.broker.slices import Slices
+from oncelog.broker.slices import Slices, Work
 from oncelog.broker.throttle import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE, Throttle
 from oncelog.broker.topics import Topics
 from oncelog.config import BrokerConfig
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.log.results import FileSlice
 from oncelog.metadata.store import MetadataStore
 from oncelog.ports import Background, Disk, Random
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
-from oncelog.protocol.fetch_fast import encode_fetch_response_parts
 from oncelog.protocol.framing import RequestHeader, decode_request_header, encode_response_header
 from oncelog.protocol.messages import request_type, response_type
 from oncelog.protocol.produce_fast import parse_produce_request
@@ -57,8 +56,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FETCH = int(ApiKey.FETCH)
+PRODUCE, FETCH = int(ApiKey.PRODUCE), int(ApiKey.FETCH)
 """For every request: a member of an enumeration takes as long to be looked up as some calls."""
+READ_AT_ONCE_BYTES = 16 * 1024
+"""Requests of more are taken apart in pieces, but for those of batches, which are not taken apart."""
 
 
 class Broker:
@@ -246,30 +247,55 @@ class Broker:
                 name, most = ApiKey(header.api_key).name, served.most_bytes
                 channel.close(f"a {name} request of {len(frame)} bytes; at most {most} are taken: ask for less at once")
                 return
-            if header.api_key == ApiKey.PRODUCE:
+            context = RequestContext(
+                channel,
+                slot,
+                header.api_key,
+                header.api_version,
+                header.correlation_id,
+                header.client_id or "",
+                now_ms,
+            )
+            if self.requests is not None:
+                context.begun_ns = self.requests.clock()
+            if header.api_key == PRODUCE:
                 request: Message = parse_produce_request(frame, body, header.api_version)
+            elif len(frame) > READ_AT_ONCE_BYTES:
+                self._read_in_pieces(context, served, frame, body)
+                return
             else:
                 request, _ = request_type(header.api_key).decode_prefix(frame, header.api_version, body)
         except MalformedMessage as error:
             channel.close(f"a request could not be read: {error}")
             return
-        context = RequestContext(
-            channel,
-            slot,
-            header.api_key,
-            header.api_version,
-            header.correlation_id,
-            header.client_id or "",
-            now_ms,
-        )
-        if self.requests is not None:
-            context.begun_ns = self.requests.clock()
+        self._work_on(context, served, request, len(frame))
+        if self.cluster is None and self.interceptor is None:  # else nothing is looked up: see receive_run
+            if context.took_plain_batch:
+                self._produce_runs.learn(context, request, frame, body)  # type: ignore[arg-type]
+            elif context.took_records:
+                self._repeated_fetches.learn(context, request, frame, body)  # type: ignore[arg-type]
+
+    def _read_in_pieces(self, context: RequestContext, served: Served, frame: memoryview, body: int) -> None:
+        """A long request is taken apart with others' turns between, and then worked on."""
+        kind, size = request_type(context.api_key), len(frame)
+
+        def unreadable(error: Exception) -> None:
+            if isinstance(error, MalformedMessage):
+                context.channel.close(f"a request could not be read: {error}")
+            else:
+                self._defect(context, error)
+
+        reading = self.slices.begin(kind.decode_prefix_in_pieces(frame, context.api_version, body), context.channel)
+        reading.then(lambda read: self._work_on(context, served, read[0], size), unreadable)
+
+    def _work_on(self, context: RequestContext, served: Served, request: Message, size_bytes: int) -> None:
+        """Have a request handled, and answered now or later."""
         if self.throttle is not None:
-            context.request_bytes, context.work_ns = len(frame), self._work_clock()
+            context.request_bytes, context.work_ns = size_bytes, self._work_clock()
         try:
             rights = served.rights if self.authorizer is not None else ()
             refused = refused_request(self, context, request, rights) if rights else None
-            result = handler_for(header.api_key)(self, context, request) if refused is None else refused
+            result = handler_for(context.api_key)(self, context, request) if refused is None else refused
             waits = isinstance(result, Deferred) and not result.succeeded
             if self.requests is not None and waits:
                 context.local_ns = self.requests.clock() - context.begun_ns
@@ -285,12 +311,6 @@ class Broker:
             self._reply(context, result.value)
         else:
             result.then(lambda response: self._reply(context, response), lambda error: self._defect(context, error))
-        if self.cluster is not None or self.interceptor is not None:
-            return  # nothing is looked up there: see receive_run
-        if context.took_plain_batch:
-            self._produce_runs.learn(context, request, frame, body)  # type: ignore[arg-type]
-        elif context.took_records:
-            self._repeated_fetches.learn(context, request, frame, body)  # type: ignore[arg-type]
 
     def receive_run(
         self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int, *, gather: bool = False
@@ -358,15 +378,29 @@ class Broker:
                 self._count_use(self.throttle, context, 0)
             context.channel.reply(context.slot, ())
             return
+        if context.is_wide or (context.api_key not in (PRODUCE, FETCH) and response.is_long()):
+            written = self.slices.begin(self._write_in_pieces(context, response), context.channel)
+            written.then(
+                lambda parts: context.channel.reply(context.slot, parts), lambda error: self._defect(context, error)
+            )
+            return
         try:
-            parts = self._encoded(context, response)
-            if self.throttle is not None and (wait_ms := self._count_use(self.throttle, context, _size(parts))):
+            parts = encoded(context, response)
+            if self.throttle is not None and (wait_ms := self._count_use(self.throttle, context, size_of(parts))):
                 response.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
-                parts = self._encoded(context, response)
+                parts = encoded(context, response)
         except Exception as error:  # noqa: BLE001 - as above: it may be another's turn
             self._defect(context, error)
             return
         context.channel.reply(context.slot, parts)
+
+    def _write_in_pieces(self, context: RequestContext, response: Message) -> Work[list[Part]]:
+        """A long answer, with others' turns between."""
+        parts = yield from encoded_in_pieces(context, response)
+        if self.throttle is not None and (wait_ms := self._count_use(self.throttle, context, size_of(parts))):
+            response.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
+            parts = yield from encoded_in_pieces(context, response)
+        return parts
 
     def _count_use(self, throttle: Throttle, context: RequestContext, response_bytes: int) -> int:
         """Count a request against the caller's quotas; for how long it has to wait, which it does from now on."""
@@ -390,16 +424,6 @@ class Broker:
         throttle = self.throttle if self.throttle is not None else Throttle(quotas, window_ms)
         throttle.update(quotas)
         self.throttle = throttle if throttle.is_needed else None
-
-    @staticmethod
-    def _encoded(context: RequestContext, response: Message) -> list[Part]:
-        api_key, version = context.api_key, context.api_version
-        if api_key == ApiKey.FETCH:
-            body = encode_fetch_response_parts(response, version)  # type: ignore[arg-type]
-            header = encode_response_header(api_key, version, context.correlation_id, body.size_bytes)
-            return [header, *body]
-        encoded = response.encode(version)
-        return [encode_response_header(api_key, version, context.correlation_id, len(encoded)), encoded]
 
     def _refuse_version(self, channel: Channel, slot: int, header: RequestHeader) -> None:
         if header.api_key != ApiKey.API_VERSIONS:
@@ -455,7 +479,3 @@ class Broker:
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
         """Append one transaction's end to each of its partitions here; each answers once its marker is committed."""
         return self._coordinators.write_marker(marker, now_ms)
-
-
-def _size(parts: Iterable[Part]) -> int:
-    return sum(part.size_bytes if isinstance(part, FileSlice) else len(part) for part in parts)

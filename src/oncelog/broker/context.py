@@ -60,6 +60,8 @@ class RequestContext:
     """Set by Produce: a batch that is not packed was appended, and the next ones may be like it."""
     took_records: bool = False
     """Set by Fetch: it was answered at once, with records."""
+    is_wide: bool = False
+    """Set by Produce and Fetch, whose answers are not looked at: it names many partitions, and is written in pieces."""
     request_bytes: int = 0
     work_ns: int = 0
     begun_ns: int = 0

@@ -281,6 +281,9 @@ class Coordinators:
             return _not_appended(result.error)
         return Appended(Error.NONE, result.base_offset, target.when_committed(result.last_offset + 1))
 
+    def in_pieces(self, work: Work[None]) -> None:
+        self._broker.slices.begin(work)
+
     # -- TransactionHost ----------------------------------------------------------------------------------------
 
     @property

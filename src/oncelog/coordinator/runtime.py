@@ -15,7 +15,7 @@ Source: Kafka's ``CoordinatorRuntime`` (KIP-848) and ``TransactionStateManager``
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from oncelog.deferred import Deferred
@@ -99,6 +99,10 @@ class CoordinatorHost(Protocol):
 
         :param guard: what the verification of the producer's transaction gave (KIP-890).
         """
+        ...
+
+    def in_pieces(self, work: Generator[None, None, None]) -> None:
+        """Do work that grows with what there is: now as far as it is little, else with others' turns at its pauses."""
         ...
 
 

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
-from oncelog.protocol.wire import Buffer
+from oncelog.protocol.wire import Buffer, Pieces
 
 _JOIN_BELOW: Final = 4096
 """Buffers shorter than this are joined with their neighbours: copying them costs less than another ``iovec``."""
+
+_PARTS_IN_A_PIECE: Final = 1000
 
 
 class RecordSlice(Protocol):
@@ -58,11 +60,23 @@ def encode_fetch_response_parts(response: FetchResponse, version: int) -> Respon
 
     Raises what ``encode`` raises.
     """
+    joining = join_fetch_response(response.encode_parts(version))
+    while True:
+        try:
+            next(joining)
+        except StopIteration as end:
+            parts: ResponseParts = end.value
+            return parts
+
+
+def join_fetch_response(written: list[Buffer]) -> Pieces[ResponseParts]:
+    """The same of a response that ``encode_parts`` has written, with pauses."""
     parts = ResponseParts()
     small: list[Buffer] = []
     size_bytes = 0
-    written: list[Buffer | RecordSlices] = cast(Any, response.encode_parts(version))
-    for part in written:
+    for number, part in enumerate(cast("list[Buffer | RecordSlices]", written), 1):
+        if not number % _PARTS_IN_A_PIECE:
+            yield
         size = len(part)
         size_bytes += size
         if isinstance(part, RecordSlices):

@@ -8,10 +8,10 @@ unsigned one (seven bits a byte, least significant first, at most five bytes; KI
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from struct import Struct as BinaryStruct
 from struct import error as StructError
-from typing import Any, ClassVar, Final, Self, TypeAlias
+from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
 
 from oncelog.protocol.errors import MalformedMessage, UnencodableValue, UnknownVersion, UnsupportedField
 
@@ -21,6 +21,14 @@ Uuid: TypeAlias = bytes
 Append: TypeAlias = Callable[[Buffer], None]
 Reader: TypeAlias = Callable[[Any, int, int], tuple[Any, int]]
 Writer: TypeAlias = Callable[[Append, Any], None]
+T = TypeVar("T")
+Pieces: TypeAlias = Generator[None, None, T]
+"""Work that pauses, and has a result in the end."""
+ReaderInPieces: TypeAlias = Callable[[Any, int, int], Pieces[tuple[Any, int]]]
+WriterInPieces: TypeAlias = Callable[[Append, Any], Pieces[None]]
+ELEMENTS_IN_A_PIECE: Final = 100
+LONG: Final = 500
+"""Elements of a message, from which on it is written in pieces where others wait meanwhile."""
 
 ZERO_UUID: Final[Uuid] = bytes(16)
 NEVER_FLEXIBLE: Final = 32767
@@ -52,6 +60,13 @@ class Struct:
         fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
         return f"{self.__class__.__name__}({fields})"
 
+    def arrays(self) -> Iterator[list[Any]]:
+        """The values of its fields that are arrays."""
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if isinstance(value, list):
+                yield value
+
     def replace(self, **changes: Any) -> Self:
         """A shallow copy in which the named fields have the given values."""
         fields = {name: getattr(self, name) for name in self.__slots__}
@@ -76,6 +91,10 @@ class Message(Struct):
     _READERS: ClassVar[Mapping[int, Reader]]
     _WRITERS: ClassVar[Mapping[int, Writer]]
     _HAS_RECORDS: ClassVar[bool] = False
+    _READERS_IN_PIECES: ClassVar[Mapping[int, ReaderInPieces]] = {}
+    """Of requests with arrays of structs or strings."""
+    _WRITERS_IN_PIECES: ClassVar[Mapping[int, WriterInPieces]] = {}
+    """Of responses."""
 
     def encode(self, version: int) -> bytes:
         """The body in the given version.
@@ -93,6 +112,35 @@ class Message(Struct):
         parts: list[Buffer] = []
         try:
             writer(parts.append, self)
+        except (StructError, UnicodeEncodeError) as error:
+            raise UnencodableValue(self.__class__.__name__, str(error)) from error
+        return parts
+
+    def is_long(self) -> bool:
+        """Whether its arrays, and those in their elements, have more elements than should be written in one go."""
+        if not self._WRITERS_IN_PIECES:
+            return False
+        count = 0
+        for array in self.arrays():
+            count += len(array)
+            if array and isinstance(array[0], Struct):
+                for item in array:
+                    if count > LONG:
+                        return True
+                    for inner in item.arrays():
+                        count += len(inner)
+        return count > LONG
+
+    def encode_parts_in_pieces(self, version: int) -> Pieces[list[Buffer]]:
+        """As ``encode_parts``, with a pause after so many elements of its arrays; a response's."""
+        writer = self._WRITERS_IN_PIECES.get(version)
+        if writer is None:
+            return self.encode_parts(version)
+        parts: list[Buffer] = []
+        try:
+            for count, _ in enumerate(writer(parts.append, self), 1):
+                if not count % ELEMENTS_IN_A_PIECE:
+                    yield
         except (StructError, UnicodeEncodeError) as error:
             raise UnencodableValue(self.__class__.__name__, str(error)) from error
         return parts
@@ -120,6 +168,28 @@ class Message(Struct):
         elif not isinstance(data, bytes):
             data = bytes(data)  # slices of bytes are half the price of slices of a view
         return reader(data, offset, len(data))
+
+    @classmethod
+    def decode_prefix_in_pieces(cls, data: Buffer, version: int, offset: int = 0) -> Pieces[tuple[Self, int]]:
+        """As ``decode_prefix``, with a pause after so many elements of its arrays; a request's without records.
+
+        What ``data`` is in need not stay as it is.
+        """
+        reader = cls._READERS_IN_PIECES.get(version)
+        if reader is None:
+            return cls.decode_prefix(data, version, offset)
+        data = bytes(data)
+        reading = reader(data, offset, len(data))
+        count = 0
+        while True:
+            try:
+                next(reading)
+            except StopIteration as end:
+                read: tuple[Self, int] = end.value
+                return read
+            count += 1
+            if not count % ELEMENTS_IN_A_PIECE:
+                yield
 
     @classmethod
     def _unknown(cls, version: int) -> UnknownVersion:

@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
 
 from oncelog.broker.broker import Broker
+from oncelog.broker.slices import finished
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.server.memory_disk import MemoryDisk
 from oncelog.types import TRANSACTION_STATE_TOPIC
+from tests.support.work import calls_of
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
 
 FEWEST = 200
 SETTINGS = {"transaction.state.log.num.partitions": "5"}
-
-
-def calls_of(work: Callable[[], object]) -> int:
-    """How many functions are called, builtin ones too."""
-    count = 0
-
-    def called(_frame: FrameType, event: str, _argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(called)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 def stop(broker: Broker) -> None:
@@ -56,7 +38,7 @@ def work_of_a_start(folder: Path, ids: int, end: Callable[[Broker], None]) -> in
     end(before.broker)
     started: list[Admin] = []
     calls = calls_of(lambda: started.append(Admin(path, disk, **SETTINGS)))
-    found = started[0].broker.transactions.list(NOW_MS).transactions
+    found = finished(started[0].broker.transactions.list(NOW_MS)).transactions
     started[0].broker.stop(NOW_MS)
     assert len(found) == ids
     return calls

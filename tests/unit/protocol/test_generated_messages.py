@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
+from functools import partial
 from random import Random
+from typing import TypeVar
 
 import pytest
 from hypothesis import given, settings
@@ -11,12 +13,14 @@ from hypothesis import strategies as st
 
 from oncelog.protocol.errors import MalformedMessage, UnencodableValue, UnknownVersion, UnsupportedField
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
+from oncelog.protocol.generated.describe_groups_response import DescribedGroup, DescribeGroupsResponse
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from oncelog.protocol.generated.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
-from oncelog.protocol.wire import Message
+from oncelog.protocol.wire import Message, Pieces
 from tests.unit.protocol.message_values import (
     MESSAGES,
     HypothesisSource,
@@ -26,6 +30,7 @@ from tests.unit.protocol.message_values import (
     versions,
 )
 
+T = TypeVar("T")
 every_message = pytest.mark.parametrize("name", MESSAGES)
 
 
@@ -40,6 +45,52 @@ def test_decoding_an_encoded_message_gives_it_back(name: str, data: st.DataObjec
         assert kind.decode(encoded, version) == message
         framed = memoryview(b"head" + encoded + b"tail")
         assert kind.decode_prefix(framed, version, 4) == (message, 4 + len(encoded))
+
+
+def in_pieces(work: Pieces[T]) -> tuple[T, int]:
+    """What comes of it, and how often it paused."""
+    pauses = 0
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: T = end.value
+            return result, pauses
+        pauses += 1
+
+
+@every_message
+def test_pieces_come_to_the_same(name: str) -> None:
+    """Written and read in pieces, sound or cut off."""
+    kind = message_class(name)
+    for version in range(kind.MIN_VERSION, kind.MAX_VERSION + 1):
+        made = make_message(name, version, RandomSource(f"{name} {version}"))
+        encoded = made.encode(version)
+        parts, _ = in_pieces(made.encode_parts_in_pieces(version))
+        assert b"".join(parts) == encoded
+        assert in_pieces(kind.decode_prefix_in_pieces(b"head" + encoded, version, 4))[0] == (made, 4 + len(encoded))
+        for end in {len(encoded) // 2, len(encoded) - 1}:
+            outcomes = []
+            for read in (
+                partial(kind.decode_prefix, encoded[:end], version),
+                lambda: in_pieces(kind.decode_prefix_in_pieces(encoded[:end], version))[0],  # noqa: B023 - called here
+            ):
+                try:
+                    outcomes.append(repr(read()))
+                except MalformedMessage as error:
+                    outcomes.append(str(error))
+            assert outcomes[0] == outcomes[1]
+
+
+def test_a_long_message_pauses() -> None:
+    names = [f"n{number}" for number in range(1000)]
+    request = DescribeGroupsRequest(groups=names)
+    read, pauses = in_pieces(DescribeGroupsRequest.decode_prefix_in_pieces(request.encode(5), 5))
+    assert (read[0], pauses) == (request, 10)
+    response = DescribeGroupsResponse(groups=[DescribedGroup(group_id=name) for name in names])
+    assert response.is_long()
+    assert in_pieces(response.encode_parts_in_pieces(5))[1] == 10
+    assert not DescribeGroupsResponse(groups=response.groups[:10]).is_long()
 
 
 @every_message

@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 def handle(broker: Broker, context: RequestContext, request: DescribeGroupsRequest) -> Deferred[DescribeGroupsResponse]:
     caller = Caller(context.api_version, context.client_id, context.client_host)
-    may_see = [name for name in request.groups if allows(broker, context, Operation.DESCRIBE, GROUP, name)]
-    allowed = frozenset(may_see)
-    hidden = [
-        DescribedGroup(group_id=name, error_code=Error.GROUP_AUTHORIZATION_FAILED)
-        for name in request.groups
-        if name not in allowed
-    ]
+    hidden: list[DescribedGroup] = []
 
     def describe() -> Work[list[Deferred[list[DescribedGroup]]]]:
         described = []
-        for names in in_parts(may_see, 50):
-            described.append(broker.groups.describe_groups(names, caller, context.now_ms))
+        for names in in_parts(request.groups, 50):
+            may_see = []
+            for name in names:
+                if allows(broker, context, Operation.DESCRIBE, GROUP, name):
+                    may_see.append(name)
+                else:
+                    hidden.append(DescribedGroup(group_id=name, error_code=Error.GROUP_AUTHORIZATION_FAILED))
+            described.append(broker.groups.describe_groups(may_see, caller, context.now_ms))
             yield
         return described
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, TRANSACTIONAL_ID, allows
+from oncelog.broker.slices import Work, in_parts
 from oncelog.coordinator.transaction.coordinator import TransactionDescription
+from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
 from oncelog.protocol.generated.describe_transactions_response import (
@@ -19,13 +21,23 @@ from oncelog.protocol.generated.describe_transactions_response import (
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
+IDS_IN_A_PIECE = 20
+
 
 def handle(
     broker: Broker, context: RequestContext, request: DescribeTransactionsRequest
-) -> DescribeTransactionsResponse:
-    return DescribeTransactionsResponse(
-        transaction_states=[_state(broker, context, name) for name in request.transactional_ids]
-    )
+) -> Deferred[DescribeTransactionsResponse]:
+    return broker.slices.begin(_describe(broker, context, request), context.channel)
+
+
+def _describe(
+    broker: Broker, context: RequestContext, request: DescribeTransactionsRequest
+) -> Work[DescribeTransactionsResponse]:
+    states: list[TransactionState] = []
+    for names in in_parts(request.transactional_ids, IDS_IN_A_PIECE):
+        states += [_state(broker, context, name) for name in names]
+        yield
+    return DescribeTransactionsResponse(transaction_states=states)
 
 
 def _state(broker: Broker, context: RequestContext, transactional_id: str) -> TransactionState:

@@ -25,7 +25,7 @@ from oncelog.broker.fetch_sessions import (
 from oncelog.broker.partition import Partition
 from oncelog.broker.purgatory import ParkedFetch
 from oncelog.broker.security.access import TOPIC, allows
-from oncelog.broker.slices import Work
+from oncelog.broker.slices import Work, finished, in_parts
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.fetch_fast import set_slices
@@ -38,6 +38,7 @@ from oncelog.protocol.generated.fetch_response import (
     LeaderIdAndEpoch,
     PartitionData,
 )
+from oncelog.protocol.wire import ZERO_UUID
 from oncelog.types import IsolationLevel, TopicPartition
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ FIRST_WITH_TOPIC_IDS = 13
 FIRST_WITH_LEADERS = 16
 """Who leads is told with NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951)."""
 PARTITIONS_IN_A_PIECE = 100
+_Opened = tuple[FetchSession | None, dict[PartitionKey, FetchPosition]]
+"""The session in use, and what to read."""
 ISOLATION_LEVELS = {int(level): level for level in IsolationLevel}
 
 
@@ -64,24 +67,25 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
     isolation = ISOLATION_LEVELS.get(request.isolation_level)
     if isolation is None:
         return FetchResponse(error_code=Error.INVALID_REQUEST)
-    session, positions = _positions(broker, context, request)
-    if isinstance(session, Error):
-        return FetchResponse(error_code=session)
+    if sum([len(topic.partitions) for topic in request.topics]) > PARTITIONS_IN_A_PIECE:
+        return _WideFetch(broker, context, request, isolation).begin(_positions(broker, context, request))
+    opened = finished(_positions(broker, context, request))
+    if isinstance(opened, Error):
+        return FetchResponse(error_code=opened)
+    session, positions = opened
     if len(positions) > PARTITIONS_IN_A_PIECE:
-        wide = _WideFetch(broker, context, request, session, positions, isolation)
-        wide.begin()
-        return wide.response
+        return _WideFetch(broker, context, request, isolation).begin(_opened(opened))
     answers = list(_read(broker, context, request, positions, isolation))
     if request.max_wait_ms <= 0 or _is_enough(request, answers):
         context.took_records = len(answers) == 1 and answers[0].size_bytes > 0
-        return _respond(broker, context, session, answers)
+        return _respond(broker, session, answers)
     watched = tuple(
         partition.topic_partition
         for key in positions
         if (partition := _partition(broker, key)) is not None and _may_read(broker, context, key, log=False)
     )
     if not watched:
-        return _respond(broker, context, session, answers)
+        return _respond(broker, session, answers)
     response: Deferred[FetchResponse] = Deferred()
     waiting = _Waiting(broker, context, request, positions, isolation, answers)
 
@@ -99,7 +103,7 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
         if not (final or _is_enough(request, answers)):
             waiting.note(answers)
             return False
-        response.resolve(_respond(broker, context, session, answers))
+        response.resolve(_respond(broker, session, answers))
         return True
 
     broker.fetches.park(ParkedFetch(context.channel, watched, attempt), context.now_ms + request.max_wait_ms)
@@ -163,44 +167,52 @@ class _WideFetch:
         broker: Broker,
         context: RequestContext,
         request: FetchRequest,
-        session: FetchSession | None,
-        positions: dict[PartitionKey, FetchPosition],
         isolation: IsolationLevel,
     ) -> None:
-        self.response: Deferred[FetchResponse] = Deferred()
+        context.is_wide = True
+        self._response: Deferred[FetchResponse] = Deferred()
         self._broker = broker
         self._context = context
         self._request = request
-        self._session = session
-        self._positions = positions
+        self._session: FetchSession | None = None
+        self._positions: dict[PartitionKey, FetchPosition] = {}
         self._isolation = isolation
 
-    def begin(self) -> None:
-        self._work(self._look())
+    def begin(self, opening: Work[_Opened | Error]) -> Deferred[FetchResponse]:
+        """:param opening: finds out what is to be read."""
+        self._work(self._look(opening))
+        return self._response
 
     def _work(self, work: Work[None]) -> None:
-        self._broker.slices.begin(work, self._context.channel).then(lambda _: None, self.response.fail)
+        self._broker.slices.begin(work, self._context.channel).then(lambda _: None, self._response.fail)
 
-    def _look(self) -> Work[None]:
+    def _look(self, opening: Work[_Opened | Error]) -> Work[None]:
         """Answer with what there is, or wait for more."""
+        opened = yield from opening
+        if isinstance(opened, Error):
+            self._response.resolve(FetchResponse(error_code=opened))
+            return
+        self._session, self._positions = opened
         answers = yield from self._read()
         if self._request.max_wait_ms <= 0 or _is_enough(self._request, answers):
-            self._answer(answers)
+            yield from self._answer(answers)
             return
-        watched = tuple(
-            partition.topic_partition
-            for key in self._positions
-            if (partition := _partition(self._broker, key)) is not None
-            and _may_read(self._broker, self._context, key, log=False)
-        )
+        watched: list[tuple[Partition, PartitionData]] = []
+        for part in in_parts(answers, PARTITIONS_IN_A_PIECE):
+            watched += [
+                (partition, answer.data)
+                for answer in part
+                if (partition := _partition(self._broker, answer.key)) is not None
+                and _may_read(self._broker, self._context, answer.key, log=False)
+            ]
+            yield
         waiting = _Waiting(self._broker, self._context, self._request, self._positions, self._isolation, answers)
-        # What a partition got while the others were looked at woke nobody.
+        # From here on in one go: what a partition got while the others were looked at woke nobody.
         late = [
             partition.topic_partition
-            for key, data, _, _ in answers
-            if (partition := _partition(self._broker, key)) is not None
-            and (data.high_watermark, data.last_stable_offset)
-            != (partition.log.high_watermark, partition.log.last_stable_offset)
+            for partition, data in watched
+            if partition.log.high_watermark != data.high_watermark
+            or partition.log.last_stable_offset != data.last_stable_offset
         ]
         if not watched or any(waiting.has_enough(at) for at in late):
             yield from self._answer_now()
@@ -212,10 +224,12 @@ class _WideFetch:
                     return False
                 self._work(self._answer_now())
             except Exception as error:  # noqa: BLE001 - it may be the turn of whoever wrote to the partition
-                self.response.fail(error)
+                self._response.fail(error)
             return True
 
-        fetch = ParkedFetch(self._context.channel, watched, attempt)
+        fetch = ParkedFetch(
+            self._context.channel, tuple(partition.topic_partition for partition, _ in watched), attempt
+        )
         self._broker.fetches.park(fetch, self._context.now_ms + self._request.max_wait_ms)
 
     def _read(self) -> Work[list[_Answer]]:
@@ -227,20 +241,26 @@ class _WideFetch:
         return answers
 
     def _answer_now(self) -> Work[None]:
-        self._answer((yield from self._read()))
+        yield from self._answer((yield from self._read()))
 
-    def _answer(self, answers: list[_Answer]) -> None:
-        self.response.resolve(_respond(self._broker, self._context, self._session, answers))
+    def _answer(self, answers: list[_Answer]) -> Work[None]:
+        self._response.resolve((yield from _responding(self._broker, self._session, answers)))
 
 
-def _positions(
-    broker: Broker, context: RequestContext, request: FetchRequest
-) -> tuple[FetchSession | Error | None, dict[PartitionKey, FetchPosition]]:
+def _opened(opened: _Opened) -> Work[_Opened | Error]:
+    """What was found out before."""
+    yield from ()
+    return opened
+
+
+def _positions(broker: Broker, context: RequestContext, request: FetchRequest) -> Work[_Opened | Error]:
     """The session in use (None without) and what to read, in serving order (``FetchManager.newContext``)."""
     by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
     wanted: dict[PartitionKey, FetchPosition] = {}
     for topic in request.topics:
         for asked in topic.partitions:
+            if len(wanted) % PARTITIONS_IN_A_PIECE == PARTITIONS_IN_A_PIECE - 1:
+                yield
             key = _key(broker, by_id, topic.topic, topic.topic_id, asked.partition)
             wanted[key] = FetchPosition(
                 asked.fetch_offset,
@@ -258,7 +278,7 @@ def _positions(
         return sessions.open(wanted, by_id, context.now_ms), wanted
     session = sessions.resume(request.session_id, request.session_epoch, by_id, context.now_ms)
     if isinstance(session, Error):
-        return session, {}
+        return session
     forgotten = [
         _key(broker, by_id, topic.topic, topic.topic_id, index)
         for topic in request.forgotten_topics_data
@@ -393,21 +413,27 @@ def _error(key: PartitionKey, error: Error, current_leader: LeaderIdAndEpoch | N
     return _Answer(key, data, 0, at_once=True)
 
 
-def _respond(
-    broker: Broker, context: RequestContext, session: FetchSession | None, answers: list[_Answer]
-) -> FetchResponse:
+def _respond(broker: Broker, session: FetchSession | None, answers: list[_Answer]) -> FetchResponse:
     """All answers, or within a session only those that say something new (``IncrementalFetchContext``)."""
+    return finished(_responding(broker, session, answers))
+
+
+def _responding(broker: Broker, session: FetchSession | None, answers: list[_Answer]) -> Work[FetchResponse]:
     incremental = session is not None and session.epoch > INITIAL_EPOCH + 1
-    told = [answer for answer in answers if session is None or _is_news(session, answer, incremental)]
     response = FetchResponse(error_code=Error.NONE, session_id=session.session_id if session else NO_SESSION)
-    response.responses = _by_topic(told)
-    for answer in told:
-        if answer.size_bytes and (partition := _partition(broker, answer.key)) is not None:
-            partition.bytes_out += answer.size_bytes
-    if session is not None:
+    for part in in_parts(answers, PARTITIONS_IN_A_PIECE):
+        told = [answer for answer in part if session is None or _is_news(session, answer, incremental)]
+        _add_by_topic(response.responses, told)
         for answer in told:
-            if answer.size_bytes:
+            if not answer.size_bytes:
+                continue
+            partition = _partition(broker, answer.key)
+            if partition is not None:
+                partition.bytes_out += answer.size_bytes
+            if session is not None:
                 session.serve_last(answer.key)
+        if len(answers) > PARTITIONS_IN_A_PIECE:
+            yield
     return response
 
 
@@ -435,16 +461,14 @@ def _is_news(session: FetchSession, answer: _Answer, incremental: bool) -> bool:
     return news
 
 
-def _by_topic(answers: Iterable[_Answer]) -> list[FetchableTopicResponse]:
+def _add_by_topic(topics: list[FetchableTopicResponse], answers: Iterable[_Answer]) -> None:
     """Neighbours of one topic share an entry; the serving order stays."""
-    topics: list[FetchableTopicResponse] = []
-    last: tuple[str, bytes] | None = None
+    last = (topics[-1].topic, topics[-1].topic_id) if topics else None
     for answer in answers:
         name, topic_id, _ = answer.key
-        if (name, topic_id) != last:
+        if (name, topic_id or ZERO_UUID) != last:
             topics.append(FetchableTopicResponse(topic=name))
             if topic_id:
                 topics[-1].topic_id = topic_id
-            last = (name, topic_id)
+            last = (name, topic_id or ZERO_UUID)
         topics[-1].partitions.append(answer.data)
-    return topics

@@ -10,25 +10,31 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import GROUP, allows, allows_cluster
+from oncelog.broker.slices import Work, in_parts
 from oncelog.deferred import Deferred
 from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
-from oncelog.protocol.generated.list_groups_response import ListGroupsResponse
+from oncelog.protocol.generated.list_groups_response import ListedGroup, ListGroupsResponse
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
+LISTED_IN_A_PIECE = 200
+
 
 def handle(broker: Broker, context: RequestContext, request: ListGroupsRequest) -> Deferred[ListGroupsResponse]:
-    listed = broker.groups.list_groups(request, context.now_ms)
-    if allows_cluster(broker, context, Operation.DESCRIBE, log=False):
-        return listed
+    return broker.slices.begin(_list(broker, context, request), context.channel)
 
-    def visible(response: ListGroupsResponse) -> ListGroupsResponse:
-        response.groups = [
-            group
-            for group in response.groups
-            if allows(broker, context, Operation.DESCRIBE, GROUP, group.group_id, log=False)
-        ]
-        return response
 
-    return listed.map(visible)
+def _list(broker: Broker, context: RequestContext, request: ListGroupsRequest) -> Work[ListGroupsResponse]:
+    listed = yield from broker.groups.list_groups(request)
+    if not allows_cluster(broker, context, Operation.DESCRIBE, log=False):
+        visible: list[ListedGroup] = []
+        for groups in in_parts(listed, LISTED_IN_A_PIECE):
+            visible += [
+                group
+                for group in groups
+                if allows(broker, context, Operation.DESCRIBE, GROUP, group.group_id, log=False)
+            ]
+            yield
+        listed = visible
+    return ListGroupsResponse(groups=listed)

@@ -10,31 +10,43 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TRANSACTIONAL_ID, allows
+from oncelog.broker.slices import Work, in_parts
+from oncelog.deferred import Deferred
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
 from oncelog.protocol.generated.list_transactions_response import ListTransactionsResponse, TransactionState
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
+LISTED_IN_A_PIECE = 200
 
-def handle(broker: Broker, context: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
-    found = broker.transactions.list(
+
+def handle(
+    broker: Broker, context: RequestContext, request: ListTransactionsRequest
+) -> Deferred[ListTransactionsResponse]:
+    return broker.slices.begin(_list(broker, context, request), context.channel)
+
+
+def _list(broker: Broker, context: RequestContext, request: ListTransactionsRequest) -> Work[ListTransactionsResponse]:
+    found = yield from broker.transactions.list(
         context.now_ms,
         states=request.state_filters,
         producer_ids=request.producer_id_filters,
         duration_ms=request.duration_filter,
         pattern=request.transactional_id_pattern,
     )
-    return ListTransactionsResponse(
-        error_code=found.error,
-        unknown_state_filters=list(found.unknown_states),
-        transaction_states=[
+    listed: list[TransactionState] = []
+    for listings in in_parts(found.transactions, LISTED_IN_A_PIECE):
+        listed += [
             TransactionState(
                 transactional_id=listing.transactional_id,
                 producer_id=listing.producer_id,
                 transaction_state=listing.state.label,
             )
-            for listing in found.transactions
+            for listing in listings
             if allows(broker, context, Operation.DESCRIBE, TRANSACTIONAL_ID, listing.transactional_id, log=False)
-        ],
+        ]
+        yield
+    return ListTransactionsResponse(
+        error_code=found.error, unknown_state_filters=list(found.unknown_states), transaction_states=listed
     )

@@ -41,7 +41,7 @@ NEVER_THROTTLED = MAX_SHORT
 
 
 FIRST_VERSION_WITH_IDS_ASKED = 12
-PARTITIONS_IN_A_PIECE = 500
+PARTITIONS_IN_A_PIECE = 100
 TOPICS_IN_A_PIECE = 20
 """Of a long answer; each may have to be made."""
 
@@ -90,22 +90,22 @@ def cluster_operations(broker: Broker, context: RequestContext) -> int:
 
 
 def _topics(broker: Broker, context: RequestContext, request: MetadataRequest) -> Work[list[MetadataResponseTopic]]:
-    found = []
-    partitions = 0
-    for topic in _each_topic(broker, context, request):
-        found.append(topic)
-        partitions += len(topic.partitions)
-        if partitions >= PARTITIONS_IN_A_PIECE or len(found) % TOPICS_IN_A_PIECE == 0:
-            partitions = 0
+    found: list[MetadataResponseTopic] = []
+    for describing in _each_topic(broker, context, request):
+        topic = yield from describing
+        if topic is not None:
+            found.append(topic)
+        if len(found) % TOPICS_IN_A_PIECE == 0:
             yield
     return found
 
 
-def _each_topic(broker: Broker, context: RequestContext, request: MetadataRequest) -> Iterator[MetadataResponseTopic]:
+def _each_topic(
+    broker: Broker, context: RequestContext, request: MetadataRequest
+) -> Iterator[Work[MetadataResponseTopic | None]]:
     if request.topics is None or (not request.topics and context.api_version == 0):
         for info in broker.metadata.topics():
-            if allows(broker, context, Operation.DESCRIBE, TOPIC, info.name, log=False):
-                yield _described(broker, info)
+            yield _if_visible(broker, context, info)
         return
     ids = dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_ID)
     if ids:
@@ -118,21 +118,27 @@ def _each_topic(broker: Broker, context: RequestContext, request: MetadataReques
         yield _by_name(broker, context, name, may_create=may_create)
 
 
-def _by_id(broker: Broker, context: RequestContext, topic_id: bytes) -> MetadataResponseTopic:
+def _if_visible(broker: Broker, context: RequestContext, info: TopicInfo) -> Work[MetadataResponseTopic | None]:
+    if not allows(broker, context, Operation.DESCRIBE, TOPIC, info.name, log=False):
+        return None
+    return (yield from _described(broker, info))
+
+
+def _by_id(broker: Broker, context: RequestContext, topic_id: bytes) -> Work[MetadataResponseTopic]:
     info = broker.metadata.topic_by_id(topic_id)
     if info is None:
         return MetadataResponseTopic(error_code=Error.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
     if not allows(broker, context, Operation.DESCRIBE, TOPIC, info.name):
         return MetadataResponseTopic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=None, topic_id=topic_id)
-    return _described(broker, info)
+    return (yield from _described(broker, info))
 
 
-def _by_name(broker: Broker, context: RequestContext, name: str, *, may_create: bool) -> MetadataResponseTopic:
+def _by_name(broker: Broker, context: RequestContext, name: str, *, may_create: bool) -> Work[MetadataResponseTopic]:
     if not allows(broker, context, Operation.DESCRIBE, TOPIC, name):
         return MetadataResponseTopic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name)
     info = broker.metadata.topic(name)
     if info is not None:
-        return _described(broker, info)
+        return (yield from _described(broker, info))
     error = Error.UNKNOWN_TOPIC_OR_PARTITION
     if may_create and not (
         allows_cluster(broker, context, Operation.CREATE, log=False)
@@ -149,7 +155,7 @@ def _by_name(broker: Broker, context: RequestContext, name: str, *, may_create: 
         except StorageError:
             made = Error.KAFKA_STORAGE_ERROR
         if isinstance(made, TopicInfo):
-            return _described(broker, made)
+            return (yield from _described(broker, made))
         error = made
     return MetadataResponseTopic(error_code=error, name=name, is_internal=name in INTERNAL_TOPICS)
 
@@ -180,9 +186,11 @@ class PartitionState(NamedTuple):
         return cls(Error.NONE, node_id, epoch, [node_id], [node_id], [])
 
 
-def _described(broker: Broker, info: TopicInfo) -> MetadataResponseTopic:
-    partitions = []
+def _described(broker: Broker, info: TopicInfo) -> Work[MetadataResponseTopic]:
+    partitions: list[MetadataResponsePartition] = []
     for index in range(info.partitions):
+        if index % PARTITIONS_IN_A_PIECE == PARTITIONS_IN_A_PIECE - 1:
+            yield
         state = PartitionState.of(broker, TopicPartition(info.name, index))
         partitions.append(
             MetadataResponsePartition(

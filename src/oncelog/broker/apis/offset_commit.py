@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
+from oncelog.broker.apis.refused_partitions import add_refused
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.coordinator.group.environment import Caller
@@ -57,13 +58,7 @@ def handle(broker: Broker, context: RequestContext, request: OffsetCommitRequest
     caller = Caller(context.api_version, context.client_id, context.client_host)
 
     def merged(response: OffsetCommitResponse) -> OffsetCommitResponse:
-        """A topic of which some partitions are unknown is one topic in the answer."""
-        for topic in refused:
-            same = [t for t in response.topics if (t.topic_id == topic.topic_id if by_id else t.name == topic.name)]
-            if same:
-                same[0].partitions += topic.partitions
-            else:
-                response.topics.append(topic)
+        add_refused(response.topics, refused, lambda topic: topic.topic_id if by_id else topic.name)
         return response
 
     request.topics = known

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
+from oncelog.broker.apis.refused_partitions import add_refused
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.deferred import Deferred
@@ -44,12 +45,7 @@ def handle(broker: Broker, context: RequestContext, request: OffsetDeleteRequest
 
     def merged(response: OffsetDeleteResponse) -> OffsetDeleteResponse:
         if response.error_code == Error.NONE:
-            for topic in refused:
-                same = [t for t in response.topics if t.name == topic.name]
-                if same:
-                    same[0].partitions += topic.partitions
-                else:
-                    response.topics.append(topic)
+            add_refused(response.topics, refused, lambda topic: topic.name)
         return response
 
     return broker.groups.delete_offsets(request.replace(topics=known), context.now_ms).map(merged)

@@ -88,6 +88,7 @@ def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> 
         written = gather(answers)
     else:
         context.channel.hold()
+        context.is_wide = True
         written = broker.slices.begin(_write_each(broker, context, request, pairs)).flat_map(gather)
     if request.acks == 0:
         return written.map(lambda parts: _end_if_refused(context, parts))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
+from oncelog.broker.apis.refused_partitions import add_refused
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.coordinator.group.environment import Caller
@@ -51,12 +52,7 @@ def handle(
         return Deferred.of(TxnOffsetCommitResponse(topics=refused))
 
     def merged(response: TxnOffsetCommitResponse) -> TxnOffsetCommitResponse:
-        for topic in refused:
-            same = [t for t in response.topics if t.name == topic.name]
-            if same:
-                same[0].partitions += topic.partitions
-            else:
-                response.topics.append(topic)
+        add_refused(response.topics, refused, lambda topic: topic.name)
         if context.api_version < FIRST_WITH_LOAD_IN_PROGRESS:
             for topic in response.topics:
                 for partition in topic.partitions:

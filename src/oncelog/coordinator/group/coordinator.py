@@ -7,7 +7,7 @@ it saw is. Errors are answers, never exceptions. Source: Kafka's ``GroupCoordina
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TypeVar
 
 from oncelog.config import BrokerConfig
@@ -33,7 +33,7 @@ from oncelog.protocol.generated.join_group_response import JoinGroupResponse
 from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest
 from oncelog.protocol.generated.leave_group_response import LeaveGroupResponse, MemberResponse
 from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
-from oncelog.protocol.generated.list_groups_response import ListedGroup, ListGroupsResponse
+from oncelog.protocol.generated.list_groups_response import ListedGroup
 from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest
 from oncelog.protocol.generated.offset_commit_response import OffsetCommitResponse
 from oncelog.protocol.generated.offset_delete_request import OffsetDeleteRequest
@@ -47,6 +47,8 @@ from oncelog.protocol.generated.txn_offset_commit_response import TxnOffsetCommi
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 
 R = TypeVar("R")
+
+GROUPS_IN_A_PIECE = 200
 
 
 class GroupCoordinator:
@@ -249,17 +251,24 @@ class GroupCoordinator:
 
         return gather([one(group_id) for group_id in group_ids])
 
-    def list_groups(self, request: ListGroupsRequest, now_ms: int) -> Deferred[ListGroupsResponse]:
-        """All groups here."""
+    def list_groups(self, request: ListGroupsRequest) -> Generator[None, None, list[ListedGroup]]:
+        """All groups here. With pauses: there may be many."""
         states = {state.strip().lower() for state in request.states_filter}
         types = {group_type.lower() for group_type in request.types_filter}
         listed: list[ListedGroup] = []
-        for shard in self.runtime.served_shards():
+        looked_at = 0
+        for shard in list(self.runtime.served_shards()):
             for group_id in sorted(shard.groups):
-                row = describe.listed(shard.groups[group_id])
-                if (not states or row.group_state.lower() in states) and (not types or row.group_type in types):
+                looked_at += 1
+                if not looked_at % GROUPS_IN_A_PIECE:
+                    yield
+                group = shard.groups.get(group_id)
+                row = describe.listed(group) if group is not None else None
+                if row is None or (states and row.group_state.lower() not in states):
+                    continue
+                if not types or row.group_type in types:
                     listed.append(row)
-        return Deferred.of(ListGroupsResponse(groups=listed))
+        return listed
 
     def delete_groups(self, group_ids: Sequence[str], now_ms: int) -> Deferred[list[DeletableGroupResult]]:
         """Empty groups with all their offsets; the others stay, NON_EMPTY_GROUP."""

@@ -8,7 +8,7 @@ translates the outcome. The broker calls ``runtime.load`` and ``runtime.unload``
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from oncelog.config import BrokerConfig
@@ -27,7 +27,7 @@ from oncelog.coordinator.transaction.events import (
 )
 from oncelog.coordinator.transaction.host import TransactionHost, TxnMarker
 from oncelog.coordinator.transaction.orphans import Held, find_orphans
-from oncelog.coordinator.transaction.shard import Outcome, TransactionShard
+from oncelog.coordinator.transaction.shard import IDS_IN_A_PIECE, Outcome, TransactionShard
 from oncelog.coordinator.transaction.states import NO_TIME_LIMIT, PREPARED, TransactionState, Txn
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -123,18 +123,21 @@ class TransactionCoordinator:
             def expiry_ms() -> int:
                 return self._settings().transaction_remove_expired_transaction_cleanup_interval_ms
 
-            def remove_expired(shard: TransactionShard, at_ms: int) -> None:
-                shard.remove_expired(self._settings().transactional_id_expiration_ms, at_ms)
+            def remove_expired(shard: TransactionShard, at_ms: int) -> Iterator[None]:
+                return shard.remove_expired(self._settings().transactional_id_expiration_ms, at_ms)
 
             self._every(timeouts_ms, now_ms, lambda shard, at_ms: shard.abort_timed_out(at_ms))
             self._every(expiry_ms, now_ms, remove_expired)
 
     def _every(
-        self, interval_ms: Callable[[], int], now_ms: int, sweep: Callable[[TransactionShard, int], None]
+        self, interval_ms: Callable[[], int], now_ms: int, sweep: Callable[[TransactionShard, int], Iterator[None]]
     ) -> None:
         def sweep_all(at_ms: int) -> None:
+            self._host.in_pieces(swept(at_ms))
+
+        def swept(at_ms: int) -> Generator[None, None, None]:
             for shard in list(self.runtime.shards()):
-                sweep(shard, at_ms)
+                yield from sweep(shard, at_ms)
 
         self._host.timers.repeat(now_ms + interval_ms(), interval_ms, sweep_all)
 
@@ -292,11 +295,11 @@ class TransactionCoordinator:
         now_ms: int,
         *,
         states: Sequence[str] = (),
-        producer_ids: Sequence[int] = (),
+        producer_ids: Collection[int] = (),
         duration_ms: int = -1,
         pattern: str | None = None,
-    ) -> TransactionList:
-        """The ids that pass every filter; an empty filter passes all.
+    ) -> Generator[None, None, TransactionList]:
+        """The ids that pass every filter; an empty filter passes all. With pauses: there may be many.
 
         :param duration_ms: at least 0: only transactions that began longer ago than that.
         :param pattern: a regular expression for the whole id; INVALID_REGULAR_EXPRESSION where it is none.
@@ -307,25 +310,30 @@ class TransactionCoordinator:
             return TransactionList(Error.INVALID_REGULAR_EXPRESSION)
         wanted = {TransactionState.from_label(label) for label in states}
         unknown = tuple(label for label in states if TransactionState.from_label(label) is None)
+        of_producers = frozenset(producer_ids)
 
         def passes(txn: Txn) -> bool:
             return (
-                (not producer_ids or txn.producer_id in producer_ids)
+                (not of_producers or txn.producer_id in of_producers)
                 and (not states or txn.state in wanted)
                 and (duration_ms < 0 or now_ms - txn.start_ms > duration_ms)
                 and (matcher is None or matcher.matches(txn.transactional_id))
             )
 
-        try:
-            found = tuple(
-                TransactionListing(entry.txn.transactional_id, entry.txn.producer_id, entry.txn.state)
-                for shard in self.runtime.served_shards()
-                for entry in shard.entries()
-                if passes(entry.txn)
-            )
-        except InvalidRegex:
-            return TransactionList(Error.INVALID_REGULAR_EXPRESSION)
-        return TransactionList(Error.NONE, unknown, found)
+        found: list[TransactionListing] = []
+        looked_at = 0
+        for shard in list(self.runtime.served_shards()):
+            for entry in list(shard.entries()):
+                looked_at += 1
+                if not looked_at % IDS_IN_A_PIECE:
+                    yield
+                txn = entry.txn
+                try:
+                    if passes(txn):
+                        found.append(TransactionListing(txn.transactional_id, txn.producer_id, txn.state))
+                except InvalidRegex:
+                    return TransactionList(Error.INVALID_REGULAR_EXPRESSION)
+        return TransactionList(Error.NONE, unknown, tuple(found))
 
     def undecided(self) -> tuple[str, ...]:
         """Ids whose open transaction a database decides on (KIP-939), sorted."""

@@ -55,6 +55,9 @@ RETRY_MS: Final = 100
 """Pause before markers or a record are tried again."""
 TOMBSTONE_BATCH_BYTES: Final = 16_384
 """Keys in one batch of tombstones (Kafka's first buffer size for it)."""
+IDS_IN_A_PIECE: Final = 200
+ABORTED_IN_A_PIECE: Final = 5
+"""Transactional ids that are looked at, and transactions that are aborted, in one go."""
 
 MARKER_DONE: Final = frozenset({Error.NONE, Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, Error.UNSUPPORTED_VERSION})
 """The partition needs no marker any more; one that cannot hold markers cannot hold transactional records."""
@@ -176,10 +179,15 @@ class TransactionShard:
     def entry(self, transactional_id: str) -> Entry | None:
         return self._entries.get(transactional_id)
 
-    def abort_timed_out(self, now_ms: int) -> None:
-        """Abort transactions that are open for longer than their timeout; their producers are fenced."""
-        for txn in [entry.txn for entry in self._entries.values() if entry.txn.state is TransactionState.ONGOING]:
-            self.submit(txn.transactional_id, Timeout(self._host.transaction_version), now_ms)
+    def abort_timed_out(self, now_ms: int) -> Iterator[None]:
+        """Abort transactions that are open for longer than their timeout; their producers are fenced. With pauses."""
+        for txns in self._in_parts(IDS_IN_A_PIECE):
+            ongoing = [txn.transactional_id for txn in txns if txn.state is TransactionState.ONGOING]
+            for number, transactional_id in enumerate(ongoing, 1):
+                self.submit(transactional_id, Timeout(self._host.transaction_version), now_ms)
+                if not number % ABORTED_IN_A_PIECE:
+                    yield
+            yield
 
     def clock_was_set(self, step_ms: int) -> None:
         """Open transactions have as long as they had before."""
@@ -187,20 +195,30 @@ class TransactionShard:
             if entry.txn.state is TransactionState.ONGOING:
                 entry.txn = entry.txn._replace(start_ms=entry.txn.start_ms + step_ms)
 
-    def remove_expired(self, idle_ms: int, now_ms: int) -> None:
-        """Write tombstones for ids without a transaction that were idle for ``idle_ms``."""
+    def remove_expired(self, idle_ms: int, now_ms: int) -> Iterator[None]:
+        """Write tombstones for ids without a transaction that were idle for ``idle_ms``. With pauses."""
         expire = Expire(idle_ms)
         batch: list[CoordinatorRecord] = []
         size = 0
-        for txn in [entry.txn for entry in self._entries.values() if entry.txn.state in EXPIRABLE]:
-            if decide(txn, expire, now_ms).forget:
-                batch.append(CoordinatorRecord(records.encode_key(txn.transactional_id), None))
-                size += len(batch[-1].key)
+        for txns in self._in_parts(IDS_IN_A_PIECE):
+            for txn in txns:
+                if txn.state in EXPIRABLE and decide(txn, expire, now_ms).forget:
+                    batch.append(CoordinatorRecord(records.encode_key(txn.transactional_id), None))
+                    size += len(batch[-1].key)
                 if size >= TOMBSTONE_BATCH_BYTES:
                     self._runtime.write(self._partition, batch, now_ms)
                     batch, size = [], 0
-        if batch:
-            self._runtime.write(self._partition, batch, now_ms)
+            self._runtime.write(self._partition, batch, now_ms)  # before the pause: an id may be used in it
+            batch, size = [], 0
+            yield
+
+    def _in_parts(self, size: int) -> Iterator[list[Txn]]:
+        """All transactional ids that there are now, each part as it is when its turn comes; none once unloaded."""
+        entries = list(self._entries.values())
+        for start in range(0, len(entries), size):
+            if self._leading:
+                part = entries[start : start + size]
+                yield [entry.txn for entry in part if self._entries.get(entry.txn.transactional_id) is entry]
 
     def _attempt(self, request: _Request) -> None:
         entry = self._entries.get(request.transactional_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_Tx = _Struct(">?x").pack
@@ -267,6 +267,37 @@ def _write_entry_data_v0(w: Append, x: EntryData) -> None:
         _write_op_data_v0(w, ops_item)
 
 
+def _read_entry_data_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[EntryData, int]]:
+    at = "entity"
+    try:
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        entity: list[EntityData] = []
+        for _ in range(count):
+            entity_item, pos = _read_entity_data_v0(data, pos, size)
+            entity.append(entity_item)
+            yield
+        at = "ops"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        ops: list[OpData] = []
+        for _ in range(count):
+            ops_item, pos = _read_op_data_v0(data, pos, size)
+            ops.append(ops_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("AlterClientQuotasRequest.EntryData", at, pos, error) from None
+    return EntryData(entity, ops), pos
+
+
 def _read_entry_data_v1(data: bytes, pos: int, size: int) -> tuple[EntryData, int]:
     at = "entity"
     try:
@@ -321,6 +352,48 @@ def _write_entry_data_v1(w: Append, x: EntryData) -> None:
     w(b"\0")
 
 
+def _read_entry_data_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[EntryData, int]]:
+    at = "entity"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        entity: list[EntityData] = []
+        for _ in range(count):
+            entity_item, pos = _read_entity_data_v1(data, pos, size)
+            entity.append(entity_item)
+            yield
+        at = "ops"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        ops: list[OpData] = []
+        for _ in range(count):
+            ops_item, pos = _read_op_data_v1(data, pos, size)
+            ops.append(ops_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("AlterClientQuotasRequest.EntryData", at, pos, error) from None
+    return EntryData(entity, ops), pos
+
+
 def _read_alter_client_quotas_request_v0(data: bytes, pos: int, size: int) -> tuple[AlterClientQuotasRequest, int]:
     at = "entries"
     try:
@@ -348,6 +421,28 @@ def _write_alter_client_quotas_request_v0(w: Append, x: AlterClientQuotasRequest
     for entries_item in entries:
         _write_entry_data_v0(w, entries_item)
     w(_pack_T(x.validate_only))
+
+
+def _read_alter_client_quotas_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterClientQuotasRequest, int]]:
+    at = "entries"
+    try:
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        entries: list[EntryData] = []
+        for _ in range(count):
+            entries_item, pos = yield from _read_entry_data_v0_in_pieces(data, pos, size)
+            entries.append(entries_item)
+            yield
+        at = "validate_only"
+        validate_only, = _unpack_T(data, pos)
+        pos += 1
+    except READ_ERRORS as error:
+        raise malformed("AlterClientQuotasRequest", at, pos, error) from None
+    return AlterClientQuotasRequest(entries, validate_only), pos
 
 
 def _read_alter_client_quotas_request_v1(data: bytes, pos: int, size: int) -> tuple[AlterClientQuotasRequest, int]:
@@ -384,6 +479,34 @@ def _write_alter_client_quotas_request_v1(w: Append, x: AlterClientQuotasRequest
     for entries_item in entries:
         _write_entry_data_v1(w, entries_item)
     w(_pack_Tx(x.validate_only))
+
+
+def _read_alter_client_quotas_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterClientQuotasRequest, int]]:
+    at = "entries"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        entries: list[EntryData] = []
+        for _ in range(count):
+            entries_item, pos = yield from _read_entry_data_v1_in_pieces(data, pos, size)
+            entries.append(entries_item)
+            yield
+        at = "validate_only"
+        validate_only, tags = _unpack_TB(data, pos)
+        pos += 2
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("AlterClientQuotasRequest", at, pos, error) from None
+    return AlterClientQuotasRequest(entries, validate_only), pos
 AlterClientQuotasRequest._READERS = {
     0: _read_alter_client_quotas_request_v0,
     1: _read_alter_client_quotas_request_v1,
@@ -391,4 +514,8 @@ AlterClientQuotasRequest._READERS = {
 AlterClientQuotasRequest._WRITERS = {
     0: _write_alter_client_quotas_request_v0,
     1: _write_alter_client_quotas_request_v1,
+}
+AlterClientQuotasRequest._READERS_IN_PIECES = {
+    0: _read_alter_client_quotas_request_v0_in_pieces,
+    1: _read_alter_client_quotas_request_v1_in_pieces,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _pack_iB = _Struct(">iB").pack
@@ -146,6 +146,45 @@ def _write_reassignable_topic_v0(w: Append, x: ReassignableTopic) -> None:
     w(b"\0")
 
 
+def _read_reassignable_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ReassignableTopic, int]]:
+    at = "name"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[ReassignablePartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_reassignable_partition_v0(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("AlterPartitionReassignmentsRequest.ReassignableTopic", at, pos, error) from None
+    return ReassignableTopic(name, partitions), pos
+
+
 def _read_alter_partition_reassignments_request_v0(data: bytes, pos: int, size: int) -> tuple[AlterPartitionReassignmentsRequest, int]:
     at = "timeout_ms"
     try:
@@ -184,6 +223,34 @@ def _write_alter_partition_reassignments_request_v0(w: Append, x: AlterPartition
     w(b"\0")
 
 
+def _read_alter_partition_reassignments_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterPartitionReassignmentsRequest, int]]:
+    at = "timeout_ms"
+    try:
+        timeout_ms, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[ReassignableTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_reassignable_topic_v0_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("AlterPartitionReassignmentsRequest", at, pos, error) from None
+    return AlterPartitionReassignmentsRequest(timeout_ms, True, topics), pos
+
+
 def _read_alter_partition_reassignments_request_v1(data: bytes, pos: int, size: int) -> tuple[AlterPartitionReassignmentsRequest, int]:
     at = "timeout_ms"
     try:
@@ -218,6 +285,34 @@ def _write_alter_partition_reassignments_request_v1(w: Append, x: AlterPartition
     for topics_item in topics:
         _write_reassignable_topic_v0(w, topics_item)
     w(b"\0")
+
+
+def _read_alter_partition_reassignments_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterPartitionReassignmentsRequest, int]]:
+    at = "timeout_ms"
+    try:
+        timeout_ms, allow_replication_factor_change, count = _unpack_iTB(data, pos)
+        pos += 6
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[ReassignableTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_reassignable_topic_v0_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("AlterPartitionReassignmentsRequest", at, pos, error) from None
+    return AlterPartitionReassignmentsRequest(timeout_ms, allow_replication_factor_change, topics), pos
 AlterPartitionReassignmentsRequest._READERS = {
     0: _read_alter_partition_reassignments_request_v0,
     1: _read_alter_partition_reassignments_request_v1,
@@ -225,4 +320,8 @@ AlterPartitionReassignmentsRequest._READERS = {
 AlterPartitionReassignmentsRequest._WRITERS = {
     0: _write_alter_partition_reassignments_request_v0,
     1: _write_alter_partition_reassignments_request_v1,
+}
+AlterPartitionReassignmentsRequest._READERS_IN_PIECES = {
+    0: _read_alter_partition_reassignments_request_v0_in_pieces,
+    1: _read_alter_partition_reassignments_request_v1_in_pieces,
 }

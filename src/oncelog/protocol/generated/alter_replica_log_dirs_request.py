@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -176,6 +176,35 @@ def _write_alter_replica_log_dir_v1(w: Append, x: AlterReplicaLogDir) -> None:
         _write_alter_replica_log_dir_topic_v1(w, topics_item)
 
 
+def _read_alter_replica_log_dir_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterReplicaLogDir, int]]:
+    at = "path"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        path = data[pos:end].decode()
+        pos = end
+        at = "topics"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[AlterReplicaLogDirTopic] = []
+        for _ in range(count):
+            topics_item, pos = _read_alter_replica_log_dir_topic_v1(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("AlterReplicaLogDirsRequest.AlterReplicaLogDir", at, pos, error) from None
+    return AlterReplicaLogDir(path, topics), pos
+
+
 def _read_alter_replica_log_dir_v2(data: bytes, pos: int, size: int) -> tuple[AlterReplicaLogDir, int]:
     at = "path"
     try:
@@ -228,6 +257,45 @@ def _write_alter_replica_log_dir_v2(w: Append, x: AlterReplicaLogDir) -> None:
     w(b"\0")
 
 
+def _read_alter_replica_log_dir_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterReplicaLogDir, int]]:
+    at = "path"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        path = data[pos:end].decode()
+        pos = end
+        at = "topics"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[AlterReplicaLogDirTopic] = []
+        for _ in range(count):
+            topics_item, pos = _read_alter_replica_log_dir_topic_v2(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("AlterReplicaLogDirsRequest.AlterReplicaLogDir", at, pos, error) from None
+    return AlterReplicaLogDir(path, topics), pos
+
+
 def _read_alter_replica_log_dirs_request_v1(data: bytes, pos: int, size: int) -> tuple[AlterReplicaLogDirsRequest, int]:
     at = "dirs"
     try:
@@ -251,6 +319,25 @@ def _write_alter_replica_log_dirs_request_v1(w: Append, x: AlterReplicaLogDirsRe
     w(_pack_i(len(dirs)))
     for dirs_item in dirs:
         _write_alter_replica_log_dir_v1(w, dirs_item)
+
+
+def _read_alter_replica_log_dirs_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterReplicaLogDirsRequest, int]]:
+    at = "dirs"
+    try:
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        dirs: list[AlterReplicaLogDir] = []
+        for _ in range(count):
+            dirs_item, pos = yield from _read_alter_replica_log_dir_v1_in_pieces(data, pos, size)
+            dirs.append(dirs_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("AlterReplicaLogDirsRequest", at, pos, error) from None
+    return AlterReplicaLogDirsRequest(dirs), pos
 
 
 def _read_alter_replica_log_dirs_request_v2(data: bytes, pos: int, size: int) -> tuple[AlterReplicaLogDirsRequest, int]:
@@ -286,6 +373,33 @@ def _write_alter_replica_log_dirs_request_v2(w: Append, x: AlterReplicaLogDirsRe
     for dirs_item in dirs:
         _write_alter_replica_log_dir_v2(w, dirs_item)
     w(b"\0")
+
+
+def _read_alter_replica_log_dirs_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterReplicaLogDirsRequest, int]]:
+    at = "dirs"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        dirs: list[AlterReplicaLogDir] = []
+        for _ in range(count):
+            dirs_item, pos = yield from _read_alter_replica_log_dir_v2_in_pieces(data, pos, size)
+            dirs.append(dirs_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("AlterReplicaLogDirsRequest", at, pos, error) from None
+    return AlterReplicaLogDirsRequest(dirs), pos
 AlterReplicaLogDirsRequest._READERS = {
     1: _read_alter_replica_log_dirs_request_v1,
     2: _read_alter_replica_log_dirs_request_v2,
@@ -293,4 +407,8 @@ AlterReplicaLogDirsRequest._READERS = {
 AlterReplicaLogDirsRequest._WRITERS = {
     1: _write_alter_replica_log_dirs_request_v1,
     2: _write_alter_replica_log_dirs_request_v2,
+}
+AlterReplicaLogDirsRequest._READERS_IN_PIECES = {
+    1: _read_alter_replica_log_dirs_request_v1_in_pieces,
+    2: _read_alter_replica_log_dirs_request_v2_in_pieces,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -267,6 +267,120 @@ def _write_consumer_group_heartbeat_request_v0(w: Append, x: ConsumerGroupHeartb
     w(b"\0")
 
 
+def _read_consumer_group_heartbeat_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ConsumerGroupHeartbeatRequest, int]]:
+    at = "group_id"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "member_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        member_id = data[pos:end].decode()
+        pos = end
+        at = "member_epoch"
+        member_epoch, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "instance_id"
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        instance_id: str | None = None
+        if count:
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            instance_id = data[pos:end].decode()
+            pos = end
+        at = "rack_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        rack_id: str | None = None
+        if count:
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            rack_id = data[pos:end].decode()
+            pos = end
+        at = "rebalance_timeout_ms"
+        rebalance_timeout_ms, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "subscribed_topic_names"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        subscribed_topic_names: list[str] | None = None
+        if count:
+            count -= 1
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            subscribed_topic_names = []
+            for _ in range(count):
+                count = data[pos]
+                pos += 1
+                if count > 127:
+                    count, pos = string_length_tail(data, pos, count)
+                if not count:
+                    raise null_value(count)
+                end = pos + count - 1
+                if end > size:
+                    raise overrun(count - 1, size - pos)
+                subscribed_topic_names_item = data[pos:end].decode()
+                pos = end
+                subscribed_topic_names.append(subscribed_topic_names_item)
+                yield
+        at = "server_assignor"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        server_assignor: str | None = None
+        if count:
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            server_assignor = data[pos:end].decode()
+            pos = end
+        at = "topic_partitions"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        topic_partitions: list[TopicPartitions] | None = None
+        if count:
+            count -= 1
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            topic_partitions = []
+            for _ in range(count):
+                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size)
+                topic_partitions.append(topic_partitions_item)
+                yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ConsumerGroupHeartbeatRequest", at, pos, error) from None
+    return ConsumerGroupHeartbeatRequest(group_id, member_id, member_epoch, instance_id, rack_id, rebalance_timeout_ms, subscribed_topic_names, None, server_assignor, topic_partitions), pos
+
+
 def _read_consumer_group_heartbeat_request_v1(data: bytes, pos: int, size: int) -> tuple[ConsumerGroupHeartbeatRequest, int]:
     at = "group_id"
     try:
@@ -456,6 +570,132 @@ def _write_consumer_group_heartbeat_request_v1(w: Append, x: ConsumerGroupHeartb
         for topic_partitions_item in topic_partitions:
             _write_topic_partitions_v0(w, topic_partitions_item)
     w(b"\0")
+
+
+def _read_consumer_group_heartbeat_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ConsumerGroupHeartbeatRequest, int]]:
+    at = "group_id"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "member_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        member_id = data[pos:end].decode()
+        pos = end
+        at = "member_epoch"
+        member_epoch, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "instance_id"
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        instance_id: str | None = None
+        if count:
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            instance_id = data[pos:end].decode()
+            pos = end
+        at = "rack_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        rack_id: str | None = None
+        if count:
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            rack_id = data[pos:end].decode()
+            pos = end
+        at = "rebalance_timeout_ms"
+        rebalance_timeout_ms, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "subscribed_topic_names"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        subscribed_topic_names: list[str] | None = None
+        if count:
+            count -= 1
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            subscribed_topic_names = []
+            for _ in range(count):
+                count = data[pos]
+                pos += 1
+                if count > 127:
+                    count, pos = string_length_tail(data, pos, count)
+                if not count:
+                    raise null_value(count)
+                end = pos + count - 1
+                if end > size:
+                    raise overrun(count - 1, size - pos)
+                subscribed_topic_names_item = data[pos:end].decode()
+                pos = end
+                subscribed_topic_names.append(subscribed_topic_names_item)
+                yield
+        at = "subscribed_topic_regex"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        subscribed_topic_regex: str | None = None
+        if count:
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            subscribed_topic_regex = data[pos:end].decode()
+            pos = end
+        at = "server_assignor"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        server_assignor: str | None = None
+        if count:
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            server_assignor = data[pos:end].decode()
+            pos = end
+        at = "topic_partitions"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        topic_partitions: list[TopicPartitions] | None = None
+        if count:
+            count -= 1
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            topic_partitions = []
+            for _ in range(count):
+                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size)
+                topic_partitions.append(topic_partitions_item)
+                yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ConsumerGroupHeartbeatRequest", at, pos, error) from None
+    return ConsumerGroupHeartbeatRequest(group_id, member_id, member_epoch, instance_id, rack_id, rebalance_timeout_ms, subscribed_topic_names, subscribed_topic_regex, server_assignor, topic_partitions), pos
 ConsumerGroupHeartbeatRequest._READERS = {
     0: _read_consumer_group_heartbeat_request_v0,
     1: _read_consumer_group_heartbeat_request_v1,
@@ -463,4 +703,8 @@ ConsumerGroupHeartbeatRequest._READERS = {
 ConsumerGroupHeartbeatRequest._WRITERS = {
     0: _write_consumer_group_heartbeat_request_v0,
     1: _write_consumer_group_heartbeat_request_v1,
+}
+ConsumerGroupHeartbeatRequest._READERS_IN_PIECES = {
+    0: _read_consumer_group_heartbeat_request_v0_in_pieces,
+    1: _read_consumer_group_heartbeat_request_v1_in_pieces,
 }

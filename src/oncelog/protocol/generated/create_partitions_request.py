@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -158,6 +158,36 @@ def _write_create_partitions_topic_v0(w: Append, x: CreatePartitionsTopic) -> No
             _write_create_partitions_assignment_v0(w, assignments_item)
 
 
+def _read_create_partitions_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreatePartitionsTopic, int]]:
+    at = "name"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "count"
+        count_, count = _unpack_ii(data, pos)
+        pos += 8
+        at = "assignments"
+        assignments: list[CreatePartitionsAssignment] | None = None
+        if count >= 0:
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            assignments = []
+            for _ in range(count):
+                assignments_item, pos = _read_create_partitions_assignment_v0(data, pos, size)
+                assignments.append(assignments_item)
+                yield
+    except READ_ERRORS as error:
+        raise malformed("CreatePartitionsRequest.CreatePartitionsTopic", at, pos, error) from None
+    return CreatePartitionsTopic(name, count_, assignments), pos
+
+
 def _read_create_partitions_topic_v2(data: bytes, pos: int, size: int) -> tuple[CreatePartitionsTopic, int]:
     at = "name"
     try:
@@ -215,6 +245,46 @@ def _write_create_partitions_topic_v2(w: Append, x: CreatePartitionsTopic) -> No
     w(b"\0")
 
 
+def _read_create_partitions_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreatePartitionsTopic, int]]:
+    at = "name"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "count"
+        count_, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "assignments"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        assignments: list[CreatePartitionsAssignment] | None = None
+        if count:
+            count -= 1
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            assignments = []
+            for _ in range(count):
+                assignments_item, pos = _read_create_partitions_assignment_v2(data, pos, size)
+                assignments.append(assignments_item)
+                yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("CreatePartitionsRequest.CreatePartitionsTopic", at, pos, error) from None
+    return CreatePartitionsTopic(name, count_, assignments), pos
+
+
 def _read_create_partitions_request_v0(data: bytes, pos: int, size: int) -> tuple[CreatePartitionsRequest, int]:
     at = "topics"
     try:
@@ -242,6 +312,28 @@ def _write_create_partitions_request_v0(w: Append, x: CreatePartitionsRequest) -
     for topics_item in topics:
         _write_create_partitions_topic_v0(w, topics_item)
     w(_pack_iT(x.timeout_ms, x.validate_only))
+
+
+def _read_create_partitions_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreatePartitionsRequest, int]]:
+    at = "topics"
+    try:
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[CreatePartitionsTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_create_partitions_topic_v0_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "timeout_ms"
+        timeout_ms, validate_only = _unpack_iT(data, pos)
+        pos += 5
+    except READ_ERRORS as error:
+        raise malformed("CreatePartitionsRequest", at, pos, error) from None
+    return CreatePartitionsRequest(topics, timeout_ms, validate_only), pos
 
 
 def _read_create_partitions_request_v2(data: bytes, pos: int, size: int) -> tuple[CreatePartitionsRequest, int]:
@@ -278,6 +370,34 @@ def _write_create_partitions_request_v2(w: Append, x: CreatePartitionsRequest) -
     for topics_item in topics:
         _write_create_partitions_topic_v2(w, topics_item)
     w(_pack_iTx(x.timeout_ms, x.validate_only))
+
+
+def _read_create_partitions_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreatePartitionsRequest, int]]:
+    at = "topics"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[CreatePartitionsTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_create_partitions_topic_v2_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "timeout_ms"
+        timeout_ms, validate_only, tags = _unpack_iTB(data, pos)
+        pos += 6
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("CreatePartitionsRequest", at, pos, error) from None
+    return CreatePartitionsRequest(topics, timeout_ms, validate_only), pos
 CreatePartitionsRequest._READERS = {
     0: _read_create_partitions_request_v0,
     1: _read_create_partitions_request_v0,
@@ -289,4 +409,10 @@ CreatePartitionsRequest._WRITERS = {
     1: _write_create_partitions_request_v0,
     2: _write_create_partitions_request_v2,
     3: _write_create_partitions_request_v2,
+}
+CreatePartitionsRequest._READERS_IN_PIECES = {
+    0: _read_create_partitions_request_v0_in_pieces,
+    1: _read_create_partitions_request_v0_in_pieces,
+    2: _read_create_partitions_request_v2_in_pieces,
+    3: _read_create_partitions_request_v2_in_pieces,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -289,6 +289,48 @@ def _write_creatable_topic_v2(w: Append, x: CreatableTopic) -> None:
         _write_creatable_topic_config_v2(w, configs_item)
 
 
+def _read_creatable_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreatableTopic, int]]:
+    at = "name"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "num_partitions"
+        num_partitions, replication_factor, count = _unpack_ihi(data, pos)
+        pos += 10
+        at = "assignments"
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        assignments: list[CreatableReplicaAssignment] = []
+        for _ in range(count):
+            assignments_item, pos = _read_creatable_replica_assignment_v2(data, pos, size)
+            assignments.append(assignments_item)
+            yield
+        at = "configs"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        configs: list[CreatableTopicConfig] = []
+        for _ in range(count):
+            configs_item, pos = _read_creatable_topic_config_v2(data, pos, size)
+            configs.append(configs_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("CreateTopicsRequest.CreatableTopic", at, pos, error) from None
+    return CreatableTopic(name, num_partitions, replication_factor, assignments, configs), pos
+
+
 def _read_creatable_topic_v5(data: bytes, pos: int, size: int) -> tuple[CreatableTopic, int]:
     at = "name"
     try:
@@ -361,6 +403,61 @@ def _write_creatable_topic_v5(w: Append, x: CreatableTopic) -> None:
     w(b"\0")
 
 
+def _read_creatable_topic_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreatableTopic, int]]:
+    at = "name"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "num_partitions"
+        num_partitions, replication_factor, count = _unpack_ihB(data, pos)
+        pos += 7
+        at = "assignments"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        assignments: list[CreatableReplicaAssignment] = []
+        for _ in range(count):
+            assignments_item, pos = _read_creatable_replica_assignment_v5(data, pos, size)
+            assignments.append(assignments_item)
+            yield
+        at = "configs"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        configs: list[CreatableTopicConfig] = []
+        for _ in range(count):
+            configs_item, pos = _read_creatable_topic_config_v5(data, pos, size)
+            configs.append(configs_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("CreateTopicsRequest.CreatableTopic", at, pos, error) from None
+    return CreatableTopic(name, num_partitions, replication_factor, assignments, configs), pos
+
+
 def _read_create_topics_request_v2(data: bytes, pos: int, size: int) -> tuple[CreateTopicsRequest, int]:
     at = "topics"
     try:
@@ -388,6 +485,28 @@ def _write_create_topics_request_v2(w: Append, x: CreateTopicsRequest) -> None:
     for topics_item in topics:
         _write_creatable_topic_v2(w, topics_item)
     w(_pack_iT(x.timeout_ms, x.validate_only))
+
+
+def _read_create_topics_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreateTopicsRequest, int]]:
+    at = "topics"
+    try:
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[CreatableTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_creatable_topic_v2_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "timeout_ms"
+        timeout_ms, validate_only = _unpack_iT(data, pos)
+        pos += 5
+    except READ_ERRORS as error:
+        raise malformed("CreateTopicsRequest", at, pos, error) from None
+    return CreateTopicsRequest(topics, timeout_ms, validate_only), pos
 
 
 def _read_create_topics_request_v5(data: bytes, pos: int, size: int) -> tuple[CreateTopicsRequest, int]:
@@ -424,6 +543,34 @@ def _write_create_topics_request_v5(w: Append, x: CreateTopicsRequest) -> None:
     for topics_item in topics:
         _write_creatable_topic_v5(w, topics_item)
     w(_pack_iTx(x.timeout_ms, x.validate_only))
+
+
+def _read_create_topics_request_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreateTopicsRequest, int]]:
+    at = "topics"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[CreatableTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_creatable_topic_v5_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "timeout_ms"
+        timeout_ms, validate_only, tags = _unpack_iTB(data, pos)
+        pos += 6
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("CreateTopicsRequest", at, pos, error) from None
+    return CreateTopicsRequest(topics, timeout_ms, validate_only), pos
 CreateTopicsRequest._READERS = {
     2: _read_create_topics_request_v2,
     3: _read_create_topics_request_v2,
@@ -439,4 +586,12 @@ CreateTopicsRequest._WRITERS = {
     5: _write_create_topics_request_v5,
     6: _write_create_topics_request_v5,
     7: _write_create_topics_request_v5,
+}
+CreateTopicsRequest._READERS_IN_PIECES = {
+    2: _read_create_topics_request_v2_in_pieces,
+    3: _read_create_topics_request_v2_in_pieces,
+    4: _read_create_topics_request_v2_in_pieces,
+    5: _read_create_topics_request_v5_in_pieces,
+    6: _read_create_topics_request_v5_in_pieces,
+    7: _read_create_topics_request_v5_in_pieces,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bb = _Struct(">bb").pack
@@ -220,6 +220,25 @@ def _write_delete_acls_request_v1(w: Append, x: DeleteAclsRequest) -> None:
         _write_delete_acls_filter_v1(w, filters_item)
 
 
+def _read_delete_acls_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteAclsRequest, int]]:
+    at = "filters"
+    try:
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        filters: list[DeleteAclsFilter] = []
+        for _ in range(count):
+            filters_item, pos = _read_delete_acls_filter_v1(data, pos, size)
+            filters.append(filters_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("DeleteAclsRequest", at, pos, error) from None
+    return DeleteAclsRequest(filters), pos
+
+
 def _read_delete_acls_request_v2(data: bytes, pos: int, size: int) -> tuple[DeleteAclsRequest, int]:
     at = "filters"
     try:
@@ -253,6 +272,33 @@ def _write_delete_acls_request_v2(w: Append, x: DeleteAclsRequest) -> None:
     for filters_item in filters:
         _write_delete_acls_filter_v2(w, filters_item)
     w(b"\0")
+
+
+def _read_delete_acls_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteAclsRequest, int]]:
+    at = "filters"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        filters: list[DeleteAclsFilter] = []
+        for _ in range(count):
+            filters_item, pos = _read_delete_acls_filter_v2(data, pos, size)
+            filters.append(filters_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("DeleteAclsRequest", at, pos, error) from None
+    return DeleteAclsRequest(filters), pos
 DeleteAclsRequest._READERS = {
     1: _read_delete_acls_request_v1,
     2: _read_delete_acls_request_v2,
@@ -262,4 +308,9 @@ DeleteAclsRequest._WRITERS = {
     1: _write_delete_acls_request_v1,
     2: _write_delete_acls_request_v2,
     3: _write_delete_acls_request_v2,
+}
+DeleteAclsRequest._READERS_IN_PIECES = {
+    1: _read_delete_acls_request_v1_in_pieces,
+    2: _read_delete_acls_request_v2_in_pieces,
+    3: _read_delete_acls_request_v2_in_pieces,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Ux = _Struct(">16sx").pack
 _pack_h = _Struct(">h").pack
@@ -87,6 +87,36 @@ def _write_delete_topics_request_v1(w: Append, x: DeleteTopicsRequest) -> None:
     w(_pack_i(x.timeout_ms))
 
 
+def _read_delete_topics_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteTopicsRequest, int]]:
+    at = "topic_names"
+    try:
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topic_names: list[str] = []
+        for _ in range(count):
+            count, = _unpack_h(data, pos)
+            pos += 2
+            if count < 0:
+                raise null_value(count)
+            end = pos + count
+            if end > size:
+                raise overrun(count, size - pos)
+            topic_names_item = data[pos:end].decode()
+            pos = end
+            topic_names.append(topic_names_item)
+            yield
+        at = "timeout_ms"
+        timeout_ms, = _unpack_i(data, pos)
+        pos += 4
+    except READ_ERRORS as error:
+        raise malformed("DeleteTopicsRequest", at, pos, error) from None
+    return DeleteTopicsRequest(EMPTY, topic_names, timeout_ms), pos
+
+
 def _read_delete_topics_request_v4(data: bytes, pos: int, size: int) -> tuple[DeleteTopicsRequest, int]:
     at = "topic_names"
     try:
@@ -136,6 +166,44 @@ def _write_delete_topics_request_v4(w: Append, x: DeleteTopicsRequest) -> None:
         w(VARINT[count] if count < 128 else string_length(count))
         w(topic_names_item_bytes)
     w(_pack_ix(x.timeout_ms))
+
+
+def _read_delete_topics_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteTopicsRequest, int]]:
+    at = "topic_names"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topic_names: list[str] = []
+        for _ in range(count):
+            count = data[pos]
+            pos += 1
+            if count > 127:
+                count, pos = string_length_tail(data, pos, count)
+            if not count:
+                raise null_value(count)
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            topic_names_item = data[pos:end].decode()
+            pos = end
+            topic_names.append(topic_names_item)
+            yield
+        at = "timeout_ms"
+        timeout_ms, tags = _unpack_iB(data, pos)
+        pos += 5
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("DeleteTopicsRequest", at, pos, error) from None
+    return DeleteTopicsRequest(EMPTY, topic_names, timeout_ms), pos
 
 
 def _read_delete_topic_state_v6(data: bytes, pos: int, size: int) -> tuple[DeleteTopicState, int]:
@@ -212,6 +280,34 @@ def _write_delete_topics_request_v6(w: Append, x: DeleteTopicsRequest) -> None:
     for topics_item in topics:
         _write_delete_topic_state_v6(w, topics_item)
     w(_pack_ix(x.timeout_ms))
+
+
+def _read_delete_topics_request_v6_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteTopicsRequest, int]]:
+    at = "topics"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[DeleteTopicState] = []
+        for _ in range(count):
+            topics_item, pos = _read_delete_topic_state_v6(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "timeout_ms"
+        timeout_ms, tags = _unpack_iB(data, pos)
+        pos += 5
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("DeleteTopicsRequest", at, pos, error) from None
+    return DeleteTopicsRequest(topics, EMPTY, timeout_ms), pos
 DeleteTopicsRequest._READERS = {
     1: _read_delete_topics_request_v1,
     2: _read_delete_topics_request_v1,
@@ -227,4 +323,12 @@ DeleteTopicsRequest._WRITERS = {
     4: _write_delete_topics_request_v4,
     5: _write_delete_topics_request_v4,
     6: _write_delete_topics_request_v6,
+}
+DeleteTopicsRequest._READERS_IN_PIECES = {
+    1: _read_delete_topics_request_v1_in_pieces,
+    2: _read_delete_topics_request_v1_in_pieces,
+    3: _read_delete_topics_request_v1_in_pieces,
+    4: _read_delete_topics_request_v4_in_pieces,
+    5: _read_delete_topics_request_v4_in_pieces,
+    6: _read_delete_topics_request_v6_in_pieces,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_Tx = _Struct(">?x").pack
@@ -173,6 +173,28 @@ def _write_describe_client_quotas_request_v0(w: Append, x: DescribeClientQuotasR
     w(_pack_T(x.strict))
 
 
+def _read_describe_client_quotas_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeClientQuotasRequest, int]]:
+    at = "components"
+    try:
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        components: list[ComponentData] = []
+        for _ in range(count):
+            components_item, pos = _read_component_data_v0(data, pos, size)
+            components.append(components_item)
+            yield
+        at = "strict"
+        strict, = _unpack_T(data, pos)
+        pos += 1
+    except READ_ERRORS as error:
+        raise malformed("DescribeClientQuotasRequest", at, pos, error) from None
+    return DescribeClientQuotasRequest(components, strict), pos
+
+
 def _read_describe_client_quotas_request_v1(data: bytes, pos: int, size: int) -> tuple[DescribeClientQuotasRequest, int]:
     at = "components"
     try:
@@ -207,6 +229,34 @@ def _write_describe_client_quotas_request_v1(w: Append, x: DescribeClientQuotasR
     for components_item in components:
         _write_component_data_v1(w, components_item)
     w(_pack_Tx(x.strict))
+
+
+def _read_describe_client_quotas_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeClientQuotasRequest, int]]:
+    at = "components"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        components: list[ComponentData] = []
+        for _ in range(count):
+            components_item, pos = _read_component_data_v1(data, pos, size)
+            components.append(components_item)
+            yield
+        at = "strict"
+        strict, tags = _unpack_TB(data, pos)
+        pos += 2
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("DescribeClientQuotasRequest", at, pos, error) from None
+    return DescribeClientQuotasRequest(components, strict), pos
 DescribeClientQuotasRequest._READERS = {
     0: _read_describe_client_quotas_request_v0,
     1: _read_describe_client_quotas_request_v1,
@@ -214,4 +264,8 @@ DescribeClientQuotasRequest._READERS = {
 DescribeClientQuotasRequest._WRITERS = {
     0: _write_describe_client_quotas_request_v0,
     1: _write_describe_client_quotas_request_v1,
+}
+DescribeClientQuotasRequest._READERS_IN_PIECES = {
+    0: _read_describe_client_quotas_request_v0_in_pieces,
+    1: _read_describe_client_quotas_request_v1_in_pieces,
 }

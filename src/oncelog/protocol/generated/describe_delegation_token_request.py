@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -152,6 +152,25 @@ def _write_describe_delegation_token_request_v1(w: Append, x: DescribeDelegation
             _write_describe_delegation_token_owner_v1(w, owners_item)
 
 
+def _read_describe_delegation_token_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeDelegationTokenRequest, int]]:
+    at = "owners"
+    try:
+        count, = _unpack_i(data, pos)
+        pos += 4
+        owners: list[DescribeDelegationTokenOwner] | None = None
+        if count >= 0:
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            owners = []
+            for _ in range(count):
+                owners_item, pos = _read_describe_delegation_token_owner_v1(data, pos, size)
+                owners.append(owners_item)
+                yield
+    except READ_ERRORS as error:
+        raise malformed("DescribeDelegationTokenRequest", at, pos, error) from None
+    return DescribeDelegationTokenRequest(owners), pos
+
+
 def _read_describe_delegation_token_request_v2(data: bytes, pos: int, size: int) -> tuple[DescribeDelegationTokenRequest, int]:
     at = "owners"
     try:
@@ -188,6 +207,33 @@ def _write_describe_delegation_token_request_v2(w: Append, x: DescribeDelegation
         for owners_item in owners:
             _write_describe_delegation_token_owner_v2(w, owners_item)
     w(b"\0")
+
+
+def _read_describe_delegation_token_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeDelegationTokenRequest, int]]:
+    at = "owners"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        owners: list[DescribeDelegationTokenOwner] | None = None
+        if count:
+            count -= 1
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            owners = []
+            for _ in range(count):
+                owners_item, pos = _read_describe_delegation_token_owner_v2(data, pos, size)
+                owners.append(owners_item)
+                yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("DescribeDelegationTokenRequest", at, pos, error) from None
+    return DescribeDelegationTokenRequest(owners), pos
 DescribeDelegationTokenRequest._READERS = {
     1: _read_describe_delegation_token_request_v1,
     2: _read_describe_delegation_token_request_v2,
@@ -197,4 +243,9 @@ DescribeDelegationTokenRequest._WRITERS = {
     1: _write_describe_delegation_token_request_v1,
     2: _write_describe_delegation_token_request_v2,
     3: _write_describe_delegation_token_request_v2,
+}
+DescribeDelegationTokenRequest._READERS_IN_PIECES = {
+    1: _read_describe_delegation_token_request_v1_in_pieces,
+    2: _read_describe_delegation_token_request_v2_in_pieces,
+    3: _read_describe_delegation_token_request_v2_in_pieces,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_Tx = _Struct(">?x").pack
@@ -69,6 +69,33 @@ def _write_describe_groups_request_v0(w: Append, x: DescribeGroupsRequest) -> No
         w(groups_item_bytes)
 
 
+def _read_describe_groups_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeGroupsRequest, int]]:
+    at = "groups"
+    try:
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        groups: list[str] = []
+        for _ in range(count):
+            count, = _unpack_h(data, pos)
+            pos += 2
+            if count < 0:
+                raise null_value(count)
+            end = pos + count
+            if end > size:
+                raise overrun(count, size - pos)
+            groups_item = data[pos:end].decode()
+            pos = end
+            groups.append(groups_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("DescribeGroupsRequest", at, pos, error) from None
+    return DescribeGroupsRequest(groups, False), pos
+
+
 def _read_describe_groups_request_v3(data: bytes, pos: int, size: int) -> tuple[DescribeGroupsRequest, int]:
     at = "groups"
     try:
@@ -106,6 +133,36 @@ def _write_describe_groups_request_v3(w: Append, x: DescribeGroupsRequest) -> No
         w(_pack_h(len(groups_item_bytes)))
         w(groups_item_bytes)
     w(_pack_T(x.include_authorized_operations))
+
+
+def _read_describe_groups_request_v3_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeGroupsRequest, int]]:
+    at = "groups"
+    try:
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        groups: list[str] = []
+        for _ in range(count):
+            count, = _unpack_h(data, pos)
+            pos += 2
+            if count < 0:
+                raise null_value(count)
+            end = pos + count
+            if end > size:
+                raise overrun(count, size - pos)
+            groups_item = data[pos:end].decode()
+            pos = end
+            groups.append(groups_item)
+            yield
+        at = "include_authorized_operations"
+        include_authorized_operations, = _unpack_T(data, pos)
+        pos += 1
+    except READ_ERRORS as error:
+        raise malformed("DescribeGroupsRequest", at, pos, error) from None
+    return DescribeGroupsRequest(groups, include_authorized_operations), pos
 
 
 def _read_describe_groups_request_v5(data: bytes, pos: int, size: int) -> tuple[DescribeGroupsRequest, int]:
@@ -155,6 +212,44 @@ def _write_describe_groups_request_v5(w: Append, x: DescribeGroupsRequest) -> No
         w(VARINT[count] if count < 128 else string_length(count))
         w(groups_item_bytes)
     w(_pack_Tx(x.include_authorized_operations))
+
+
+def _read_describe_groups_request_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeGroupsRequest, int]]:
+    at = "groups"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        groups: list[str] = []
+        for _ in range(count):
+            count = data[pos]
+            pos += 1
+            if count > 127:
+                count, pos = string_length_tail(data, pos, count)
+            if not count:
+                raise null_value(count)
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            groups_item = data[pos:end].decode()
+            pos = end
+            groups.append(groups_item)
+            yield
+        at = "include_authorized_operations"
+        include_authorized_operations, tags = _unpack_TB(data, pos)
+        pos += 2
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("DescribeGroupsRequest", at, pos, error) from None
+    return DescribeGroupsRequest(groups, include_authorized_operations), pos
 DescribeGroupsRequest._READERS = {
     0: _read_describe_groups_request_v0,
     1: _read_describe_groups_request_v0,
@@ -172,4 +267,13 @@ DescribeGroupsRequest._WRITERS = {
     4: _write_describe_groups_request_v3,
     5: _write_describe_groups_request_v5,
     6: _write_describe_groups_request_v5,
+}
+DescribeGroupsRequest._READERS_IN_PIECES = {
+    0: _read_describe_groups_request_v0_in_pieces,
+    1: _read_describe_groups_request_v0_in_pieces,
+    2: _read_describe_groups_request_v0_in_pieces,
+    3: _read_describe_groups_request_v3_in_pieces,
+    4: _read_describe_groups_request_v3_in_pieces,
+    5: _read_describe_groups_request_v5_in_pieces,
+    6: _read_describe_groups_request_v5_in_pieces,
 }

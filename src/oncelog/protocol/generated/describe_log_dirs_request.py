@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -151,6 +151,25 @@ def _write_describe_log_dirs_request_v1(w: Append, x: DescribeLogDirsRequest) ->
             _write_describable_log_dir_topic_v1(w, topics_item)
 
 
+def _read_describe_log_dirs_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeLogDirsRequest, int]]:
+    at = "topics"
+    try:
+        count, = _unpack_i(data, pos)
+        pos += 4
+        topics: list[DescribableLogDirTopic] | None = None
+        if count >= 0:
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            topics = []
+            for _ in range(count):
+                topics_item, pos = _read_describable_log_dir_topic_v1(data, pos, size)
+                topics.append(topics_item)
+                yield
+    except READ_ERRORS as error:
+        raise malformed("DescribeLogDirsRequest", at, pos, error) from None
+    return DescribeLogDirsRequest(topics), pos
+
+
 def _read_describe_log_dirs_request_v2(data: bytes, pos: int, size: int) -> tuple[DescribeLogDirsRequest, int]:
     at = "topics"
     try:
@@ -187,6 +206,33 @@ def _write_describe_log_dirs_request_v2(w: Append, x: DescribeLogDirsRequest) ->
         for topics_item in topics:
             _write_describable_log_dir_topic_v2(w, topics_item)
     w(b"\0")
+
+
+def _read_describe_log_dirs_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeLogDirsRequest, int]]:
+    at = "topics"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        topics: list[DescribableLogDirTopic] | None = None
+        if count:
+            count -= 1
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            topics = []
+            for _ in range(count):
+                topics_item, pos = _read_describable_log_dir_topic_v2(data, pos, size)
+                topics.append(topics_item)
+                yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("DescribeLogDirsRequest", at, pos, error) from None
+    return DescribeLogDirsRequest(topics), pos
 DescribeLogDirsRequest._READERS = {
     1: _read_describe_log_dirs_request_v1,
     2: _read_describe_log_dirs_request_v2,
@@ -200,4 +246,11 @@ DescribeLogDirsRequest._WRITERS = {
     3: _write_describe_log_dirs_request_v2,
     4: _write_describe_log_dirs_request_v2,
     5: _write_describe_log_dirs_request_v2,
+}
+DescribeLogDirsRequest._READERS_IN_PIECES = {
+    1: _read_describe_log_dirs_request_v1_in_pieces,
+    2: _read_describe_log_dirs_request_v2_in_pieces,
+    3: _read_describe_log_dirs_request_v2_in_pieces,
+    4: _read_describe_log_dirs_request_v2_in_pieces,
+    5: _read_describe_log_dirs_request_v2_in_pieces,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 
 
@@ -117,9 +117,39 @@ def _write_describe_producers_request_v0(w: Append, x: DescribeProducersRequest)
     for topics_item in topics:
         _write_topic_request_v0(w, topics_item)
     w(b"\0")
+
+
+def _read_describe_producers_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeProducersRequest, int]]:
+    at = "topics"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[TopicRequest] = []
+        for _ in range(count):
+            topics_item, pos = _read_topic_request_v0(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("DescribeProducersRequest", at, pos, error) from None
+    return DescribeProducersRequest(topics), pos
 DescribeProducersRequest._READERS = {
     0: _read_describe_producers_request_v0,
 }
 DescribeProducersRequest._WRITERS = {
     0: _write_describe_producers_request_v0,
+}
+DescribeProducersRequest._READERS_IN_PIECES = {
+    0: _read_describe_producers_request_v0_in_pieces,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 
 
@@ -100,9 +100,39 @@ def _write_describe_user_scram_credentials_request_v0(w: Append, x: DescribeUser
         for users_item in users:
             _write_user_name_v0(w, users_item)
     w(b"\0")
+
+
+def _read_describe_user_scram_credentials_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeUserScramCredentialsRequest, int]]:
+    at = "users"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        users: list[UserName] | None = None
+        if count:
+            count -= 1
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            users = []
+            for _ in range(count):
+                users_item, pos = _read_user_name_v0(data, pos, size)
+                users.append(users_item)
+                yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("DescribeUserScramCredentialsRequest", at, pos, error) from None
+    return DescribeUserScramCredentialsRequest(users), pos
 DescribeUserScramCredentialsRequest._READERS = {
     0: _read_describe_user_scram_credentials_request_v0,
 }
 DescribeUserScramCredentialsRequest._WRITERS = {
     0: _write_describe_user_scram_credentials_request_v0,
+}
+DescribeUserScramCredentialsRequest._READERS_IN_PIECES = {
+    0: _read_describe_user_scram_credentials_request_v0_in_pieces,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bi = _Struct(">bi").pack
@@ -167,6 +167,28 @@ def _write_elect_leaders_request_v0(w: Append, x: ElectLeadersRequest) -> None:
     w(_pack_i(x.timeout_ms))
 
 
+def _read_elect_leaders_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ElectLeadersRequest, int]]:
+    at = "topic_partitions"
+    try:
+        count, = _unpack_i(data, pos)
+        pos += 4
+        topic_partitions: list[TopicPartitions] | None = None
+        if count >= 0:
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            topic_partitions = []
+            for _ in range(count):
+                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size)
+                topic_partitions.append(topic_partitions_item)
+                yield
+        at = "timeout_ms"
+        timeout_ms, = _unpack_i(data, pos)
+        pos += 4
+    except READ_ERRORS as error:
+        raise malformed("ElectLeadersRequest", at, pos, error) from None
+    return ElectLeadersRequest(0, topic_partitions, timeout_ms), pos
+
+
 def _read_elect_leaders_request_v1(data: bytes, pos: int, size: int) -> tuple[ElectLeadersRequest, int]:
     at = "election_type"
     try:
@@ -196,6 +218,29 @@ def _write_elect_leaders_request_v1(w: Append, x: ElectLeadersRequest) -> None:
         for topic_partitions_item in topic_partitions:
             _write_topic_partitions_v0(w, topic_partitions_item)
     w(_pack_i(x.timeout_ms))
+
+
+def _read_elect_leaders_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ElectLeadersRequest, int]]:
+    at = "election_type"
+    try:
+        election_type, count = _unpack_bi(data, pos)
+        pos += 5
+        at = "topic_partitions"
+        topic_partitions: list[TopicPartitions] | None = None
+        if count >= 0:
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            topic_partitions = []
+            for _ in range(count):
+                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size)
+                topic_partitions.append(topic_partitions_item)
+                yield
+        at = "timeout_ms"
+        timeout_ms, = _unpack_i(data, pos)
+        pos += 4
+    except READ_ERRORS as error:
+        raise malformed("ElectLeadersRequest", at, pos, error) from None
+    return ElectLeadersRequest(election_type, topic_partitions, timeout_ms), pos
 
 
 def _read_elect_leaders_request_v2(data: bytes, pos: int, size: int) -> tuple[ElectLeadersRequest, int]:
@@ -237,6 +282,35 @@ def _write_elect_leaders_request_v2(w: Append, x: ElectLeadersRequest) -> None:
         for topic_partitions_item in topic_partitions:
             _write_topic_partitions_v2(w, topic_partitions_item)
     w(_pack_ix(x.timeout_ms))
+
+
+def _read_elect_leaders_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ElectLeadersRequest, int]]:
+    at = "election_type"
+    try:
+        election_type, count = _unpack_bB(data, pos)
+        pos += 2
+        at = "topic_partitions"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        topic_partitions: list[TopicPartitions] | None = None
+        if count:
+            count -= 1
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            topic_partitions = []
+            for _ in range(count):
+                topic_partitions_item, pos = _read_topic_partitions_v2(data, pos, size)
+                topic_partitions.append(topic_partitions_item)
+                yield
+        at = "timeout_ms"
+        timeout_ms, tags = _unpack_iB(data, pos)
+        pos += 5
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ElectLeadersRequest", at, pos, error) from None
+    return ElectLeadersRequest(election_type, topic_partitions, timeout_ms), pos
 ElectLeadersRequest._READERS = {
     0: _read_elect_leaders_request_v0,
     1: _read_elect_leaders_request_v1,
@@ -246,4 +320,9 @@ ElectLeadersRequest._WRITERS = {
     0: _write_elect_leaders_request_v0,
     1: _write_elect_leaders_request_v1,
     2: _write_elect_leaders_request_v2,
+}
+ElectLeadersRequest._READERS_IN_PIECES = {
+    0: _read_elect_leaders_request_v0_in_pieces,
+    1: _read_elect_leaders_request_v1_in_pieces,
+    2: _read_elect_leaders_request_v2_in_pieces,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Buffer, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Buffer, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -485,6 +485,35 @@ def _write_fetch_topic_v4(w: Append, x: FetchTopic) -> None:
         _write_fetch_partition_v4(w, partitions_item)
 
 
+def _read_fetch_topic_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchTopic, int]]:
+    at = "topic"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        topic = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[FetchPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_fetch_partition_v4(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
+    return FetchTopic(topic, ZERO_UUID, partitions), pos
+
+
 def _read_fetch_topic_v5(data: bytes, pos: int, size: int) -> tuple[FetchTopic, int]:
     at = "topic"
     try:
@@ -524,6 +553,35 @@ def _write_fetch_topic_v5(w: Append, x: FetchTopic) -> None:
         _write_fetch_partition_v5(w, partitions_item)
 
 
+def _read_fetch_topic_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchTopic, int]]:
+    at = "topic"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        topic = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[FetchPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_fetch_partition_v5(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
+    return FetchTopic(topic, ZERO_UUID, partitions), pos
+
+
 def _read_fetch_topic_v9(data: bytes, pos: int, size: int) -> tuple[FetchTopic, int]:
     at = "topic"
     try:
@@ -561,6 +619,35 @@ def _write_fetch_topic_v9(w: Append, x: FetchTopic) -> None:
     w(_pack_i(len(partitions)))
     for partitions_item in partitions:
         _write_fetch_partition_v9(w, partitions_item)
+
+
+def _read_fetch_topic_v9_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchTopic, int]]:
+    at = "topic"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        topic = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[FetchPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_fetch_partition_v9(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
+    return FetchTopic(topic, ZERO_UUID, partitions), pos
 
 
 def _read_fetch_topic_v12(data: bytes, pos: int, size: int) -> tuple[FetchTopic, int]:
@@ -615,6 +702,45 @@ def _write_fetch_topic_v12(w: Append, x: FetchTopic) -> None:
     w(b"\0")
 
 
+def _read_fetch_topic_v12_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchTopic, int]]:
+    at = "topic"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        topic = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[FetchPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_fetch_partition_v12(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
+    return FetchTopic(topic, ZERO_UUID, partitions), pos
+
+
 def _read_fetch_topic_v13(data: bytes, pos: int, size: int) -> tuple[FetchTopic, int]:
     at = "topic_id"
     try:
@@ -652,6 +778,34 @@ def _write_fetch_topic_v13(w: Append, x: FetchTopic) -> None:
     for partitions_item in partitions:
         _write_fetch_partition_v12(w, partitions_item)
     w(b"\0")
+
+
+def _read_fetch_topic_v13_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchTopic, int]]:
+    at = "topic_id"
+    try:
+        topic_id, count = _unpack_UB(data, pos)
+        pos += 17
+        at = "partitions"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[FetchPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_fetch_partition_v12(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
+    return FetchTopic("", topic_id, partitions), pos
 
 
 def _read_fetch_topic_v17(data: bytes, pos: int, size: int) -> tuple[FetchTopic, int]:
@@ -693,6 +847,34 @@ def _write_fetch_topic_v17(w: Append, x: FetchTopic) -> None:
     w(b"\0")
 
 
+def _read_fetch_topic_v17_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchTopic, int]]:
+    at = "topic_id"
+    try:
+        topic_id, count = _unpack_UB(data, pos)
+        pos += 17
+        at = "partitions"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[FetchPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_fetch_partition_v17(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
+    return FetchTopic("", topic_id, partitions), pos
+
+
 def _read_fetch_topic_v18(data: bytes, pos: int, size: int) -> tuple[FetchTopic, int]:
     at = "topic_id"
     try:
@@ -732,6 +914,34 @@ def _write_fetch_topic_v18(w: Append, x: FetchTopic) -> None:
     w(b"\0")
 
 
+def _read_fetch_topic_v18_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchTopic, int]]:
+    at = "topic_id"
+    try:
+        topic_id, count = _unpack_UB(data, pos)
+        pos += 17
+        at = "partitions"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[FetchPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_fetch_partition_v18(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
+    return FetchTopic("", topic_id, partitions), pos
+
+
 def _read_fetch_request_v4(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
     at = "replica_id"
     try:
@@ -762,6 +972,26 @@ def _write_fetch_request_v4(w: Append, x: FetchRequest) -> None:
         _write_fetch_topic_v4(w, topics_item)
 
 
+def _read_fetch_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+    at = "replica_id"
+    try:
+        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, count = _unpack_iiiibi(data, pos)
+        pos += 21
+        at = "topics"
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[FetchTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_fetch_topic_v4_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest", at, pos, error) from None
+    return FetchRequest(None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics, EMPTY, ""), pos
+
+
 def _read_fetch_request_v5(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
     at = "replica_id"
     try:
@@ -790,6 +1020,26 @@ def _write_fetch_request_v5(w: Append, x: FetchRequest) -> None:
     w(_pack_iiiibi(x.replica_id, x.max_wait_ms, x.min_bytes, x.max_bytes, x.isolation_level, len(topics)))
     for topics_item in topics:
         _write_fetch_topic_v5(w, topics_item)
+
+
+def _read_fetch_request_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+    at = "replica_id"
+    try:
+        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, count = _unpack_iiiibi(data, pos)
+        pos += 21
+        at = "topics"
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[FetchTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_fetch_topic_v5_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest", at, pos, error) from None
+    return FetchRequest(None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics, EMPTY, ""), pos
 
 
 def _read_fetch_request_v7(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
@@ -835,6 +1085,38 @@ def _write_fetch_request_v7(w: Append, x: FetchRequest) -> None:
         _write_forgotten_topic_v7(w, forgotten_topics_data_item)
 
 
+def _read_fetch_request_v7_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+    at = "replica_id"
+    try:
+        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiii(data, pos)
+        pos += 29
+        at = "topics"
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[FetchTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_fetch_topic_v5_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "forgotten_topics_data"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        forgotten_topics_data: list[ForgottenTopic] = []
+        for _ in range(count):
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v7(data, pos, size)
+            forgotten_topics_data.append(forgotten_topics_data_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest", at, pos, error) from None
+    return FetchRequest(None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, ""), pos
+
+
 def _read_fetch_request_v9(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
     at = "replica_id"
     try:
@@ -876,6 +1158,38 @@ def _write_fetch_request_v9(w: Append, x: FetchRequest) -> None:
     w(_pack_i(len(forgotten_topics_data)))
     for forgotten_topics_data_item in forgotten_topics_data:
         _write_forgotten_topic_v7(w, forgotten_topics_data_item)
+
+
+def _read_fetch_request_v9_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+    at = "replica_id"
+    try:
+        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiii(data, pos)
+        pos += 29
+        at = "topics"
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[FetchTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_fetch_topic_v9_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "forgotten_topics_data"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        forgotten_topics_data: list[ForgottenTopic] = []
+        for _ in range(count):
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v7(data, pos, size)
+            forgotten_topics_data.append(forgotten_topics_data_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest", at, pos, error) from None
+    return FetchRequest(None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, ""), pos
 
 
 def _read_fetch_request_v11(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
@@ -933,6 +1247,48 @@ def _write_fetch_request_v11(w: Append, x: FetchRequest) -> None:
     rack_id_bytes = rack_id.encode()
     w(_pack_h(len(rack_id_bytes)))
     w(rack_id_bytes)
+
+
+def _read_fetch_request_v11_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+    at = "replica_id"
+    try:
+        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiii(data, pos)
+        pos += 29
+        at = "topics"
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[FetchTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_fetch_topic_v9_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "forgotten_topics_data"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        forgotten_topics_data: list[ForgottenTopic] = []
+        for _ in range(count):
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v7(data, pos, size)
+            forgotten_topics_data.append(forgotten_topics_data_item)
+            yield
+        at = "rack_id"
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        rack_id = data[pos:end].decode()
+        pos = end
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest", at, pos, error) from None
+    return FetchRequest(None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos
 
 
 def _read_fetch_request_v12(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
@@ -1047,6 +1403,87 @@ def _write_fetch_request_v12(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
+def _read_fetch_request_v12_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+    at = "replica_id"
+    try:
+        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiiB(data, pos)
+        pos += 26
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[FetchTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_fetch_topic_v12_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "forgotten_topics_data"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        forgotten_topics_data: list[ForgottenTopic] = []
+        for _ in range(count):
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v12(data, pos, size)
+            forgotten_topics_data.append(forgotten_topics_data_item)
+            yield
+        at = "rack_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        rack_id = data[pos:end].decode()
+        pos = end
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        cluster_id: str | None = None
+        if tags:
+            if tags > 127:
+                tags, pos = uvarint_tail(data, pos, tags)
+            for _ in range(tags):
+                at = "tagged fields"
+                tag, pos = read_uvarint(data, pos)
+                length, pos = read_uvarint(data, pos)
+                tag_end = pos + length
+                if tag_end > size:
+                    raise overrun(length, size - pos)
+                if tag == 0:
+                    at = "cluster_id"
+                    count = data[pos]
+                    pos += 1
+                    if count > 127:
+                        count, pos = string_length_tail(data, pos, count)
+                    cluster_id = None
+                    if count:
+                        end = pos + count - 1
+                        if end > size:
+                            raise overrun(count - 1, size - pos)
+                        cluster_id = data[pos:end].decode()
+                        pos = end
+                else:
+                    pos = tag_end
+                if pos != tag_end:
+                    raise tag_size(length, length + pos - tag_end)
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest", at, pos, error) from None
+    return FetchRequest(cluster_id, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos
+
+
 def _read_fetch_request_v13(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
     at = "replica_id"
     try:
@@ -1157,6 +1594,87 @@ def _write_fetch_request_v13(w: Append, x: FetchRequest) -> None:
         write_tags(w, tagged)
     else:
         w(b"\0")
+
+
+def _read_fetch_request_v13_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+    at = "replica_id"
+    try:
+        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiiB(data, pos)
+        pos += 26
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[FetchTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_fetch_topic_v13_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "forgotten_topics_data"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        forgotten_topics_data: list[ForgottenTopic] = []
+        for _ in range(count):
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size)
+            forgotten_topics_data.append(forgotten_topics_data_item)
+            yield
+        at = "rack_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        rack_id = data[pos:end].decode()
+        pos = end
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        cluster_id: str | None = None
+        if tags:
+            if tags > 127:
+                tags, pos = uvarint_tail(data, pos, tags)
+            for _ in range(tags):
+                at = "tagged fields"
+                tag, pos = read_uvarint(data, pos)
+                length, pos = read_uvarint(data, pos)
+                tag_end = pos + length
+                if tag_end > size:
+                    raise overrun(length, size - pos)
+                if tag == 0:
+                    at = "cluster_id"
+                    count = data[pos]
+                    pos += 1
+                    if count > 127:
+                        count, pos = string_length_tail(data, pos, count)
+                    cluster_id = None
+                    if count:
+                        end = pos + count - 1
+                        if end > size:
+                            raise overrun(count - 1, size - pos)
+                        cluster_id = data[pos:end].decode()
+                        pos = end
+                else:
+                    pos = tag_end
+                if pos != tag_end:
+                    raise tag_size(length, length + pos - tag_end)
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest", at, pos, error) from None
+    return FetchRequest(cluster_id, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos
 
 
 def _read_fetch_request_v15(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
@@ -1280,6 +1798,91 @@ def _write_fetch_request_v15(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
+def _read_fetch_request_v15_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+    at = "max_wait_ms"
+    try:
+        max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiibiiB(data, pos)
+        pos += 22
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[FetchTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_fetch_topic_v13_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "forgotten_topics_data"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        forgotten_topics_data: list[ForgottenTopic] = []
+        for _ in range(count):
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size)
+            forgotten_topics_data.append(forgotten_topics_data_item)
+            yield
+        at = "rack_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        rack_id = data[pos:end].decode()
+        pos = end
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        cluster_id: str | None = None
+        replica_state: ReplicaState = ReplicaState()
+        if tags:
+            if tags > 127:
+                tags, pos = uvarint_tail(data, pos, tags)
+            for _ in range(tags):
+                at = "tagged fields"
+                tag, pos = read_uvarint(data, pos)
+                length, pos = read_uvarint(data, pos)
+                tag_end = pos + length
+                if tag_end > size:
+                    raise overrun(length, size - pos)
+                if tag == 0:
+                    at = "cluster_id"
+                    count = data[pos]
+                    pos += 1
+                    if count > 127:
+                        count, pos = string_length_tail(data, pos, count)
+                    cluster_id = None
+                    if count:
+                        end = pos + count - 1
+                        if end > size:
+                            raise overrun(count - 1, size - pos)
+                        cluster_id = data[pos:end].decode()
+                        pos = end
+                elif tag == 1:
+                    at = "replica_state"
+                    replica_state, pos = _read_replica_state_v15(data, pos, size)
+                else:
+                    pos = tag_end
+                if pos != tag_end:
+                    raise tag_size(length, length + pos - tag_end)
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest", at, pos, error) from None
+    return FetchRequest(cluster_id, -1, replica_state, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos
+
+
 def _read_fetch_request_v17(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
     at = "max_wait_ms"
     try:
@@ -1401,6 +2004,91 @@ def _write_fetch_request_v17(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
+def _read_fetch_request_v17_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+    at = "max_wait_ms"
+    try:
+        max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiibiiB(data, pos)
+        pos += 22
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[FetchTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_fetch_topic_v17_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "forgotten_topics_data"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        forgotten_topics_data: list[ForgottenTopic] = []
+        for _ in range(count):
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size)
+            forgotten_topics_data.append(forgotten_topics_data_item)
+            yield
+        at = "rack_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        rack_id = data[pos:end].decode()
+        pos = end
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        cluster_id: str | None = None
+        replica_state: ReplicaState = ReplicaState()
+        if tags:
+            if tags > 127:
+                tags, pos = uvarint_tail(data, pos, tags)
+            for _ in range(tags):
+                at = "tagged fields"
+                tag, pos = read_uvarint(data, pos)
+                length, pos = read_uvarint(data, pos)
+                tag_end = pos + length
+                if tag_end > size:
+                    raise overrun(length, size - pos)
+                if tag == 0:
+                    at = "cluster_id"
+                    count = data[pos]
+                    pos += 1
+                    if count > 127:
+                        count, pos = string_length_tail(data, pos, count)
+                    cluster_id = None
+                    if count:
+                        end = pos + count - 1
+                        if end > size:
+                            raise overrun(count - 1, size - pos)
+                        cluster_id = data[pos:end].decode()
+                        pos = end
+                elif tag == 1:
+                    at = "replica_state"
+                    replica_state, pos = _read_replica_state_v15(data, pos, size)
+                else:
+                    pos = tag_end
+                if pos != tag_end:
+                    raise tag_size(length, length + pos - tag_end)
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest", at, pos, error) from None
+    return FetchRequest(cluster_id, -1, replica_state, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos
+
+
 def _read_fetch_request_v18(data: bytes, pos: int, size: int) -> tuple[FetchRequest, int]:
     at = "max_wait_ms"
     try:
@@ -1520,6 +2208,91 @@ def _write_fetch_request_v18(w: Append, x: FetchRequest) -> None:
         write_tags(w, tagged)
     else:
         w(b"\0")
+
+
+def _read_fetch_request_v18_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+    at = "max_wait_ms"
+    try:
+        max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiibiiB(data, pos)
+        pos += 22
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[FetchTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_fetch_topic_v18_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "forgotten_topics_data"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        forgotten_topics_data: list[ForgottenTopic] = []
+        for _ in range(count):
+            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size)
+            forgotten_topics_data.append(forgotten_topics_data_item)
+            yield
+        at = "rack_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        rack_id = data[pos:end].decode()
+        pos = end
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        cluster_id: str | None = None
+        replica_state: ReplicaState = ReplicaState()
+        if tags:
+            if tags > 127:
+                tags, pos = uvarint_tail(data, pos, tags)
+            for _ in range(tags):
+                at = "tagged fields"
+                tag, pos = read_uvarint(data, pos)
+                length, pos = read_uvarint(data, pos)
+                tag_end = pos + length
+                if tag_end > size:
+                    raise overrun(length, size - pos)
+                if tag == 0:
+                    at = "cluster_id"
+                    count = data[pos]
+                    pos += 1
+                    if count > 127:
+                        count, pos = string_length_tail(data, pos, count)
+                    cluster_id = None
+                    if count:
+                        end = pos + count - 1
+                        if end > size:
+                            raise overrun(count - 1, size - pos)
+                        cluster_id = data[pos:end].decode()
+                        pos = end
+                elif tag == 1:
+                    at = "replica_state"
+                    replica_state, pos = _read_replica_state_v15(data, pos, size)
+                else:
+                    pos = tag_end
+                if pos != tag_end:
+                    raise tag_size(length, length + pos - tag_end)
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest", at, pos, error) from None
+    return FetchRequest(cluster_id, -1, replica_state, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id), pos
 FetchRequest._READERS = {
     4: _read_fetch_request_v4,
     5: _read_fetch_request_v5,
@@ -1553,4 +2326,21 @@ FetchRequest._WRITERS = {
     16: _write_fetch_request_v15,
     17: _write_fetch_request_v17,
     18: _write_fetch_request_v18,
+}
+FetchRequest._READERS_IN_PIECES = {
+    4: _read_fetch_request_v4_in_pieces,
+    5: _read_fetch_request_v5_in_pieces,
+    6: _read_fetch_request_v5_in_pieces,
+    7: _read_fetch_request_v7_in_pieces,
+    8: _read_fetch_request_v7_in_pieces,
+    9: _read_fetch_request_v9_in_pieces,
+    10: _read_fetch_request_v9_in_pieces,
+    11: _read_fetch_request_v11_in_pieces,
+    12: _read_fetch_request_v12_in_pieces,
+    13: _read_fetch_request_v13_in_pieces,
+    14: _read_fetch_request_v13_in_pieces,
+    15: _read_fetch_request_v15_in_pieces,
+    16: _read_fetch_request_v15_in_pieces,
+    17: _read_fetch_request_v17_in_pieces,
+    18: _read_fetch_request_v18_in_pieces,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 
 
@@ -104,6 +104,43 @@ def _write_list_groups_request_v4(w: Append, x: ListGroupsRequest) -> None:
     w(b"\0")
 
 
+def _read_list_groups_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListGroupsRequest, int]]:
+    at = "states_filter"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        states_filter: list[str] = []
+        for _ in range(count):
+            count = data[pos]
+            pos += 1
+            if count > 127:
+                count, pos = string_length_tail(data, pos, count)
+            if not count:
+                raise null_value(count)
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            states_filter_item = data[pos:end].decode()
+            pos = end
+            states_filter.append(states_filter_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ListGroupsRequest", at, pos, error) from None
+    return ListGroupsRequest(states_filter, EMPTY), pos
+
+
 def _read_list_groups_request_v5(data: bytes, pos: int, size: int) -> tuple[ListGroupsRequest, int]:
     at = "states_filter"
     try:
@@ -182,6 +219,68 @@ def _write_list_groups_request_v5(w: Append, x: ListGroupsRequest) -> None:
         w(VARINT[count] if count < 128 else string_length(count))
         w(types_filter_item_bytes)
     w(b"\0")
+
+
+def _read_list_groups_request_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListGroupsRequest, int]]:
+    at = "states_filter"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        states_filter: list[str] = []
+        for _ in range(count):
+            count = data[pos]
+            pos += 1
+            if count > 127:
+                count, pos = string_length_tail(data, pos, count)
+            if not count:
+                raise null_value(count)
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            states_filter_item = data[pos:end].decode()
+            pos = end
+            states_filter.append(states_filter_item)
+            yield
+        at = "types_filter"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        types_filter: list[str] = []
+        for _ in range(count):
+            count = data[pos]
+            pos += 1
+            if count > 127:
+                count, pos = string_length_tail(data, pos, count)
+            if not count:
+                raise null_value(count)
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            types_filter_item = data[pos:end].decode()
+            pos = end
+            types_filter.append(types_filter_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ListGroupsRequest", at, pos, error) from None
+    return ListGroupsRequest(states_filter, types_filter), pos
 ListGroupsRequest._READERS = {
     0: _read_list_groups_request_v0,
     1: _read_list_groups_request_v0,
@@ -197,4 +296,8 @@ ListGroupsRequest._WRITERS = {
     3: _write_list_groups_request_v3,
     4: _write_list_groups_request_v4,
     5: _write_list_groups_request_v5,
+}
+ListGroupsRequest._READERS_IN_PIECES = {
+    4: _read_list_groups_request_v4_in_pieces,
+    5: _read_list_groups_request_v5_in_pieces,
 }

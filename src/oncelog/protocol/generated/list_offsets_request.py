@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -157,6 +157,35 @@ def _write_list_offsets_topic_v1(w: Append, x: ListOffsetsTopic) -> None:
         _write_list_offsets_partition_v1(w, partitions_item)
 
 
+def _read_list_offsets_topic_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsTopic, int]]:
+    at = "name"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[ListOffsetsPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_list_offsets_partition_v1(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("ListOffsetsRequest.ListOffsetsTopic", at, pos, error) from None
+    return ListOffsetsTopic(name, partitions), pos
+
+
 def _read_list_offsets_topic_v4(data: bytes, pos: int, size: int) -> tuple[ListOffsetsTopic, int]:
     at = "name"
     try:
@@ -194,6 +223,35 @@ def _write_list_offsets_topic_v4(w: Append, x: ListOffsetsTopic) -> None:
     w(_pack_i(len(partitions)))
     for partitions_item in partitions:
         _write_list_offsets_partition_v4(w, partitions_item)
+
+
+def _read_list_offsets_topic_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsTopic, int]]:
+    at = "name"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[ListOffsetsPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_list_offsets_partition_v4(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("ListOffsetsRequest.ListOffsetsTopic", at, pos, error) from None
+    return ListOffsetsTopic(name, partitions), pos
 
 
 def _read_list_offsets_topic_v6(data: bytes, pos: int, size: int) -> tuple[ListOffsetsTopic, int]:
@@ -248,6 +306,45 @@ def _write_list_offsets_topic_v6(w: Append, x: ListOffsetsTopic) -> None:
     w(b"\0")
 
 
+def _read_list_offsets_topic_v6_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsTopic, int]]:
+    at = "name"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[ListOffsetsPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_list_offsets_partition_v6(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ListOffsetsRequest.ListOffsetsTopic", at, pos, error) from None
+    return ListOffsetsTopic(name, partitions), pos
+
+
 def _read_list_offsets_request_v1(data: bytes, pos: int, size: int) -> tuple[ListOffsetsRequest, int]:
     at = "replica_id"
     try:
@@ -276,6 +373,26 @@ def _write_list_offsets_request_v1(w: Append, x: ListOffsetsRequest) -> None:
         _write_list_offsets_topic_v1(w, topics_item)
 
 
+def _read_list_offsets_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsRequest, int]]:
+    at = "replica_id"
+    try:
+        replica_id, count = _unpack_ii(data, pos)
+        pos += 8
+        at = "topics"
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[ListOffsetsTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_list_offsets_topic_v1_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("ListOffsetsRequest", at, pos, error) from None
+    return ListOffsetsRequest(replica_id, 0, topics, 0), pos
+
+
 def _read_list_offsets_request_v2(data: bytes, pos: int, size: int) -> tuple[ListOffsetsRequest, int]:
     at = "replica_id"
     try:
@@ -302,6 +419,26 @@ def _write_list_offsets_request_v2(w: Append, x: ListOffsetsRequest) -> None:
         _write_list_offsets_topic_v1(w, topics_item)
 
 
+def _read_list_offsets_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsRequest, int]]:
+    at = "replica_id"
+    try:
+        replica_id, isolation_level, count = _unpack_ibi(data, pos)
+        pos += 9
+        at = "topics"
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[ListOffsetsTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_list_offsets_topic_v1_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("ListOffsetsRequest", at, pos, error) from None
+    return ListOffsetsRequest(replica_id, isolation_level, topics, 0), pos
+
+
 def _read_list_offsets_request_v4(data: bytes, pos: int, size: int) -> tuple[ListOffsetsRequest, int]:
     at = "replica_id"
     try:
@@ -326,6 +463,26 @@ def _write_list_offsets_request_v4(w: Append, x: ListOffsetsRequest) -> None:
     w(_pack_ibi(x.replica_id, x.isolation_level, len(topics)))
     for topics_item in topics:
         _write_list_offsets_topic_v4(w, topics_item)
+
+
+def _read_list_offsets_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsRequest, int]]:
+    at = "replica_id"
+    try:
+        replica_id, isolation_level, count = _unpack_ibi(data, pos)
+        pos += 9
+        at = "topics"
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[ListOffsetsTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_list_offsets_topic_v4_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("ListOffsetsRequest", at, pos, error) from None
+    return ListOffsetsRequest(replica_id, isolation_level, topics, 0), pos
 
 
 def _read_list_offsets_request_v6(data: bytes, pos: int, size: int) -> tuple[ListOffsetsRequest, int]:
@@ -364,6 +521,34 @@ def _write_list_offsets_request_v6(w: Append, x: ListOffsetsRequest) -> None:
     w(b"\0")
 
 
+def _read_list_offsets_request_v6_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsRequest, int]]:
+    at = "replica_id"
+    try:
+        replica_id, isolation_level, count = _unpack_ibB(data, pos)
+        pos += 6
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[ListOffsetsTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_list_offsets_topic_v6_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ListOffsetsRequest", at, pos, error) from None
+    return ListOffsetsRequest(replica_id, isolation_level, topics, 0), pos
+
+
 def _read_list_offsets_request_v10(data: bytes, pos: int, size: int) -> tuple[ListOffsetsRequest, int]:
     at = "replica_id"
     try:
@@ -399,6 +584,35 @@ def _write_list_offsets_request_v10(w: Append, x: ListOffsetsRequest) -> None:
     for topics_item in topics:
         _write_list_offsets_topic_v6(w, topics_item)
     w(_pack_ix(x.timeout_ms))
+
+
+def _read_list_offsets_request_v10_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsRequest, int]]:
+    at = "replica_id"
+    try:
+        replica_id, isolation_level, count = _unpack_ibB(data, pos)
+        pos += 6
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[ListOffsetsTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_list_offsets_topic_v6_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "timeout_ms"
+        timeout_ms, tags = _unpack_iB(data, pos)
+        pos += 5
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ListOffsetsRequest", at, pos, error) from None
+    return ListOffsetsRequest(replica_id, isolation_level, topics, timeout_ms), pos
 ListOffsetsRequest._READERS = {
     1: _read_list_offsets_request_v1,
     2: _read_list_offsets_request_v2,
@@ -424,4 +638,17 @@ ListOffsetsRequest._WRITERS = {
     9: _write_list_offsets_request_v6,
     10: _write_list_offsets_request_v10,
     11: _write_list_offsets_request_v10,
+}
+ListOffsetsRequest._READERS_IN_PIECES = {
+    1: _read_list_offsets_request_v1_in_pieces,
+    2: _read_list_offsets_request_v2_in_pieces,
+    3: _read_list_offsets_request_v2_in_pieces,
+    4: _read_list_offsets_request_v4_in_pieces,
+    5: _read_list_offsets_request_v4_in_pieces,
+    6: _read_list_offsets_request_v6_in_pieces,
+    7: _read_list_offsets_request_v6_in_pieces,
+    8: _read_list_offsets_request_v6_in_pieces,
+    9: _read_list_offsets_request_v6_in_pieces,
+    10: _read_list_offsets_request_v10_in_pieces,
+    11: _read_list_offsets_request_v10_in_pieces,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _unpack_iB = _Struct(">iB").unpack_from
@@ -126,9 +126,40 @@ def _write_list_partition_reassignments_request_v0(w: Append, x: ListPartitionRe
         for topics_item in topics:
             _write_list_partition_reassignments_topics_v0(w, topics_item)
     w(b"\0")
+
+
+def _read_list_partition_reassignments_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListPartitionReassignmentsRequest, int]]:
+    at = "timeout_ms"
+    try:
+        timeout_ms, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        topics: list[ListPartitionReassignmentsTopics] | None = None
+        if count:
+            count -= 1
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            topics = []
+            for _ in range(count):
+                topics_item, pos = _read_list_partition_reassignments_topics_v0(data, pos, size)
+                topics.append(topics_item)
+                yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ListPartitionReassignmentsRequest", at, pos, error) from None
+    return ListPartitionReassignmentsRequest(timeout_ms, topics), pos
 ListPartitionReassignmentsRequest._READERS = {
     0: _read_list_partition_reassignments_request_v0,
 }
 ListPartitionReassignmentsRequest._WRITERS = {
     0: _write_list_partition_reassignments_request_v0,
+}
+ListPartitionReassignmentsRequest._READERS_IN_PIECES = {
+    0: _read_list_partition_reassignments_request_v0_in_pieces,
 }

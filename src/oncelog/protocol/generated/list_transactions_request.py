@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_q = _Struct(">q").pack
 _pack_qx = _Struct(">qx").pack
@@ -100,6 +100,56 @@ def _write_list_transactions_request_v0(w: Append, x: ListTransactionsRequest) -
     w(b"\0")
 
 
+def _read_list_transactions_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListTransactionsRequest, int]]:
+    at = "state_filters"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        state_filters: list[str] = []
+        for _ in range(count):
+            count = data[pos]
+            pos += 1
+            if count > 127:
+                count, pos = string_length_tail(data, pos, count)
+            if not count:
+                raise null_value(count)
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            state_filters_item = data[pos:end].decode()
+            pos = end
+            state_filters.append(state_filters_item)
+            yield
+        at = "producer_id_filters"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 8
+        if end > size:
+            raise overrun(count * 8, size - pos)
+        producer_id_filters: list[int] = list(unpack_from(f">{count}q", data, pos))
+        pos = end
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ListTransactionsRequest", at, pos, error) from None
+    return ListTransactionsRequest(state_filters, producer_id_filters, -1, None), pos
+
+
 def _read_list_transactions_request_v1(data: bytes, pos: int, size: int) -> tuple[ListTransactionsRequest, int]:
     at = "state_filters"
     try:
@@ -166,6 +216,57 @@ def _write_list_transactions_request_v1(w: Append, x: ListTransactionsRequest) -
     w(VARINT[count] if count < 128 else uvarint(count))
     w(pack(f">{len(producer_id_filters)}q", *producer_id_filters))
     w(_pack_qx(x.duration_filter))
+
+
+def _read_list_transactions_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListTransactionsRequest, int]]:
+    at = "state_filters"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        state_filters: list[str] = []
+        for _ in range(count):
+            count = data[pos]
+            pos += 1
+            if count > 127:
+                count, pos = string_length_tail(data, pos, count)
+            if not count:
+                raise null_value(count)
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            state_filters_item = data[pos:end].decode()
+            pos = end
+            state_filters.append(state_filters_item)
+            yield
+        at = "producer_id_filters"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 8
+        if end > size:
+            raise overrun(count * 8, size - pos)
+        producer_id_filters: list[int] = list(unpack_from(f">{count}q", data, pos))
+        pos = end
+        at = "duration_filter"
+        duration_filter, tags = _unpack_qB(data, pos)
+        pos += 9
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ListTransactionsRequest", at, pos, error) from None
+    return ListTransactionsRequest(state_filters, producer_id_filters, duration_filter, None), pos
 
 
 def _read_list_transactions_request_v2(data: bytes, pos: int, size: int) -> tuple[ListTransactionsRequest, int]:
@@ -253,6 +354,69 @@ def _write_list_transactions_request_v2(w: Append, x: ListTransactionsRequest) -
         w(VARINT[count] if count < 128 else string_length(count))
         w(transactional_id_pattern_bytes)
     w(b"\0")
+
+
+def _read_list_transactions_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListTransactionsRequest, int]]:
+    at = "state_filters"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        state_filters: list[str] = []
+        for _ in range(count):
+            count = data[pos]
+            pos += 1
+            if count > 127:
+                count, pos = string_length_tail(data, pos, count)
+            if not count:
+                raise null_value(count)
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            state_filters_item = data[pos:end].decode()
+            pos = end
+            state_filters.append(state_filters_item)
+            yield
+        at = "producer_id_filters"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 8
+        if end > size:
+            raise overrun(count * 8, size - pos)
+        producer_id_filters: list[int] = list(unpack_from(f">{count}q", data, pos))
+        pos = end
+        at = "duration_filter"
+        duration_filter, count = _unpack_qB(data, pos)
+        pos += 9
+        at = "transactional_id_pattern"
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        transactional_id_pattern: str | None = None
+        if count:
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            transactional_id_pattern = data[pos:end].decode()
+            pos = end
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ListTransactionsRequest", at, pos, error) from None
+    return ListTransactionsRequest(state_filters, producer_id_filters, duration_filter, transactional_id_pattern), pos
 ListTransactionsRequest._READERS = {
     0: _read_list_transactions_request_v0,
     1: _read_list_transactions_request_v1,
@@ -262,4 +426,9 @@ ListTransactionsRequest._WRITERS = {
     0: _write_list_transactions_request_v0,
     1: _write_list_transactions_request_v1,
     2: _write_list_transactions_request_v2,
+}
+ListTransactionsRequest._READERS_IN_PIECES = {
+    0: _read_list_transactions_request_v0_in_pieces,
+    1: _read_list_transactions_request_v1_in_pieces,
+    2: _read_list_transactions_request_v2_in_pieces,
 }

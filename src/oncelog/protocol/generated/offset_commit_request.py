@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -208,6 +208,35 @@ def _write_offset_commit_request_topic_v2(w: Append, x: OffsetCommitRequestTopic
         _write_offset_commit_request_partition_v2(w, partitions_item)
 
 
+def _read_offset_commit_request_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequestTopic, int]]:
+    at = "name"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[OffsetCommitRequestPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_offset_commit_request_partition_v2(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("OffsetCommitRequest.OffsetCommitRequestTopic", at, pos, error) from None
+    return OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
+
+
 def _read_offset_commit_request_topic_v6(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequestTopic, int]:
     at = "name"
     try:
@@ -245,6 +274,35 @@ def _write_offset_commit_request_topic_v6(w: Append, x: OffsetCommitRequestTopic
     w(_pack_i(len(partitions)))
     for partitions_item in partitions:
         _write_offset_commit_request_partition_v6(w, partitions_item)
+
+
+def _read_offset_commit_request_topic_v6_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequestTopic, int]]:
+    at = "name"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[OffsetCommitRequestPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_offset_commit_request_partition_v6(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("OffsetCommitRequest.OffsetCommitRequestTopic", at, pos, error) from None
+    return OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
 
 
 def _read_offset_commit_request_topic_v8(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequestTopic, int]:
@@ -299,6 +357,45 @@ def _write_offset_commit_request_topic_v8(w: Append, x: OffsetCommitRequestTopic
     w(b"\0")
 
 
+def _read_offset_commit_request_topic_v8_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequestTopic, int]]:
+    at = "name"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[OffsetCommitRequestPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_offset_commit_request_partition_v8(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetCommitRequest.OffsetCommitRequestTopic", at, pos, error) from None
+    return OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
+
+
 def _read_offset_commit_request_topic_v10(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequestTopic, int]:
     at = "topic_id"
     try:
@@ -336,6 +433,34 @@ def _write_offset_commit_request_topic_v10(w: Append, x: OffsetCommitRequestTopi
     for partitions_item in partitions:
         _write_offset_commit_request_partition_v8(w, partitions_item)
     w(b"\0")
+
+
+def _read_offset_commit_request_topic_v10_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequestTopic, int]]:
+    at = "topic_id"
+    try:
+        topic_id, count = _unpack_UB(data, pos)
+        pos += 17
+        at = "partitions"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[OffsetCommitRequestPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_offset_commit_request_partition_v8(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetCommitRequest.OffsetCommitRequestTopic", at, pos, error) from None
+    return OffsetCommitRequestTopic("", topic_id, partitions), pos
 
 
 def _read_offset_commit_request_v2(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequest, int]:
@@ -395,6 +520,47 @@ def _write_offset_commit_request_v2(w: Append, x: OffsetCommitRequest) -> None:
         _write_offset_commit_request_topic_v2(w, topics_item)
 
 
+def _read_offset_commit_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequest, int]]:
+    at = "group_id"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "generation_id_or_member_epoch"
+        generation_id_or_member_epoch, count = _unpack_ih(data, pos)
+        pos += 6
+        at = "member_id"
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        member_id = data[pos:end].decode()
+        pos = end
+        at = "retention_time_ms"
+        retention_time_ms, count = _unpack_qi(data, pos)
+        pos += 12
+        at = "topics"
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[OffsetCommitRequestTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_offset_commit_request_topic_v2_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("OffsetCommitRequest", at, pos, error) from None
+    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, retention_time_ms, topics), pos
+
+
 def _read_offset_commit_request_v5(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequest, int]:
     at = "group_id"
     try:
@@ -451,6 +617,46 @@ def _write_offset_commit_request_v5(w: Append, x: OffsetCommitRequest) -> None:
         _write_offset_commit_request_topic_v2(w, topics_item)
 
 
+def _read_offset_commit_request_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequest, int]]:
+    at = "group_id"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "generation_id_or_member_epoch"
+        generation_id_or_member_epoch, count = _unpack_ih(data, pos)
+        pos += 6
+        at = "member_id"
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        member_id = data[pos:end].decode()
+        pos = end
+        at = "topics"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[OffsetCommitRequestTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_offset_commit_request_topic_v2_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("OffsetCommitRequest", at, pos, error) from None
+    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics), pos
+
+
 def _read_offset_commit_request_v6(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequest, int]:
     at = "group_id"
     try:
@@ -505,6 +711,46 @@ def _write_offset_commit_request_v6(w: Append, x: OffsetCommitRequest) -> None:
     w(_pack_i(len(topics)))
     for topics_item in topics:
         _write_offset_commit_request_topic_v6(w, topics_item)
+
+
+def _read_offset_commit_request_v6_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequest, int]]:
+    at = "group_id"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "generation_id_or_member_epoch"
+        generation_id_or_member_epoch, count = _unpack_ih(data, pos)
+        pos += 6
+        at = "member_id"
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        member_id = data[pos:end].decode()
+        pos = end
+        at = "topics"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[OffsetCommitRequestTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_offset_commit_request_topic_v6_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("OffsetCommitRequest", at, pos, error) from None
+    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics), pos
 
 
 def _read_offset_commit_request_v7(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequest, int]:
@@ -573,6 +819,56 @@ def _write_offset_commit_request_v7(w: Append, x: OffsetCommitRequest) -> None:
     w(_pack_i(len(topics)))
     for topics_item in topics:
         _write_offset_commit_request_topic_v6(w, topics_item)
+
+
+def _read_offset_commit_request_v7_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequest, int]]:
+    at = "group_id"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "generation_id_or_member_epoch"
+        generation_id_or_member_epoch, count = _unpack_ih(data, pos)
+        pos += 6
+        at = "member_id"
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        member_id = data[pos:end].decode()
+        pos = end
+        at = "group_instance_id"
+        count, = _unpack_h(data, pos)
+        pos += 2
+        group_instance_id: str | None = None
+        if count >= 0:
+            end = pos + count
+            if end > size:
+                raise overrun(count, size - pos)
+            group_instance_id = data[pos:end].decode()
+            pos = end
+        at = "topics"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[OffsetCommitRequestTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_offset_commit_request_topic_v6_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("OffsetCommitRequest", at, pos, error) from None
+    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics), pos
 
 
 def _read_offset_commit_request_v8(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequest, int]:
@@ -665,6 +961,70 @@ def _write_offset_commit_request_v8(w: Append, x: OffsetCommitRequest) -> None:
     w(b"\0")
 
 
+def _read_offset_commit_request_v8_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequest, int]]:
+    at = "group_id"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "generation_id_or_member_epoch"
+        generation_id_or_member_epoch, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "member_id"
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        member_id = data[pos:end].decode()
+        pos = end
+        at = "group_instance_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        group_instance_id: str | None = None
+        if count:
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            group_instance_id = data[pos:end].decode()
+            pos = end
+        at = "topics"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[OffsetCommitRequestTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_offset_commit_request_topic_v8_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetCommitRequest", at, pos, error) from None
+    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics), pos
+
+
 def _read_offset_commit_request_v10(data: bytes, pos: int, size: int) -> tuple[OffsetCommitRequest, int]:
     at = "group_id"
     try:
@@ -753,6 +1113,70 @@ def _write_offset_commit_request_v10(w: Append, x: OffsetCommitRequest) -> None:
     for topics_item in topics:
         _write_offset_commit_request_topic_v10(w, topics_item)
     w(b"\0")
+
+
+def _read_offset_commit_request_v10_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequest, int]]:
+    at = "group_id"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "generation_id_or_member_epoch"
+        generation_id_or_member_epoch, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "member_id"
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        member_id = data[pos:end].decode()
+        pos = end
+        at = "group_instance_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        group_instance_id: str | None = None
+        if count:
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            group_instance_id = data[pos:end].decode()
+            pos = end
+        at = "topics"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[OffsetCommitRequestTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_offset_commit_request_topic_v10_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetCommitRequest", at, pos, error) from None
+    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics), pos
 OffsetCommitRequest._READERS = {
     2: _read_offset_commit_request_v2,
     3: _read_offset_commit_request_v2,
@@ -774,4 +1198,15 @@ OffsetCommitRequest._WRITERS = {
     8: _write_offset_commit_request_v8,
     9: _write_offset_commit_request_v8,
     10: _write_offset_commit_request_v10,
+}
+OffsetCommitRequest._READERS_IN_PIECES = {
+    2: _read_offset_commit_request_v2_in_pieces,
+    3: _read_offset_commit_request_v2_in_pieces,
+    4: _read_offset_commit_request_v2_in_pieces,
+    5: _read_offset_commit_request_v5_in_pieces,
+    6: _read_offset_commit_request_v6_in_pieces,
+    7: _read_offset_commit_request_v7_in_pieces,
+    8: _read_offset_commit_request_v8_in_pieces,
+    9: _read_offset_commit_request_v8_in_pieces,
+    10: _read_offset_commit_request_v10_in_pieces,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, Append, Message, Struct, malformed, null_value, overrun
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, Append, Message, Pieces, Struct, malformed, null_value, overrun
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -103,6 +103,35 @@ def _write_offset_delete_request_topic_v0(w: Append, x: OffsetDeleteRequestTopic
         _write_offset_delete_request_partition_v0(w, partitions_item)
 
 
+def _read_offset_delete_request_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetDeleteRequestTopic, int]]:
+    at = "name"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[OffsetDeleteRequestPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_offset_delete_request_partition_v0(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("OffsetDeleteRequest.OffsetDeleteRequestTopic", at, pos, error) from None
+    return OffsetDeleteRequestTopic(name, partitions), pos
+
+
 def _read_offset_delete_request_v0(data: bytes, pos: int, size: int) -> tuple[OffsetDeleteRequest, int]:
     at = "group_id"
     try:
@@ -140,9 +169,41 @@ def _write_offset_delete_request_v0(w: Append, x: OffsetDeleteRequest) -> None:
     w(_pack_i(len(topics)))
     for topics_item in topics:
         _write_offset_delete_request_topic_v0(w, topics_item)
+
+
+def _read_offset_delete_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetDeleteRequest, int]]:
+    at = "group_id"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "topics"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[OffsetDeleteRequestTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_offset_delete_request_topic_v0_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("OffsetDeleteRequest", at, pos, error) from None
+    return OffsetDeleteRequest(group_id, topics), pos
 OffsetDeleteRequest._READERS = {
     0: _read_offset_delete_request_v0,
 }
 OffsetDeleteRequest._WRITERS = {
     0: _write_offset_delete_request_v0,
+}
+OffsetDeleteRequest._READERS_IN_PIECES = {
+    0: _read_offset_delete_request_v0_in_pieces,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, Append, Message, Struct, malformed, null_value, overrun
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, Append, Message, Pieces, Struct, malformed, null_value, overrun
 
 _pack_h = _Struct(">h").pack
 _pack_hii = _Struct(">hii").pack
@@ -111,6 +111,18 @@ def _write_offset_delete_response_topic_v0(w: Append, x: OffsetDeleteResponseTop
         _write_offset_delete_response_partition_v0(w, partitions_item)
 
 
+def _write_offset_delete_response_topic_v0_in_pieces(w: Append, x: OffsetDeleteResponseTopic) -> Pieces[None]:
+    name = x.name
+    name_bytes = name.encode()
+    w(_pack_h(len(name_bytes)))
+    w(name_bytes)
+    partitions = x.partitions
+    w(_pack_i(len(partitions)))
+    for partitions_item in partitions:
+        _write_offset_delete_response_partition_v0(w, partitions_item)
+        yield
+
+
 def _read_offset_delete_response_v0(data: bytes, pos: int, size: int) -> tuple[OffsetDeleteResponse, int]:
     at = "error_code"
     try:
@@ -135,9 +147,20 @@ def _write_offset_delete_response_v0(w: Append, x: OffsetDeleteResponse) -> None
     w(_pack_hii(x.error_code, x.throttle_time_ms, len(topics)))
     for topics_item in topics:
         _write_offset_delete_response_topic_v0(w, topics_item)
+
+
+def _write_offset_delete_response_v0_in_pieces(w: Append, x: OffsetDeleteResponse) -> Pieces[None]:
+    topics = x.topics
+    w(_pack_hii(x.error_code, x.throttle_time_ms, len(topics)))
+    for topics_item in topics:
+        yield from _write_offset_delete_response_topic_v0_in_pieces(w, topics_item)
+        yield
 OffsetDeleteResponse._READERS = {
     0: _read_offset_delete_response_v0,
 }
 OffsetDeleteResponse._WRITERS = {
     0: _write_offset_delete_response_v0,
+}
+OffsetDeleteResponse._WRITERS_IN_PIECES = {
+    0: _write_offset_delete_response_v0_in_pieces,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Tx = _Struct(">?x").pack
 _pack_U = _Struct(">16s").pack
@@ -299,6 +299,35 @@ def _write_offset_fetch_request_v1(w: Append, x: OffsetFetchRequest) -> None:
         _write_offset_fetch_request_topic_v1(w, topics_item)
 
 
+def _read_offset_fetch_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequest, int]]:
+    at = "group_id"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "topics"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[OffsetFetchRequestTopic] = []
+        for _ in range(count):
+            topics_item, pos = _read_offset_fetch_request_topic_v1(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("OffsetFetchRequest", at, pos, error) from None
+    return OffsetFetchRequest(group_id, topics, EMPTY, False), pos
+
+
 def _read_offset_fetch_request_v2(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequest, int]:
     at = "group_id"
     try:
@@ -341,6 +370,35 @@ def _write_offset_fetch_request_v2(w: Append, x: OffsetFetchRequest) -> None:
     if topics is not None:
         for topics_item in topics:
             _write_offset_fetch_request_topic_v1(w, topics_item)
+
+
+def _read_offset_fetch_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequest, int]]:
+    at = "group_id"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "topics"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        topics: list[OffsetFetchRequestTopic] | None = None
+        if count >= 0:
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            topics = []
+            for _ in range(count):
+                topics_item, pos = _read_offset_fetch_request_topic_v1(data, pos, size)
+                topics.append(topics_item)
+                yield
+    except READ_ERRORS as error:
+        raise malformed("OffsetFetchRequest", at, pos, error) from None
+    return OffsetFetchRequest(group_id, topics, EMPTY, False), pos
 
 
 def _read_offset_fetch_request_v6(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequest, int]:
@@ -402,6 +460,45 @@ def _write_offset_fetch_request_v6(w: Append, x: OffsetFetchRequest) -> None:
     w(b"\0")
 
 
+def _read_offset_fetch_request_v6_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequest, int]]:
+    at = "group_id"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "topics"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        topics: list[OffsetFetchRequestTopic] | None = None
+        if count:
+            count -= 1
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            topics = []
+            for _ in range(count):
+                topics_item, pos = _read_offset_fetch_request_topic_v6(data, pos, size)
+                topics.append(topics_item)
+                yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetFetchRequest", at, pos, error) from None
+    return OffsetFetchRequest(group_id, topics, EMPTY, False), pos
+
+
 def _read_offset_fetch_request_v7(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequest, int]:
     at = "group_id"
     try:
@@ -460,6 +557,46 @@ def _write_offset_fetch_request_v7(w: Append, x: OffsetFetchRequest) -> None:
     w(_pack_Tx(x.require_stable))
 
 
+def _read_offset_fetch_request_v7_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequest, int]]:
+    at = "group_id"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "topics"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        topics: list[OffsetFetchRequestTopic] | None = None
+        if count:
+            count -= 1
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            topics = []
+            for _ in range(count):
+                topics_item, pos = _read_offset_fetch_request_topic_v6(data, pos, size)
+                topics.append(topics_item)
+                yield
+        at = "require_stable"
+        require_stable, tags = _unpack_TB(data, pos)
+        pos += 2
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetFetchRequest", at, pos, error) from None
+    return OffsetFetchRequest(group_id, topics, EMPTY, require_stable), pos
+
+
 def _read_offset_fetch_request_group_v8(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequestGroup, int]:
     at = "group_id"
     try:
@@ -513,6 +650,45 @@ def _write_offset_fetch_request_group_v8(w: Append, x: OffsetFetchRequestGroup) 
         for topics_item in topics:
             _write_offset_fetch_request_topics_v8(w, topics_item)
     w(b"\0")
+
+
+def _read_offset_fetch_request_group_v8_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequestGroup, int]]:
+    at = "group_id"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "topics"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        topics: list[OffsetFetchRequestTopics] | None = None
+        if count:
+            count -= 1
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            topics = []
+            for _ in range(count):
+                topics_item, pos = _read_offset_fetch_request_topics_v8(data, pos, size)
+                topics.append(topics_item)
+                yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetFetchRequest.OffsetFetchRequestGroup", at, pos, error) from None
+    return OffsetFetchRequestGroup(group_id, None, -1, topics), pos
 
 
 def _read_offset_fetch_request_group_v9(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequestGroup, int]:
@@ -592,6 +768,58 @@ def _write_offset_fetch_request_group_v9(w: Append, x: OffsetFetchRequestGroup) 
     w(b"\0")
 
 
+def _read_offset_fetch_request_group_v9_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequestGroup, int]]:
+    at = "group_id"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "member_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        member_id: str | None = None
+        if count:
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            member_id = data[pos:end].decode()
+            pos = end
+        at = "member_epoch"
+        member_epoch, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        topics: list[OffsetFetchRequestTopics] | None = None
+        if count:
+            count -= 1
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            topics = []
+            for _ in range(count):
+                topics_item, pos = _read_offset_fetch_request_topics_v8(data, pos, size)
+                topics.append(topics_item)
+                yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetFetchRequest.OffsetFetchRequestGroup", at, pos, error) from None
+    return OffsetFetchRequestGroup(group_id, member_id, member_epoch, topics), pos
+
+
 def _read_offset_fetch_request_group_v10(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequestGroup, int]:
     at = "group_id"
     try:
@@ -669,6 +897,58 @@ def _write_offset_fetch_request_group_v10(w: Append, x: OffsetFetchRequestGroup)
     w(b"\0")
 
 
+def _read_offset_fetch_request_group_v10_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequestGroup, int]]:
+    at = "group_id"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "member_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        member_id: str | None = None
+        if count:
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            member_id = data[pos:end].decode()
+            pos = end
+        at = "member_epoch"
+        member_epoch, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        topics: list[OffsetFetchRequestTopics] | None = None
+        if count:
+            count -= 1
+            if count > size - pos:
+                raise overrun(count, size - pos)
+            topics = []
+            for _ in range(count):
+                topics_item, pos = _read_offset_fetch_request_topics_v10(data, pos, size)
+                topics.append(topics_item)
+                yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetFetchRequest.OffsetFetchRequestGroup", at, pos, error) from None
+    return OffsetFetchRequestGroup(group_id, member_id, member_epoch, topics), pos
+
+
 def _read_offset_fetch_request_v8(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequest, int]:
     at = "groups"
     try:
@@ -707,6 +987,34 @@ def _write_offset_fetch_request_v8(w: Append, x: OffsetFetchRequest) -> None:
     for groups_item in groups:
         _write_offset_fetch_request_group_v8(w, groups_item)
     w(_pack_Tx(x.require_stable))
+
+
+def _read_offset_fetch_request_v8_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequest, int]]:
+    at = "groups"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        groups: list[OffsetFetchRequestGroup] = []
+        for _ in range(count):
+            groups_item, pos = yield from _read_offset_fetch_request_group_v8_in_pieces(data, pos, size)
+            groups.append(groups_item)
+            yield
+        at = "require_stable"
+        require_stable, tags = _unpack_TB(data, pos)
+        pos += 2
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetFetchRequest", at, pos, error) from None
+    return OffsetFetchRequest("", EMPTY, groups, require_stable), pos
 
 
 def _read_offset_fetch_request_v9(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequest, int]:
@@ -749,6 +1057,34 @@ def _write_offset_fetch_request_v9(w: Append, x: OffsetFetchRequest) -> None:
     w(_pack_Tx(x.require_stable))
 
 
+def _read_offset_fetch_request_v9_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequest, int]]:
+    at = "groups"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        groups: list[OffsetFetchRequestGroup] = []
+        for _ in range(count):
+            groups_item, pos = yield from _read_offset_fetch_request_group_v9_in_pieces(data, pos, size)
+            groups.append(groups_item)
+            yield
+        at = "require_stable"
+        require_stable, tags = _unpack_TB(data, pos)
+        pos += 2
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetFetchRequest", at, pos, error) from None
+    return OffsetFetchRequest("", EMPTY, groups, require_stable), pos
+
+
 def _read_offset_fetch_request_v10(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequest, int]:
     at = "groups"
     try:
@@ -787,6 +1123,34 @@ def _write_offset_fetch_request_v10(w: Append, x: OffsetFetchRequest) -> None:
     for groups_item in groups:
         _write_offset_fetch_request_group_v10(w, groups_item)
     w(_pack_Tx(x.require_stable))
+
+
+def _read_offset_fetch_request_v10_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequest, int]]:
+    at = "groups"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        groups: list[OffsetFetchRequestGroup] = []
+        for _ in range(count):
+            groups_item, pos = yield from _read_offset_fetch_request_group_v10_in_pieces(data, pos, size)
+            groups.append(groups_item)
+            yield
+        at = "require_stable"
+        require_stable, tags = _unpack_TB(data, pos)
+        pos += 2
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetFetchRequest", at, pos, error) from None
+    return OffsetFetchRequest("", EMPTY, groups, require_stable), pos
 OffsetFetchRequest._READERS = {
     1: _read_offset_fetch_request_v1,
     2: _read_offset_fetch_request_v2,
@@ -810,4 +1174,16 @@ OffsetFetchRequest._WRITERS = {
     8: _write_offset_fetch_request_v8,
     9: _write_offset_fetch_request_v9,
     10: _write_offset_fetch_request_v10,
+}
+OffsetFetchRequest._READERS_IN_PIECES = {
+    1: _read_offset_fetch_request_v1_in_pieces,
+    2: _read_offset_fetch_request_v2_in_pieces,
+    3: _read_offset_fetch_request_v2_in_pieces,
+    4: _read_offset_fetch_request_v2_in_pieces,
+    5: _read_offset_fetch_request_v2_in_pieces,
+    6: _read_offset_fetch_request_v6_in_pieces,
+    7: _read_offset_fetch_request_v7_in_pieces,
+    8: _read_offset_fetch_request_v8_in_pieces,
+    9: _read_offset_fetch_request_v9_in_pieces,
+    10: _read_offset_fetch_request_v10_in_pieces,
 }

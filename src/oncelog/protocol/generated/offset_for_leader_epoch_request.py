@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -132,6 +132,35 @@ def _write_offset_for_leader_topic_v2(w: Append, x: OffsetForLeaderTopic) -> Non
         _write_offset_for_leader_partition_v2(w, partitions_item)
 
 
+def _read_offset_for_leader_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetForLeaderTopic, int]]:
+    at = "topic"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        topic = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[OffsetForLeaderPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_offset_for_leader_partition_v2(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("OffsetForLeaderEpochRequest.OffsetForLeaderTopic", at, pos, error) from None
+    return OffsetForLeaderTopic(topic, partitions), pos
+
+
 def _read_offset_for_leader_topic_v4(data: bytes, pos: int, size: int) -> tuple[OffsetForLeaderTopic, int]:
     at = "topic"
     try:
@@ -184,6 +213,45 @@ def _write_offset_for_leader_topic_v4(w: Append, x: OffsetForLeaderTopic) -> Non
     w(b"\0")
 
 
+def _read_offset_for_leader_topic_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetForLeaderTopic, int]]:
+    at = "topic"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        topic = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[OffsetForLeaderPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_offset_for_leader_partition_v4(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetForLeaderEpochRequest.OffsetForLeaderTopic", at, pos, error) from None
+    return OffsetForLeaderTopic(topic, partitions), pos
+
+
 def _read_offset_for_leader_epoch_request_v2(data: bytes, pos: int, size: int) -> tuple[OffsetForLeaderEpochRequest, int]:
     at = "topics"
     try:
@@ -207,6 +275,25 @@ def _write_offset_for_leader_epoch_request_v2(w: Append, x: OffsetForLeaderEpoch
     w(_pack_i(len(topics)))
     for topics_item in topics:
         _write_offset_for_leader_topic_v2(w, topics_item)
+
+
+def _read_offset_for_leader_epoch_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetForLeaderEpochRequest, int]]:
+    at = "topics"
+    try:
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[OffsetForLeaderTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_offset_for_leader_topic_v2_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("OffsetForLeaderEpochRequest", at, pos, error) from None
+    return OffsetForLeaderEpochRequest(-2, topics), pos
 
 
 def _read_offset_for_leader_epoch_request_v3(data: bytes, pos: int, size: int) -> tuple[OffsetForLeaderEpochRequest, int]:
@@ -233,6 +320,26 @@ def _write_offset_for_leader_epoch_request_v3(w: Append, x: OffsetForLeaderEpoch
     w(_pack_ii(x.replica_id, len(topics)))
     for topics_item in topics:
         _write_offset_for_leader_topic_v2(w, topics_item)
+
+
+def _read_offset_for_leader_epoch_request_v3_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetForLeaderEpochRequest, int]]:
+    at = "replica_id"
+    try:
+        replica_id, count = _unpack_ii(data, pos)
+        pos += 8
+        at = "topics"
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[OffsetForLeaderTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_offset_for_leader_topic_v2_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("OffsetForLeaderEpochRequest", at, pos, error) from None
+    return OffsetForLeaderEpochRequest(replica_id, topics), pos
 
 
 def _read_offset_for_leader_epoch_request_v4(data: bytes, pos: int, size: int) -> tuple[OffsetForLeaderEpochRequest, int]:
@@ -269,6 +376,34 @@ def _write_offset_for_leader_epoch_request_v4(w: Append, x: OffsetForLeaderEpoch
     for topics_item in topics:
         _write_offset_for_leader_topic_v4(w, topics_item)
     w(b"\0")
+
+
+def _read_offset_for_leader_epoch_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetForLeaderEpochRequest, int]]:
+    at = "replica_id"
+    try:
+        replica_id, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[OffsetForLeaderTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_offset_for_leader_topic_v4_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetForLeaderEpochRequest", at, pos, error) from None
+    return OffsetForLeaderEpochRequest(replica_id, topics), pos
 OffsetForLeaderEpochRequest._READERS = {
     2: _read_offset_for_leader_epoch_request_v2,
     3: _read_offset_for_leader_epoch_request_v3,
@@ -278,4 +413,9 @@ OffsetForLeaderEpochRequest._WRITERS = {
     2: _write_offset_for_leader_epoch_request_v2,
     3: _write_offset_for_leader_epoch_request_v3,
     4: _write_offset_for_leader_epoch_request_v4,
+}
+OffsetForLeaderEpochRequest._READERS_IN_PIECES = {
+    2: _read_offset_for_leader_epoch_request_v2_in_pieces,
+    3: _read_offset_for_leader_epoch_request_v3_in_pieces,
+    4: _read_offset_for_leader_epoch_request_v4_in_pieces,
 }

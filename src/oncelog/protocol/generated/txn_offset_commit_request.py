@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -205,6 +205,35 @@ def _write_txn_offset_commit_request_topic_v0(w: Append, x: TxnOffsetCommitReque
         _write_txn_offset_commit_request_partition_v0(w, partitions_item)
 
 
+def _read_txn_offset_commit_request_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[TxnOffsetCommitRequestTopic, int]]:
+    at = "name"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[TxnOffsetCommitRequestPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_txn_offset_commit_request_partition_v0(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
+    return TxnOffsetCommitRequestTopic(name, partitions), pos
+
+
 def _read_txn_offset_commit_request_topic_v2(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequestTopic, int]:
     at = "name"
     try:
@@ -242,6 +271,35 @@ def _write_txn_offset_commit_request_topic_v2(w: Append, x: TxnOffsetCommitReque
     w(_pack_i(len(partitions)))
     for partitions_item in partitions:
         _write_txn_offset_commit_request_partition_v2(w, partitions_item)
+
+
+def _read_txn_offset_commit_request_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[TxnOffsetCommitRequestTopic, int]]:
+    at = "name"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[TxnOffsetCommitRequestPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_txn_offset_commit_request_partition_v2(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
+    return TxnOffsetCommitRequestTopic(name, partitions), pos
 
 
 def _read_txn_offset_commit_request_topic_v3(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequestTopic, int]:
@@ -294,6 +352,45 @@ def _write_txn_offset_commit_request_topic_v3(w: Append, x: TxnOffsetCommitReque
     for partitions_item in partitions:
         _write_txn_offset_commit_request_partition_v3(w, partitions_item)
     w(b"\0")
+
+
+def _read_txn_offset_commit_request_topic_v3_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[TxnOffsetCommitRequestTopic, int]]:
+    at = "name"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        partitions: list[TxnOffsetCommitRequestPartition] = []
+        for _ in range(count):
+            partitions_item, pos = _read_txn_offset_commit_request_partition_v3(data, pos, size)
+            partitions.append(partitions_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
+    return TxnOffsetCommitRequestTopic(name, partitions), pos
 
 
 def _read_txn_offset_commit_request_v0(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequest, int]:
@@ -356,6 +453,46 @@ def _write_txn_offset_commit_request_v0(w: Append, x: TxnOffsetCommitRequest) ->
         _write_txn_offset_commit_request_topic_v0(w, topics_item)
 
 
+def _read_txn_offset_commit_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[TxnOffsetCommitRequest, int]]:
+    at = "transactional_id"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        transactional_id = data[pos:end].decode()
+        pos = end
+        at = "group_id"
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "producer_id"
+        producer_id, producer_epoch, count = _unpack_qhi(data, pos)
+        pos += 14
+        at = "topics"
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[TxnOffsetCommitRequestTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_txn_offset_commit_request_topic_v0_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("TxnOffsetCommitRequest", at, pos, error) from None
+    return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics), pos
+
+
 def _read_txn_offset_commit_request_v2(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequest, int]:
     at = "transactional_id"
     try:
@@ -414,6 +551,46 @@ def _write_txn_offset_commit_request_v2(w: Append, x: TxnOffsetCommitRequest) ->
     w(_pack_qhi(x.producer_id, x.producer_epoch, len(topics)))
     for topics_item in topics:
         _write_txn_offset_commit_request_topic_v2(w, topics_item)
+
+
+def _read_txn_offset_commit_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[TxnOffsetCommitRequest, int]]:
+    at = "transactional_id"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        transactional_id = data[pos:end].decode()
+        pos = end
+        at = "group_id"
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "producer_id"
+        producer_id, producer_epoch, count = _unpack_qhi(data, pos)
+        pos += 14
+        at = "topics"
+        if count < 0:
+            raise null_value(count)
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[TxnOffsetCommitRequestTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_txn_offset_commit_request_topic_v2_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+    except READ_ERRORS as error:
+        raise malformed("TxnOffsetCommitRequest", at, pos, error) from None
+    return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics), pos
 
 
 def _read_txn_offset_commit_request_v3(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitRequest, int]:
@@ -521,6 +698,82 @@ def _write_txn_offset_commit_request_v3(w: Append, x: TxnOffsetCommitRequest) ->
     for topics_item in topics:
         _write_txn_offset_commit_request_topic_v3(w, topics_item)
     w(b"\0")
+
+
+def _read_txn_offset_commit_request_v3_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[TxnOffsetCommitRequest, int]]:
+    at = "transactional_id"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        transactional_id = data[pos:end].decode()
+        pos = end
+        at = "group_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        group_id = data[pos:end].decode()
+        pos = end
+        at = "producer_id"
+        producer_id, producer_epoch, generation_id, count = _unpack_qhiB(data, pos)
+        pos += 15
+        at = "member_id"
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        member_id = data[pos:end].decode()
+        pos = end
+        at = "group_instance_id"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        group_instance_id: str | None = None
+        if count:
+            end = pos + count - 1
+            if end > size:
+                raise overrun(count - 1, size - pos)
+            group_instance_id = data[pos:end].decode()
+            pos = end
+        at = "topics"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[TxnOffsetCommitRequestTopic] = []
+        for _ in range(count):
+            topics_item, pos = yield from _read_txn_offset_commit_request_topic_v3_in_pieces(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("TxnOffsetCommitRequest", at, pos, error) from None
+    return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, generation_id, member_id, group_instance_id, topics), pos
 TxnOffsetCommitRequest._READERS = {
     0: _read_txn_offset_commit_request_v0,
     1: _read_txn_offset_commit_request_v0,
@@ -536,4 +789,12 @@ TxnOffsetCommitRequest._WRITERS = {
     3: _write_txn_offset_commit_request_v3,
     4: _write_txn_offset_commit_request_v3,
     5: _write_txn_offset_commit_request_v3,
+}
+TxnOffsetCommitRequest._READERS_IN_PIECES = {
+    0: _read_txn_offset_commit_request_v0_in_pieces,
+    1: _read_txn_offset_commit_request_v0_in_pieces,
+    2: _read_txn_offset_commit_request_v2_in_pieces,
+    3: _read_txn_offset_commit_request_v3_in_pieces,
+    4: _read_txn_offset_commit_request_v3_in_pieces,
+    5: _read_txn_offset_commit_request_v3_in_pieces,
 }

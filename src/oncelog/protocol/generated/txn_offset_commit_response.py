@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -130,6 +130,18 @@ def _write_txn_offset_commit_response_topic_v0(w: Append, x: TxnOffsetCommitResp
         _write_txn_offset_commit_response_partition_v0(w, partitions_item)
 
 
+def _write_txn_offset_commit_response_topic_v0_in_pieces(w: Append, x: TxnOffsetCommitResponseTopic) -> Pieces[None]:
+    name = x.name
+    name_bytes = name.encode()
+    w(_pack_h(len(name_bytes)))
+    w(name_bytes)
+    partitions = x.partitions
+    w(_pack_i(len(partitions)))
+    for partitions_item in partitions:
+        _write_txn_offset_commit_response_partition_v0(w, partitions_item)
+        yield
+
+
 def _read_txn_offset_commit_response_topic_v3(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitResponseTopic, int]:
     at = "name"
     try:
@@ -182,6 +194,21 @@ def _write_txn_offset_commit_response_topic_v3(w: Append, x: TxnOffsetCommitResp
     w(b"\0")
 
 
+def _write_txn_offset_commit_response_topic_v3_in_pieces(w: Append, x: TxnOffsetCommitResponseTopic) -> Pieces[None]:
+    name = x.name
+    name_bytes = name.encode()
+    count = len(name_bytes) + 1
+    w(VARINT[count] if count < 128 else string_length(count))
+    w(name_bytes)
+    partitions = x.partitions
+    count = len(partitions) + 1
+    w(VARINT[count] if count < 128 else uvarint(count))
+    for partitions_item in partitions:
+        _write_txn_offset_commit_response_partition_v3(w, partitions_item)
+        yield
+    w(b"\0")
+
+
 def _read_txn_offset_commit_response_v0(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitResponse, int]:
     at = "throttle_time_ms"
     try:
@@ -206,6 +233,14 @@ def _write_txn_offset_commit_response_v0(w: Append, x: TxnOffsetCommitResponse) 
     w(_pack_ii(x.throttle_time_ms, len(topics)))
     for topics_item in topics:
         _write_txn_offset_commit_response_topic_v0(w, topics_item)
+
+
+def _write_txn_offset_commit_response_v0_in_pieces(w: Append, x: TxnOffsetCommitResponse) -> Pieces[None]:
+    topics = x.topics
+    w(_pack_ii(x.throttle_time_ms, len(topics)))
+    for topics_item in topics:
+        yield from _write_txn_offset_commit_response_topic_v0_in_pieces(w, topics_item)
+        yield
 
 
 def _read_txn_offset_commit_response_v3(data: bytes, pos: int, size: int) -> tuple[TxnOffsetCommitResponse, int]:
@@ -242,6 +277,16 @@ def _write_txn_offset_commit_response_v3(w: Append, x: TxnOffsetCommitResponse) 
     for topics_item in topics:
         _write_txn_offset_commit_response_topic_v3(w, topics_item)
     w(b"\0")
+
+
+def _write_txn_offset_commit_response_v3_in_pieces(w: Append, x: TxnOffsetCommitResponse) -> Pieces[None]:
+    topics = x.topics
+    count = len(topics) + 1
+    w(_pack_iB(x.throttle_time_ms, count) if count < 128 else _pack_i(x.throttle_time_ms) + uvarint(count))
+    for topics_item in topics:
+        yield from _write_txn_offset_commit_response_topic_v3_in_pieces(w, topics_item)
+        yield
+    w(b"\0")
 TxnOffsetCommitResponse._READERS = {
     0: _read_txn_offset_commit_response_v0,
     1: _read_txn_offset_commit_response_v0,
@@ -257,4 +302,12 @@ TxnOffsetCommitResponse._WRITERS = {
     3: _write_txn_offset_commit_response_v3,
     4: _write_txn_offset_commit_response_v3,
     5: _write_txn_offset_commit_response_v3,
+}
+TxnOffsetCommitResponse._WRITERS_IN_PIECES = {
+    0: _write_txn_offset_commit_response_v0_in_pieces,
+    1: _write_txn_offset_commit_response_v0_in_pieces,
+    2: _write_txn_offset_commit_response_v0_in_pieces,
+    3: _write_txn_offset_commit_response_v3_in_pieces,
+    4: _write_txn_offset_commit_response_v3_in_pieces,
+    5: _write_txn_offset_commit_response_v3_in_pieces,
 }

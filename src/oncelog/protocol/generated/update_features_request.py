@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Tx = _Struct(">?x").pack
 _pack_hTx = _Struct(">h?x").pack
@@ -161,6 +161,34 @@ def _write_update_features_request_v0(w: Append, x: UpdateFeaturesRequest) -> No
     w(b"\0")
 
 
+def _read_update_features_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[UpdateFeaturesRequest, int]]:
+    at = "timeout_ms"
+    try:
+        timeout_ms, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "feature_updates"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        feature_updates: list[FeatureUpdateKey] = []
+        for _ in range(count):
+            feature_updates_item, pos = _read_feature_update_key_v0(data, pos, size)
+            feature_updates.append(feature_updates_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("UpdateFeaturesRequest", at, pos, error) from None
+    return UpdateFeaturesRequest(timeout_ms, feature_updates, False), pos
+
+
 def _read_update_features_request_v1(data: bytes, pos: int, size: int) -> tuple[UpdateFeaturesRequest, int]:
     at = "timeout_ms"
     try:
@@ -196,6 +224,35 @@ def _write_update_features_request_v1(w: Append, x: UpdateFeaturesRequest) -> No
     for feature_updates_item in feature_updates:
         _write_feature_update_key_v1(w, feature_updates_item)
     w(_pack_Tx(x.validate_only))
+
+
+def _read_update_features_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[UpdateFeaturesRequest, int]]:
+    at = "timeout_ms"
+    try:
+        timeout_ms, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "feature_updates"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        feature_updates: list[FeatureUpdateKey] = []
+        for _ in range(count):
+            feature_updates_item, pos = _read_feature_update_key_v1(data, pos, size)
+            feature_updates.append(feature_updates_item)
+            yield
+        at = "validate_only"
+        validate_only, tags = _unpack_TB(data, pos)
+        pos += 2
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("UpdateFeaturesRequest", at, pos, error) from None
+    return UpdateFeaturesRequest(timeout_ms, feature_updates, validate_only), pos
 UpdateFeaturesRequest._READERS = {
     0: _read_update_features_request_v0,
     1: _read_update_features_request_v1,
@@ -205,4 +262,9 @@ UpdateFeaturesRequest._WRITERS = {
     0: _write_update_features_request_v0,
     1: _write_update_features_request_v1,
     2: _write_update_features_request_v1,
+}
+UpdateFeaturesRequest._READERS_IN_PIECES = {
+    0: _read_update_features_request_v0_in_pieces,
+    1: _read_update_features_request_v1_in_pieces,
+    2: _read_update_features_request_v1_in_pieces,
 }

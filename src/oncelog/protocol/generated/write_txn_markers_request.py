@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_ibx = _Struct(">ibx").pack
 _pack_ix = _Struct(">ix").pack
@@ -148,6 +148,35 @@ def _write_writable_txn_marker_v1(w: Append, x: WritableTxnMarker) -> None:
     w(_pack_ix(x.coordinator_epoch))
 
 
+def _read_writable_txn_marker_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[WritableTxnMarker, int]]:
+    at = "producer_id"
+    try:
+        producer_id, producer_epoch, transaction_result, count = _unpack_qhTB(data, pos)
+        pos += 12
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[WritableTxnMarkerTopic] = []
+        for _ in range(count):
+            topics_item, pos = _read_writable_txn_marker_topic_v1(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "coordinator_epoch"
+        coordinator_epoch, tags = _unpack_iB(data, pos)
+        pos += 5
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("WriteTxnMarkersRequest.WritableTxnMarker", at, pos, error) from None
+    return WritableTxnMarker(producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, 0), pos
+
+
 def _read_writable_txn_marker_v2(data: bytes, pos: int, size: int) -> tuple[WritableTxnMarker, int]:
     at = "producer_id"
     try:
@@ -185,6 +214,35 @@ def _write_writable_txn_marker_v2(w: Append, x: WritableTxnMarker) -> None:
     w(_pack_ibx(x.coordinator_epoch, x.transaction_version))
 
 
+def _read_writable_txn_marker_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[WritableTxnMarker, int]]:
+    at = "producer_id"
+    try:
+        producer_id, producer_epoch, transaction_result, count = _unpack_qhTB(data, pos)
+        pos += 12
+        at = "topics"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        topics: list[WritableTxnMarkerTopic] = []
+        for _ in range(count):
+            topics_item, pos = _read_writable_txn_marker_topic_v1(data, pos, size)
+            topics.append(topics_item)
+            yield
+        at = "coordinator_epoch"
+        coordinator_epoch, transaction_version, tags = _unpack_ibB(data, pos)
+        pos += 6
+        if tags:
+            at = "tagged fields"
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("WriteTxnMarkersRequest.WritableTxnMarker", at, pos, error) from None
+    return WritableTxnMarker(producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, transaction_version), pos
+
+
 def _read_write_txn_markers_request_v1(data: bytes, pos: int, size: int) -> tuple[WriteTxnMarkersRequest, int]:
     at = "markers"
     try:
@@ -220,6 +278,33 @@ def _write_write_txn_markers_request_v1(w: Append, x: WriteTxnMarkersRequest) ->
     w(b"\0")
 
 
+def _read_write_txn_markers_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[WriteTxnMarkersRequest, int]]:
+    at = "markers"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        markers: list[WritableTxnMarker] = []
+        for _ in range(count):
+            markers_item, pos = yield from _read_writable_txn_marker_v1_in_pieces(data, pos, size)
+            markers.append(markers_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("WriteTxnMarkersRequest", at, pos, error) from None
+    return WriteTxnMarkersRequest(markers), pos
+
+
 def _read_write_txn_markers_request_v2(data: bytes, pos: int, size: int) -> tuple[WriteTxnMarkersRequest, int]:
     at = "markers"
     try:
@@ -253,6 +338,33 @@ def _write_write_txn_markers_request_v2(w: Append, x: WriteTxnMarkersRequest) ->
     for markers_item in markers:
         _write_writable_txn_marker_v2(w, markers_item)
     w(b"\0")
+
+
+def _read_write_txn_markers_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[WriteTxnMarkersRequest, int]]:
+    at = "markers"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        if count > size - pos:
+            raise overrun(count, size - pos)
+        markers: list[WritableTxnMarker] = []
+        for _ in range(count):
+            markers_item, pos = yield from _read_writable_txn_marker_v2_in_pieces(data, pos, size)
+            markers.append(markers_item)
+            yield
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("WriteTxnMarkersRequest", at, pos, error) from None
+    return WriteTxnMarkersRequest(markers), pos
 WriteTxnMarkersRequest._READERS = {
     1: _read_write_txn_markers_request_v1,
     2: _read_write_txn_markers_request_v2,
@@ -260,4 +372,8 @@ WriteTxnMarkersRequest._READERS = {
 WriteTxnMarkersRequest._WRITERS = {
     1: _write_write_txn_markers_request_v1,
     2: _write_write_txn_markers_request_v2,
+}
+WriteTxnMarkersRequest._READERS_IN_PIECES = {
+    1: _read_write_txn_markers_request_v1_in_pieces,
+    2: _read_write_txn_markers_request_v2_in_pieces,
 }

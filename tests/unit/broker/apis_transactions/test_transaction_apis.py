@@ -9,6 +9,7 @@ import pytest
 
 from oncelog.broker.apis.registry import handler_for
 from oncelog.broker.context import RequestContext
+from oncelog.broker.slices import Slices
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
@@ -40,6 +41,7 @@ class Asker:
         self._broker: Any = SimpleNamespace(
             transactions=self.host.coordinator(),
             authorizer=None,
+            slices=Slices(),
             metadata=SimpleNamespace(topic=topics.get),
             groups=SimpleNamespace(runtime=SimpleNamespace(partition_for=lambda group: GROUP_PARTITION)),
         )
@@ -49,6 +51,7 @@ class Asker:
         context = RequestContext(channel, 0, key, version, 0, "test", NOW)
         received = request_type(key).decode(request.encode(version), version)
         response = handler_for(key)(self._broker, context, received)
+        self._broker.slices.finish()
         if isinstance(response, Deferred):
             response = response.value
         return response_type(key).decode(response.encode(version), version)

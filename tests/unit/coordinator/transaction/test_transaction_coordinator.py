@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from oncelog.broker.slices import finished
 from oncelog.config import BrokerConfig, parse
 from oncelog.coordinator.runtime import LOG_ERRORS, LoggedMarker
 from oncelog.coordinator.transaction.coordinator import (
@@ -729,7 +730,7 @@ def test_many_idle_ids_of_a_partition_are_forgotten_in_batches(host: MemoryTrans
     for number in range(20):
         coordinator.init_producer_id(f"{number:02}" + "x" * 2_000, 1_000, NO_PRODUCER, NOW)
     host.timers.fire(3_600_000)
-    assert coordinator.list(0).transactions == ()
+    assert finished(coordinator.list(0)).transactions == ()
     assert len(host.log) == 40
 
 
@@ -750,17 +751,47 @@ def test_list_filters(coordinator: TransactionCoordinator) -> None:
     both = {TransactionListing("id", 1000, S.ONGOING), TransactionListing("idle", 1001, S.EMPTY)}
 
     def ids(**filters: object) -> set[str]:
-        found = coordinator.list(NOW + 500, **filters)  # type: ignore[arg-type]
+        found = finished(coordinator.list(NOW + 500, **filters))  # type: ignore[arg-type]
         return {listing.transactional_id for listing in found.transactions}
 
-    assert set(coordinator.list(NOW).transactions) == both
+    assert set(finished(coordinator.list(NOW)).transactions) == both
     assert ids(states=["Ongoing"]) == {"id"}
     assert ids(states=["Ongoing", "Gone"]) == {"id"}
-    assert coordinator.list(NOW, states=["Ongoing", "Gone"]).unknown_states == ("Gone",)
+    assert finished(coordinator.list(NOW, states=["Ongoing", "Gone"])).unknown_states == ("Gone",)
     assert ids(states=["Gone"]) == set()
     assert ids(producer_ids=[1001]) == {"idle"}
     assert ids(duration_ms=499) == {"id", "idle"}
     assert ids(duration_ms=500) == {"idle"}  # one that never began counts from the epoch's start, as in Kafka
     assert ids(pattern="id") == {"id"}
     assert ids(pattern="id.*") == {"id", "idle"}
-    assert coordinator.list(NOW, pattern="(").error is Error.INVALID_REGULAR_EXPRESSION
+    assert finished(coordinator.list(NOW, pattern="(")).error is Error.INVALID_REGULAR_EXPRESSION
+
+
+def test_many_producer_ids_to_list_by_are_not_gone_through_for_each_transaction(host: MemoryTransactionHost) -> None:
+    """60,000 ids fit into a request: looking through them once for each of 100,000 transactions would take minutes."""
+    coordinator = host.coordinator()
+    for number in range(50):
+        coordinator.init_producer_id(f"id-{number}", 1_000, NO_PRODUCER, NOW)
+
+    class Ids(list[int]):
+        def __contains__(self, _: object) -> bool:
+            raise AssertionError("each look goes through all of them")
+
+    found = finished(coordinator.list(NOW, producer_ids=Ids(range(1010, 70_000))))
+    assert len(found.transactions) == 40
+
+
+def test_transactions_that_time_out_together_are_aborted_in_pieces(host: MemoryTransactionHost) -> None:
+    """With others' turns between; each is aborted once."""
+    coordinator = host.coordinator()
+    for number in range(100):
+        given = coordinator.init_producer_id(f"id-{number}", 1_000, NO_PRODUCER, NOW).value
+        coordinator.add_partitions(f"id-{number}", given.stamp, (P0,), NOW, 2)
+    aborted: list[int] = []
+    host.between = lambda: aborted.append(
+        sum(1 for listing in finished(coordinator.list(NOW)).transactions if listing.state is not S.ONGOING)
+    )
+    host.timers.fire(NOW + 20_000)
+    steps = [after - before for before, after in zip([0, *aborted], aborted, strict=False)]
+    assert aborted[-1] == 100
+    assert max(steps) <= 10

@@ -1,0 +1,133 @@
+"""One client's long request: read, worked on and answered in pieces, so that none of the others' turns waits for long.
+
+Work is counted in calls of functions. ``python -m benchmarks.turns`` takes the time of the same requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from oncelog.broker.broker import Broker
+from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
+from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
+from oncelog.protocol.generated.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
+from oncelog.protocol.generated.metadata_request import MetadataRequest
+from oncelog.protocol.generated.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from oncelog.protocol.wire import Message
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from tests.support.frames import encode_request
+from tests.support.work import calls_of
+from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
+
+PARTITIONS = 2000
+NAMES = [f"name-{number:06}" for number in range(5000)]
+MOST_CALLS = 15_000
+"""Of one turn: a millisecond or two."""
+
+
+def fetch(wait_ms: int) -> FetchRequest:
+    partitions = [FetchPartition(partition=index, partition_max_bytes=1000) for index in range(PARTITIONS)]
+    topics = [FetchTopic(topic="wide", partitions=partitions)]
+    return FetchRequest(max_wait_ms=wait_ms, min_bytes=1, max_bytes=1_000_000, session_epoch=-1, topics=topics)
+
+
+def list_offsets() -> ListOffsetsRequest:
+    asked = [ListOffsetsPartition(index, -1, -1) for index in range(PARTITIONS)]
+    return ListOffsetsRequest(-1, 0, [ListOffsetsTopic("wide", asked)])
+
+
+def describe_configs() -> DescribeConfigsRequest:
+    return DescribeConfigsRequest([DescribeConfigsResource(2, "wide", None)] * 200, True, False)
+
+
+LONG: dict[str, tuple[Callable[[], Message], int]] = {
+    "Fetch that is answered": (lambda: fetch(0), 12),
+    "Fetch that waits": (lambda: fetch(60_000), 12),
+    "ListOffsets": (list_offsets, 7),
+    "Metadata": (lambda: MetadataRequest(topics=None), 12),
+    "DescribeConfigs": (describe_configs, 4),
+    "FindCoordinator": (lambda: FindCoordinatorRequest(key_type=0, coordinator_keys=NAMES), 4),
+    "DescribeGroups": (lambda: DescribeGroupsRequest(groups=NAMES), 5),
+    "DescribeTransactions": (lambda: DescribeTransactionsRequest(transactional_ids=NAMES), 0),
+    "ListTransactions": (ListTransactionsRequest, 2),
+    "ListGroups": (ListGroupsRequest, 5),
+}
+
+
+class Clock:
+    """A millisecond each time somebody looks: what is more than a piece waits for its next turn."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+
+    def __call__(self) -> int:
+        self.now_ns += 1_000_000
+        return self.now_ns
+
+
+@pytest.fixture(scope="module")
+def busy() -> Admin:
+    """A broker with many partitions, groups and transactional ids."""
+    admin = Admin(
+        work_clock=Clock(), **{"transaction.state.log.num.partitions": "1", "offsets.topic.num.partitions": "1"}
+    )
+    admin.broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
+    for name in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC):
+        admin.broker.topics.ensure_internal(name, NOW_MS)
+    one = [OffsetCommitRequestTopic("wide", partitions=[OffsetCommitRequestPartition(0, 1, -1, "")])]
+    for name in NAMES[:2000]:
+        admin.ask(InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000), 4)
+        admin.ask(OffsetCommitRequest(name, topics=one), 8)
+    return admin
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_no_turn_of_a_long_request_is_long(busy: Admin, name: str) -> None:
+    make, version = LONG[name]
+    request = make()
+    sent = bytes(encode_request(type(request).API_KEY, version, 7, "test", request.encode(version)))[4:]
+    turns_of(busy.broker, sent)  # the first use of an API imports it
+    turns = turns_of(busy.broker, sent)
+    assert max(turns) <= MOST_CALLS, f"a turn of {max(turns)} calls among {len(turns)}, {sum(turns)} in all"
+
+
+def turns_of(broker: Broker, sent: bytes) -> list[int]:
+    """The calls of each turn of one request."""
+    channel, turns = RecordingChannel(), list[int]()
+
+    def work() -> None:
+        while broker.slices:
+            turns.append(calls_of(broker.slices.step))
+
+    turns.append(calls_of(lambda: broker.receive(channel, 0, memoryview(sent), NOW_MS)))
+    work()
+    turns.append(calls_of(broker.fetches.expire_all))
+    work()
+    assert (channel.closed, len(channel.answers)) == (None, 1)
+    return turns
+
+
+def test_others_are_answered_between(busy: Admin) -> None:
+    """While one client's long answer is made, another's request is answered in its own turn."""
+    request = MetadataRequest(topics=None)
+    sent = bytes(encode_request(3, 12, 7, "test", request.encode(12)))[4:]
+    slow, quick = RecordingChannel(), RecordingChannel()
+    busy.broker.receive(slow, 0, memoryview(sent), NOW_MS)
+    little = MetadataRequest(topics=[])
+    sent = bytes(encode_request(3, 12, 8, "test", little.encode(12)))[4:]
+    busy.broker.receive(quick, 0, memoryview(sent), NOW_MS)
+    assert (len(slow.answers), len(quick.answers)) == (0, 1)
+    busy.broker.slices.finish()
+    assert len(slow.answers) == 1

@@ -1,0 +1,305 @@
+"""How far a round of the mirror goes: a vector of offsets that splits no transaction of A. Pure.
+
+Called by :mod:`oncelog.mirror.run`. A transaction is *below* a cut on a partition if all its records there are, *above*
+if none is. A cut is consistent if each transaction is below it wherever it has records, and decided, or above it
+everywhere. What may be known of A:
+
+- Offsets are looked at partition by partition, never at one moment. But what was decided when the first look was over
+  (one of its markers lies below that look's offsets) had written all its records before, so a second look, which begins
+  after the first one has ended, sees all of it. Nothing else is let below a cut.
+- Where the producer's epoch rises with each transaction (KIP-890) or a marker carries a new one, producer id and epoch
+  name the transaction on every partition.
+- By the older protocol an epoch has many transactions, and no log tells which of them on two partitions are the same. If
+  two looks right after one another show nothing of the producer in between, then its state between them is that of one
+  moment. Is it open nowhere then, all that it wrote was complete; is it open wherever it wrote, all but that was. Such
+  moments divide what it wrote into blocks, and a block is treated as one transaction. On one partition alone each
+  transaction is its own.
+- A group's offset goes along only with all records before it, so that it points to the same record on B.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from oncelog.types import TopicPartition
+
+UNDECIDED = -1
+_CHECKPOINT_BYTES = 256 * 1024
+
+Offsets: TypeAlias = Mapping[TopicPartition, int]
+ProducerEpoch: TypeAlias = tuple[int, int]
+
+
+class Sample(NamedTuple):
+    """Ends of all partitions, looked at twice: every look of ``after`` began when all of ``before`` were over."""
+
+    before: Offsets
+    after: Offsets
+
+
+class Transaction:
+    """What one transaction has on one partition: offsets of its first and last record and of its marker."""
+
+    __slots__ = ("_more", "epoch", "first", "last", "marker", "producer_id", "same_epoch")
+
+    def __init__(self, producer_id: int, epoch: int, first: int, last: int) -> None:
+        self.producer_id = producer_id
+        self.epoch = epoch
+        self.first = first
+        self.last = last
+        self.marker = UNDECIDED
+        self.same_epoch = False
+        """Whether its marker says that the epoch goes on: the older protocol."""
+        self._more: array[int] | None = None
+
+    def extend(self, base_offset: int, last_offset: int) -> None:
+        """Another batch."""
+        if self._more is None:
+            self._more = array("q")
+        self._more.append(base_offset)
+        self.last = last_offset
+
+    def wrote_within(self, begin: int, end: int) -> bool:
+        """Whether a batch or the marker begins from ``begin`` to before ``end``."""
+        if begin <= self.first < end or begin <= self.marker < end:
+            return True
+        if self._more is None:
+            return False
+        index = bisect_left(self._more, begin)
+        return index < len(self._more) and self._more[index] < end
+
+
+class Need(NamedTuple):
+    """A batch of group offsets: it may be below a cut only with these offsets' records."""
+
+    offset: int
+    partition: TopicPartition
+    end: int
+
+
+class PartitionView:
+    """What is known of a partition of A from ``position`` (mirrored up to there) to ``scanned``."""
+
+    def __init__(self, name: TopicPartition, position: int) -> None:
+        self.name = name
+        self.position = position
+        self.scanned = position
+        self.transactions: list[Transaction] = []
+        self.needs: list[Need] = []
+        self._open: dict[int, Transaction] = {}
+        self._sizes: list[tuple[int, int]] = []
+        self._size_bytes = 0
+
+    def take_data(self, base_offset: int, next_offset: int, size_bytes: int) -> None:
+        """The next batch, whatever it holds."""
+        self.scanned = next_offset
+        self._size_bytes += size_bytes
+        if not self._sizes or self._size_bytes - self._sizes[-1][1] >= _CHECKPOINT_BYTES:
+            self._sizes.append((next_offset, self._size_bytes))
+
+    def take_transactional(self, producer_id: int, epoch: int, base_offset: int, last_offset: int) -> None:
+        """Records of a transaction."""
+        current = self._open.get(producer_id)
+        if current is not None and current.epoch == epoch:
+            current.extend(base_offset, last_offset)
+            return
+        if current is not None:  # its marker was compacted away: a later epoch says that it is over
+            current.marker = base_offset
+        self._open[producer_id] = current = Transaction(producer_id, epoch, base_offset, last_offset)
+        self.transactions.append(current)
+
+    def take_marker(self, producer_id: int, epoch: int, offset: int) -> None:
+        """A commit or abort marker."""
+        current = self._open.pop(producer_id, None)
+        if current is not None:
+            current.marker = offset
+            current.same_epoch = epoch == current.epoch
+
+    def take_need(self, offset: int, partition: TopicPartition, end: int) -> None:
+        """A group's offset ``end`` of another partition, in the batch at ``offset``."""
+        self.needs.append(Need(offset, partition, end))
+
+    def settle(self, last_stable_offset: int) -> None:
+        """Transactions that begin below the last stable offset are over, even if compaction took their markers.
+
+        :param last_stable_offset: as told with the end that was scanned to.
+        """
+        for producer_id, current in list(self._open.items()):
+            if current.first < last_stable_offset:
+                current.marker = max(current.last, last_stable_offset - 1)
+                del self._open[producer_id]
+
+    def boundary(self, size_bytes: int) -> int:
+        """An end of a batch about ``size_bytes`` further on; the end of what is scanned where there is less."""
+        begin = bisect_left(self._sizes, (self.position + 1, 0))
+        for offset, total in self._sizes[begin:]:
+            if total - self._passed(begin) >= size_bytes:
+                return offset
+        return self.scanned
+
+    def _passed(self, begin: int) -> int:
+        return self._sizes[begin - 1][1] if begin else 0
+
+    def move(self, position: int) -> None:
+        """Everything before ``position`` is mirrored."""
+        self.position = position
+        self.scanned = max(self.scanned, position)
+        self.transactions = [item for item in self.transactions if item.first >= position]
+        self.needs = [need for need in self.needs if need.offset >= position]
+        kept = max(0, bisect_left(self._sizes, (position + 1, 0)) - 1)
+        del self._sizes[:kept]
+
+
+class _Unit:
+    """What goes below a cut together: first and last offset by partition."""
+
+    __slots__ = ("extents", "whole")
+
+    def __init__(self, extents: Mapping[TopicPartition, tuple[int, int]], whole: bool) -> None:
+        self.extents = extents
+        self.whole = whole
+
+
+_Parts: TypeAlias = dict[TopicPartition, list[Transaction]]
+
+
+def choose_cut(
+    views: Mapping[TopicPartition, PartitionView],
+    decided: Offsets,
+    start: Offsets,
+    samples: Sequence[Sample],
+) -> dict[TopicPartition, int]:
+    """The furthest consistent cut that is at or below ``start``, and at or above the views' positions.
+
+    :param decided: ends of all partitions, looked at before any view was last scanned to its then end. A partition that
+        is not in it was not known then.
+    :param start: how far a cut may go, at most ``decided``; ends of batches.
+    :param samples: for the older protocol; in order, none after the views' ends.
+    """
+    cut = {
+        name: max(view.position, min(start.get(name, 0), decided.get(name, 0), view.scanned))
+        for name, view in views.items()
+    }
+    limits: dict[TopicPartition, list[tuple[int, list[tuple[TopicPartition, int]]]]] = {name: [] for name in views}
+    pending: dict[TopicPartition, None] = dict.fromkeys(views)
+
+    def lower(effects: Iterable[tuple[TopicPartition, int]]) -> None:
+        for name, offset in effects:
+            if offset < cut[name]:
+                cut[name] = offset
+                pending[name] = None
+
+    for unit in _units(views, cut, decided, samples):
+        effects = [(name, first) for name, (first, _) in unit.extents.items()]
+        if unit.whole:
+            for name, (_, last) in unit.extents.items():
+                limits[name].append((last, effects))
+        else:
+            lower(effects)
+    for name, view in views.items():
+        for need in view.needs:
+            if need.offset >= cut[name]:
+                break
+            wanted = views.get(need.partition)
+            if wanted is not None and wanted.position < need.end <= wanted.scanned:
+                limits[need.partition].append((need.end - 1, [(name, need.offset)]))
+    for entries in limits.values():
+        entries.sort(key=lambda entry: entry[0])
+    while pending:
+        name, _ = pending.popitem()
+        entries = limits[name]
+        while entries and entries[-1][0] >= cut[name]:
+            lower(entries.pop()[1])
+    return cut
+
+
+def _units(
+    views: Mapping[TopicPartition, PartitionView],
+    cut: Offsets,
+    decided: Offsets,
+    samples: Sequence[Sample],
+) -> Iterator[_Unit]:
+    """Everything that has records below ``cut`` on some partition."""
+    touched: dict[ProducerEpoch, _Parts] = {}
+    for name, view in views.items():
+        for item in view.transactions:
+            if item.first >= cut[name]:
+                break
+            touched.setdefault((item.producer_id, item.epoch), {})
+    for name, view in views.items():
+        for item in view.transactions:
+            parts = touched.get((item.producer_id, item.epoch))
+            if parts is not None:
+                parts.setdefault(name, []).append(item)
+    for parts in touched.values():
+        if any(len(items) > 1 or items[0].same_epoch for items in parts.values()):
+            yield from _older_units(parts, decided, samples)
+        else:
+            ended = all(items[0].marker != UNDECIDED for items in parts.values())
+            yield _Unit(_extents(parts), ended and _decided(parts, decided))
+
+
+def _decided(parts: _Parts, decided: Offsets) -> bool:
+    """Whether one of the markers lies below the ends of the first look."""
+    return any(item.marker != UNDECIDED and item.marker < decided.get(name, 0) for name, (item, *_) in parts.items())
+
+
+def _extents(parts: _Parts) -> dict[TopicPartition, tuple[int, int]]:
+    return {name: (items[0].first, items[-1].last) for name, items in parts.items()}
+
+
+def _older_units(parts: _Parts, decided: Offsets, samples: Sequence[Sample]) -> Iterator[_Unit]:
+    """Transactions that share an epoch, divided as far as it is sure where."""
+    if len(parts) == 1:
+        ((name, items),) = parts.items()
+        for item in items:
+            whole = UNDECIDED < item.marker < decided.get(name, 0)
+            yield _Unit({name: (item.first, item.last)}, whole)
+        return
+    begin = dict.fromkeys(parts, 0)
+    """Index of the first transaction after the last moment at which everything was complete."""
+    for sample in samples:
+        end = _complete_at(parts, begin, sample)
+        if end is None:
+            continue
+        block = {name: items[begin[name] : end[name]] for name, items in parts.items()}
+        yield from _block({name: items for name, items in block.items() if items}, whole=True)
+        begin = end
+    rest = {name: items[begin[name] :] for name, items in parts.items()}
+    yield from _block({name: items for name, items in rest.items() if items}, whole=False)
+
+
+def _block(parts: _Parts, *, whole: bool) -> Iterator[_Unit]:
+    if parts:
+        yield _Unit(_extents(parts), whole)
+
+
+def _complete_at(
+    parts: _Parts, begin: Mapping[TopicPartition, int], sample: Sample
+) -> dict[TopicPartition, int] | None:
+    """How many transactions of each partition were complete everywhere at the sample's moment; None: not to be told."""
+    end: dict[TopicPartition, int] = {}
+    opened: list[TopicPartition] = []
+    wrote = 0
+    for name, items in parts.items():
+        if name not in sample.before:
+            return None
+        before, after = sample.before[name], sample.after[name]
+        count = bisect_left(items, before, lo=begin[name], key=lambda item: item.first)
+        if any(item.wrote_within(before, after) for item in items[max(0, count - 1) : count + 1]):
+            return None
+        end[name] = count
+        if count == begin[name]:
+            continue
+        wrote += 1
+        marker = items[count - 1].marker
+        if marker == UNDECIDED or marker >= before:
+            opened.append(name)
+            end[name] = count - 1
+    return end if len(opened) in (0, wrote) else None
+
+
+__all__ = ["UNDECIDED", "Need", "PartitionView", "Sample", "Transaction", "choose_cut"]

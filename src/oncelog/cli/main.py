@@ -38,6 +38,7 @@ COMMANDS = {
     "conformance": "Is your broker right? Black-box checks of the exactly-once promises of any of them.",
     "reassign": "Which nodes hold partitions: spread them, change how many replicas they have.",
     "promote": "Make of a data folder an Apache Kafka node.",
+    "mirror": "A cluster follows another one, live, a transaction whole or not at all.",
     "completion": "What a shell needs to complete commands, topics and groups.",
     "top": "What a cluster does now, live.",
     "doctor": "What this installation lacks, and what endangers a cluster.",

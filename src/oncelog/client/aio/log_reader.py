@@ -89,7 +89,7 @@ async def read(
 
     :raises KafkaError: the partition does not exist, or the offset is out of its range.
     """
-    stored = await _fetch(admin, name, offset, isolation, max_bytes)
+    stored = await fetch_stored(admin, name, offset, isolation, max_bytes)
     return Fetched(
         list(_decoded(stored.records, offset, headers_only)),
         stored.aborted,
@@ -98,14 +98,23 @@ async def read(
     )
 
 
-class _Stored(NamedTuple):
+class Stored(NamedTuple):
+    """An answer for one partition as it came; ``log_start_offset`` is -1 where the broker does not tell it."""
+
     records: bytes | memoryview
     aborted: list[Aborted]
     high_watermark: int
     last_stable_offset: int
+    log_start_offset: int
 
 
-async def _fetch(admin: Admin, name: TopicPartition, offset: int, isolation: IsolationLevel, max_bytes: int) -> _Stored:
+async def fetch_stored(
+    admin: Admin, name: TopicPartition, offset: int, isolation: IsolationLevel, max_bytes: int = MAX_BYTES
+) -> Stored:
+    """Batches of one partition from the one that holds ``offset`` on, packed as they are stored.
+
+    :raises KafkaError: the partition does not exist, or the offset is out of its range.
+    """
     cluster = admin.cluster
     wanted = FetchPartition(partition=name.partition, fetch_offset=offset, partition_max_bytes=max_bytes)
     request = FetchRequest(
@@ -117,13 +126,13 @@ async def _fetch(admin: Admin, name: TopicPartition, offset: int, isolation: Iso
         topics=[FetchTopic(topic=name.topic, partitions=[wanted])],
     )
 
-    async def ask(node: int) -> _Stored:
+    async def ask(node: int) -> Stored:
         answer = await cluster.ask(node, FETCH, request)
         check(answer.error_code, f"{name} can not be read")
         item = answer.responses[0].partitions[0]
         check(item.error_code, f"{name} can not be read from offset {offset} on")
         aborted = [(entry.first_offset, entry.producer_id) for entry in item.aborted_transactions or ()]
-        return _Stored(item.records or b"", aborted, item.high_watermark, item.last_stable_offset)
+        return Stored(item.records or b"", aborted, item.high_watermark, item.last_stable_offset, item.log_start_offset)
 
     return await cluster.at_leader(f"reading {name}", name, ask)
 
@@ -221,7 +230,7 @@ class FateReader:
         found: dict[int, Fate] = {}
         position, left = self.position, self._look_ahead_bytes or 0
         while wanted.keys() - found.keys() and position < end and left > 0:
-            stored = await _fetch(self._admin, self.name, position, IsolationLevel.READ_UNCOMMITTED, MAX_BYTES)
+            stored = await fetch_stored(self._admin, self.name, position, IsolationLevel.READ_UNCOMMITTED)
             left -= len(stored.records)
             before = position
             for at, header in iter_headers(stored.records):

@@ -1,0 +1,84 @@
+"""Offsets of A's groups: read out of ``__consumer_offsets``, translated, and which of them may be set on B.
+
+Called by :mod:`oncelog.mirror.reading` and :mod:`oncelog.mirror.run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from oncelog.client.aio.admin import Admin
+from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
+from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
+from oncelog.protocol.internal_records import GroupRecord, decode_group_record
+from oncelog.records.record import Record
+from oncelog.types import TopicPartition
+
+_OFFSET_KEYS = (b"\0\0", b"\0\1")
+_AT_REST = ("Empty", "Dead")
+
+GroupPositions: TypeAlias = dict[tuple[str, TopicPartition], OffsetAndMetadata]
+
+
+class OffsetCommit(NamedTuple):
+    """A group's position as its record says it."""
+
+    group: str
+    partition: TopicPartition
+    offset: int
+    metadata: str
+
+
+def offset_commits(records: Iterable[Record]) -> Iterator[OffsetCommit]:
+    """The positions among the records; what says that one is forgotten, and other kinds of records, are left out."""
+    for record in records:
+        if record.key is None or record.value is None or record.key[:2] not in _OFFSET_KEYS:
+            continue
+        found = decode_group_record(record.key, record.value)
+        if isinstance(found, GroupRecord):
+            key, value = found
+            if isinstance(key, OffsetCommitKey) and isinstance(value, OffsetCommitValue):
+                name = TopicPartition(key.topic, key.partition)
+                yield OffsetCommit(key.group, name, value.offset, value.metadata)
+
+
+class GroupsOnB(NamedTuple):
+    """What may be set on B, and the groups that are left alone, each with the reason."""
+
+    positions: dict[str, dict[TopicPartition, OffsetAndMetadata]]
+    left_alone: dict[str, str]
+
+
+async def settable(
+    admin: Admin,
+    wanted: Mapping[tuple[str, TopicPartition], OffsetAndMetadata],
+    written: Mapping[tuple[str, TopicPartition], int],
+) -> GroupsOnB:
+    """Those of the translated positions whose group is at rest on B, and has not gone on there by itself.
+
+    :param written: what the mirror has set last.
+    """
+    by_group: dict[str, dict[TopicPartition, OffsetAndMetadata]] = {}
+    for (group, name), position in wanted.items():
+        by_group.setdefault(group, {})[name] = position
+    found = GroupsOnB({}, {})
+    if not by_group:
+        return found
+    states = {listing.group_id: listing.state for listing in await admin.list_consumer_groups()}
+    for group, positions in sorted(by_group.items()):
+        state = states.get(group, "Dead")
+        if state not in _AT_REST:
+            found.left_alone[group] = "it has members on the target"
+            continue
+        there = await admin.list_consumer_group_offsets(group) if group in states else {}
+        moved = [name for name in positions if name in there and there[name].offset != written.get((group, name))]
+        if moved:
+            found.left_alone[group] = f"its offset of {min(moved)} on the target is not the mirror's"
+        else:
+            found.positions[group] = positions
+    return found
+
+
+__all__ = ["GroupPositions", "GroupsOnB", "OffsetCommit", "offset_commits", "settable"]

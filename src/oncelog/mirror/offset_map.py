@@ -1,0 +1,176 @@
+"""Where each record of A is on B: runs of offsets, and the records that keep them in a compacted topic of B. Pure.
+
+Called by :mod:`oncelog.mirror.run`. A run says that so many records from one offset of A on lie from one offset of B
+on, without a hole; A's markers, aborted records and holes, and B's markers, end a run. Runs are kept in chapters of
+at most ``CHAPTER`` runs: only a partition's last chapter is written again when it grows, so a round writes little, and
+chapters whose records A has no more are given up.
+
+Keys and values are JSON. ``{"kind": "mirror"}``: ids of the two clusters. ``{"kind": "position", "topic",
+"partition"}``: how far A is mirrored, and the topic's ids on both sides. ``{"kind": "runs", "topic", "partition",
+"chapter"}``: A's offset, B's offset and how many, by turns. ``{"kind": "group", "group", "topic", "partition"}``: the
+offset last set on B.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from oncelog.errors import OncelogError
+from oncelog.types import TopicPartition
+
+CHAPTER = 500
+
+
+class MapError(OncelogError):
+    """The map topic holds what no mirror wrote."""
+
+
+class Run(NamedTuple):
+    """``records`` of them, from offset ``source`` of A and ``target`` of B on."""
+
+    source: int
+    target: int
+    records: int
+
+
+class PartitionMap:
+    """The runs of one partition, by rising offsets."""
+
+    def __init__(self) -> None:
+        self.chapters: dict[int, list[Run]] = {}
+        self.changed: set[int] = set()
+        """Chapters that are not yet written as they are now."""
+
+    def add(self, run: Run) -> None:
+        """The next records; what goes on without a hole on both sides is the same run."""
+        number = max(self.chapters, default=0)
+        runs = self.chapters.setdefault(number, [])
+        last = runs[-1] if runs else None
+        if last is not None and run.source == last.source + last.records and run.target == last.target + last.records:
+            runs[-1] = last._replace(records=last.records + run.records)
+        elif len(runs) < CHAPTER:
+            runs.append(run)
+        else:
+            number += 1
+            self.chapters[number] = [run]
+        self.changed.add(number)
+
+    def translate(self, offset: int) -> int | None:
+        """B's offset of the first mirrored record at or after A's ``offset``.
+
+        Behind the last one that is mirrored: the offset after it on B; None where nothing is mirrored.
+        """
+        numbers = sorted(number for number, runs in self.chapters.items() if runs)
+        if not numbers:
+            return None
+        firsts = [self.chapters[number][0].source for number in numbers]
+        index = max(0, bisect_right(firsts, offset) - 1)
+        runs = self.chapters[numbers[index]]
+        at = bisect_right(runs, offset, key=lambda run: run.source) - 1
+        if at < 0:
+            return runs[0].target
+        run = runs[at]
+        if offset < run.source + run.records:
+            return run.target + offset - run.source
+        if at + 1 < len(runs):
+            return runs[at + 1].target
+        if index + 1 < len(numbers):
+            return self.chapters[numbers[index + 1]][0].target
+        return run.target + run.records
+
+    def forget_before(self, offset: int) -> list[int]:
+        """Give up chapters whose records A has no more, but for the last; their numbers."""
+        numbers = sorted(self.chapters)
+        gone = [
+            number
+            for number, following in pairwise(numbers)
+            if self.chapters[following] and self.chapters[following][0].source <= offset
+        ]
+        for number in gone:
+            del self.chapters[number]
+            self.changed.discard(number)
+        return gone
+
+
+@dataclass(slots=True)
+class Position:
+    """How far a partition is mirrored, and which topics these are."""
+
+    offset: int
+    source_id: str
+    target_id: str
+
+
+@dataclass(slots=True)
+class MirrorState:
+    """Everything that the map topic holds."""
+
+    source_cluster: str | None = None
+    target_cluster: str | None = None
+    positions: dict[TopicPartition, Position] = field(default_factory=dict)
+    maps: dict[TopicPartition, PartitionMap] = field(default_factory=dict)
+    groups: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
+
+    def map_of(self, name: TopicPartition) -> PartitionMap:
+        return self.maps.setdefault(name, PartitionMap())
+
+    def apply(self, key: bytes | None, value: bytes | None) -> None:
+        """Take a record of the topic, in their order.
+
+        :raises MapError: it is none of a mirror's.
+        """
+        try:
+            named = json.loads(key or b"null")
+            told = None if value is None else json.loads(value)
+            self._apply(named, told)
+        except (ValueError, KeyError, TypeError) as error:
+            raise MapError(f"the mirror's topic holds a record that no mirror wrote (key {key!r})") from error
+
+    def _apply(self, key: Mapping[str, Any], value: Any) -> None:
+        if key["kind"] == "mirror":
+            self.source_cluster, self.target_cluster = value["source"], value["target"]
+            return
+        name = TopicPartition(key["topic"], key["partition"])
+        if key["kind"] == "position":
+            if value is None:
+                self.positions.pop(name, None)
+            else:
+                self.positions[name] = Position(value["offset"], value["source_id"], value["target_id"])
+        elif key["kind"] == "runs":
+            chapters = self.map_of(name).chapters
+            if value is None:
+                chapters.pop(key["chapter"], None)
+            else:
+                numbers = iter(value)
+                chapters[key["chapter"]] = [Run(*three) for three in zip(numbers, numbers, numbers, strict=True)]
+        else:
+            self.groups[key["group"], name] = value["offset"]
+
+
+def mirror_record(source: str, target: str) -> tuple[bytes, bytes]:
+    return _json({"kind": "mirror"}), _json({"source": source, "target": target})
+
+
+def position_record(name: TopicPartition, position: Position) -> tuple[bytes, bytes]:
+    key = {"kind": "position", "topic": name.topic, "partition": name.partition}
+    value = {"offset": position.offset, "source_id": position.source_id, "target_id": position.target_id}
+    return _json(key), _json(value)
+
+
+def runs_record(name: TopicPartition, chapter: int, runs: list[Run] | None) -> tuple[bytes, bytes | None]:
+    key = {"kind": "runs", "topic": name.topic, "partition": name.partition, "chapter": chapter}
+    return _json(key), None if runs is None else _json([number for run in runs for number in run])
+
+
+def group_record(group: str, name: TopicPartition, offset: int) -> tuple[bytes, bytes]:
+    key = {"kind": "group", "group": group, "topic": name.topic, "partition": name.partition}
+    return _json(key), _json({"offset": offset})
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()

@@ -1,0 +1,188 @@
+"""Reads a partition of either cluster: headers for the cut, committed batches to be copied, and batches made ready.
+
+Called by :mod:`oncelog.mirror.run` and :mod:`oncelog.mirror.target`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import NamedTuple
+
+from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.batch_transaction import ReadyBatch
+from oncelog.client.aio.log_reader import fetch_stored
+from oncelog.client.aio.offsets import EARLIEST
+from oncelog.client.core.read_committed import AbortedFilter, control_type_of
+from oncelog.errors import Error, KafkaError
+from oncelog.mirror.cut import PartitionView
+from oncelog.mirror.errors import MirrorRefused, RangeGone
+from oncelog.mirror.groups import offset_commits
+from oncelog.records.batch import (
+    DELETE_HORIZON_BIT,
+    BatchBuilder,
+    BatchHeader,
+    Record,
+    TimestampType,
+    decode_records,
+    iter_headers,
+    stamp_base_offset_and_epoch,
+)
+from oncelog.records.control import ControlType
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, NO_PARTITION_LEADER_EPOCH, IsolationLevel, TopicPartition
+
+PACK_BYTES = 256 * 1024
+"""Batches smaller than this travel together: one request a batch would take its time for each."""
+_ENDINGS = (ControlType.COMMIT, ControlType.ABORT)
+
+
+async def scan(admin: Admin, view: PartitionView, end: int) -> None:
+    """Take into ``view`` what lies before ``end``.
+
+    :raises RangeGone: records after the view's position are gone.
+    """
+    name = view.name
+    while view.scanned < end:
+        try:
+            stored = await fetch_stored(admin, name, view.scanned, IsolationLevel.READ_UNCOMMITTED)
+        except KafkaError as error:
+            if error.error is not Error.OFFSET_OUT_OF_RANGE:
+                raise
+            raise await _out_of_range(admin, name, view.position) from None
+        if stored.log_start_offset > view.position:
+            raise RangeGone(name, view.position, stored.log_start_offset)
+        before = view.scanned
+        for at, header in iter_headers(stored.records):
+            if header.next_offset > view.scanned:
+                _take(view, stored.records, at, header)
+        if view.scanned == before:  # compaction has left nothing up to the end
+            view.take_data(before, stored.high_watermark, 0)
+        if view.scanned >= stored.high_watermark:
+            view.settle(stored.last_stable_offset)
+
+
+def _take(view: PartitionView, records: bytes | memoryview, at: int, header: BatchHeader) -> None:
+    view.take_data(header.base_offset, header.next_offset, header.size_bytes)
+    if header.is_control:
+        if control_type_of(records, at) in _ENDINGS:
+            view.take_marker(header.producer_id, header.producer_epoch, header.base_offset)
+        return
+    if not header.records_count:  # compaction has left its sequences alone
+        return
+    if header.is_transactional:
+        view.take_transactional(header.producer_id, header.producer_epoch, header.base_offset, header.last_offset)
+    if view.name.topic == CONSUMER_OFFSETS_TOPIC:
+        for commit in offset_commits(decode_records(records, at)):
+            view.take_need(header.base_offset, commit.partition, commit.offset)
+
+
+async def _out_of_range(admin: Admin, name: TopicPartition, position: int) -> MirrorRefused:
+    first = (await admin.list_offsets({name: EARLIEST}))[name].offset
+    if first > position:
+        return RangeGone(name, position, first)
+    return MirrorRefused(
+        f"{name} ends before offset {position} on the source, which was mirrored already: its log was cut off; mirror "
+        "into new topics, under another --name"
+    )
+
+
+async def committed_batches(
+    admin: Admin, name: TopicPartition, begin: int, end: int
+) -> AsyncIterator[tuple[BatchHeader, memoryview]]:
+    """The batches from ``begin`` to before ``end`` that a reader of read_committed is given, packed as stored."""
+    position = begin
+    while position < end:
+        stored = await fetch_stored(admin, name, position, IsolationLevel.READ_COMMITTED)
+        transactions = AbortedFilter(stored.aborted)
+        view = memoryview(stored.records)
+        before = position
+        for at, header in iter_headers(view):
+            if header.base_offset >= end:
+                return
+            kind = control_type_of(view, at) if header.is_control else None
+            kept = transactions.keeps(header, kind)
+            if header.next_offset <= position:
+                continue
+            position = header.next_offset
+            if kept and header.records_count:
+                yield header, view[at : at + header.size_bytes]
+        if position == before:
+            if stored.last_stable_offset < end:
+                raise MirrorRefused(
+                    f"{name} holds a transaction open from offset {stored.last_stable_offset} on that was over before; "
+                    "look at the source's log before anything else is done"
+                )
+            return  # compaction has left nothing up to the end
+
+
+class Packed(NamedTuple):
+    """A batch for B, and the offsets of A that its records come from: (first, count) by turns, in order."""
+
+    batch: ReadyBatch
+    ranges: list[tuple[int, int]]
+
+
+async def packed(
+    batches: AsyncIterator[tuple[BatchHeader, memoryview]], begin: int, largest_bytes: int
+) -> AsyncIterator[Packed]:
+    """Batches of about ``largest_bytes``: large ones as they are where they are whole, small ones put together.
+
+    :param begin: records before it are left out.
+    :param largest_bytes: small batches are put together up to this.
+    """
+    small: list[tuple[BatchHeader, memoryview]] = []
+    size_bytes = 0
+    async for header, data in batches:
+        fits = size_bytes + header.size_bytes <= largest_bytes and (
+            not small or small[0][0].compression is header.compression
+        )
+        if small and not fits:
+            for ready in _together(small, begin):
+                yield ready
+            small, size_bytes = [], 0
+        small.append((header, data))
+        size_bytes += header.size_bytes
+    for ready in _together(small, begin):
+        yield ready
+
+
+def _together(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> Iterator[Packed]:
+    """One batch of them all; none where nothing is left."""
+    if not batches:
+        return
+    header, data = batches[0]
+    if len(batches) == 1 and _goes_as_it_is(header, begin):
+        copied = bytearray(data)
+        stamp_base_offset_and_epoch(copied, 0, 0, NO_PARTITION_LEADER_EPOCH)
+        yield Packed(ReadyBatch(header.records_count, copied), [(header.base_offset, header.records_count)])
+        return
+    builder = BatchBuilder()
+    ranges: list[tuple[int, int]] = []
+    for record in _records(batches, begin):
+        builder.append(record.timestamp, record.key, record.value, record.headers)
+        first, count = ranges[-1] if ranges else (-1, 0)
+        if first + count == record.offset:
+            ranges[-1] = (first, count + 1)
+        else:
+            ranges.append((record.offset, 1))
+    if ranges:
+        yield Packed(ReadyBatch(builder.count, builder.build(compression=header.compression)), ranges)
+
+
+def _records(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> Iterator[Record]:
+    for _, data in batches:
+        for record in decode_records(data):
+            if record.offset >= begin:
+                yield record
+
+
+def _goes_as_it_is(header: BatchHeader, begin: int) -> bool:
+    """Whether B takes the batch as a producer's: dense, dated by its producer, nothing to be left out."""
+    return (
+        header.records_count == header.last_offset_delta + 1
+        and header.timestamp_type is TimestampType.CREATE_TIME
+        and not header.attributes & DELETE_HORIZON_BIT
+        and header.base_offset >= begin
+    )
+
+
+__all__ = ["PACK_BYTES", "Packed", "committed_batches", "packed", "scan"]

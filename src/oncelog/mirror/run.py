@@ -1,0 +1,481 @@
+"""The mirror at work: rounds, each of which carries B from one consistent cut of A to a later one in one transaction.
+
+Called by ``oncelog.cli.mirror``. A round looks at the ends of all partitions twice
+(:class:`~oncelog.mirror.cut.Sample`), then for topics and partitions that are new, reads what it does not know yet,
+chooses a cut, and writes to B in one transaction: the committed records up to it, the groups' offsets translated, how
+far A is mirrored, and the new runs of the offset map. Nothing in memory counts that B does not have: after an error the
+state is read from B again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+
+from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.offsets import EARLIEST, LATEST
+from oncelog.client.core.admin_types import TopicDescription
+from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.errors import Error, KafkaError
+from oncelog.mirror.cut import PartitionView, Sample, choose_cut
+from oncelog.mirror.errors import MirrorRefused, RangeGone
+from oncelog.mirror.groups import GroupPositions, offset_commits, settable
+from oncelog.mirror.offset_map import (
+    MirrorState,
+    Position,
+    Run,
+    group_record,
+    mirror_record,
+    position_record,
+    runs_record,
+)
+from oncelog.mirror.reading import PACK_BYTES, Packed, committed_batches, packed, scan
+from oncelog.mirror.target import Target
+from oncelog.mirror.topics import Selection, largest_batches, make_alike
+from oncelog.records.batch import decode_records
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
+
+MAX_BYTES = 64 * 1024 * 1024
+"""What a round carries unless told otherwise: seconds of a transaction that may last a minute."""
+_SAMPLES = 64
+_AT_ONCE = 16
+_SETTINGS_SECONDS = 30.0
+_QUIET_SECONDS = 30.0
+"""So long the positions on B may lag behind where nothing was to be copied."""
+_ATTEMPTS = 5
+_UNREADABLE = (Error.TOPIC_AUTHORIZATION_FAILED, Error.GROUP_AUTHORIZATION_FAILED)
+_FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to mirror. ``name`` tells mirrors of one target apart."""
+
+    name: str
+    selection: Selection
+    max_bytes: int = MAX_BYTES
+    timeout_ms: int | None = None
+    interval_s: float = 0.2
+    allow_loss: bool = False
+    into_existing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """After a round: what it carried, and what is left of each topic (offsets, markers among them)."""
+
+    records: int
+    size_bytes: int
+    groups: int
+    lag: Mapping[str, int]
+    caught_up: bool
+    """At the beginning of the round B had all of A."""
+
+    @property
+    def total_lag(self) -> int:
+        return sum(self.lag.values())
+
+
+Say = Callable[[str], None]
+
+
+class Mirror:
+    """One mirror. :meth:`open`, then :meth:`round` again and again.
+
+    :param say: is told what a person should know, once each.
+    """
+
+    def __init__(self, source: Admin, target: Admin, settings: Settings, say: Say) -> None:
+        self._source = source
+        self._target = Target(target, settings.name, settings.timeout_ms)
+        self._settings = settings
+        self._say = say
+        self._said: set[str] = set()
+        self._state = MirrorState()
+        self._views: dict[TopicPartition, PartitionView] = {}
+        self._topics: dict[str, TopicDescription] = {}
+        self._stopped: set[str] = set()
+        self._largest: dict[str, int] = {}
+        self._samples: deque[Sample] = deque(maxlen=_SAMPLES)
+        self._ends: dict[TopicPartition, int] = {}
+        self._reads_offsets = True
+        self._alike_at = 0.0
+        self._written_at = 0.0
+
+    def say_once(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self._say(text)
+
+    # --- beginning
+
+    async def open(self) -> None:
+        """Fence other mirrors of the name, and stand where the last committed round has ended.
+
+        :raises MirrorRefused: the name mirrors another cluster, or topics of B hold records that are none of A's.
+        """
+        self._state = await self._target.open()
+        self._views.clear()
+        self._topics.clear()
+        self._samples.clear()
+        self._alike_at = 0.0
+        source = (await self._source.describe_cluster()).cluster_id or ""
+        target = (await self._target.admin.describe_cluster()).cluster_id or ""
+        if source == target:
+            raise MirrorRefused(f"source and target are the same cluster, {source}: a mirror needs two")
+        known = self._state.source_cluster
+        if known is not None and known != source:
+            raise MirrorRefused(
+                f"the mirror {self._settings.name!r} of this target mirrors the cluster {known}, not {source}: take "
+                "another --name"
+            )
+        if known is None:
+            await self._target.write_map([mirror_record(source, target)])
+            await self._target.transactions.end(commit=True)
+        await self._refresh(first=True)
+        if not self._topics:
+            self.say_once("no topic of the source is chosen yet; the mirror waits for one")
+
+    async def stable_ends(self) -> dict[TopicPartition, int]:
+        """The last stable offsets of A now."""
+        found = await self._source.list_offsets(dict.fromkeys(self._views, LATEST), read_committed=True)
+        return {name: item.offset for name, item in found.items()}
+
+    def has_reached(self, ends: Mapping[TopicPartition, int]) -> bool:
+        """Whether B has all before ``ends``, of partitions that are still mirrored."""
+        return all(self._views[name].position >= end for name, end in ends.items() if name in self._views)
+
+    # --- topics
+
+    async def _refresh(self, *, first: bool = False) -> None:
+        """Take up topics and partitions that are new, and drop what is gone."""
+        chosen = self._settings.selection.chosen(await self._source.describe_topics())
+        for name in self._stopped:
+            chosen.pop(name, None)
+        for name in sorted(self._topics.keys() - chosen.keys()):
+            self._drop(name, f"topic {name!r} is no longer on the source: what was mirrored of it stays on the target")
+        for name, topic in list(chosen.items()):
+            if not self._is_the_same(name, topic):
+                del chosen[name]
+        counts = {name: len(topic.partitions) for name, topic in chosen.items()}
+        before = {name: len(topic.partitions) for name, topic in self._topics.items()}
+        now = time.monotonic()
+        if counts != before or now - self._alike_at > _SETTINGS_SECONDS:
+            await make_alike(self._source, self._target.admin, chosen)
+            self._largest = await largest_batches(self._target.admin, sorted(chosen))
+            await self._adopt(chosen, first=first)
+            self._alike_at = now
+        await self._take_up_group_offsets()
+
+    def _is_the_same(self, name: str, topic: TopicDescription) -> bool:
+        """Whether a topic is the one that was mirrored before under its name; one that is not is stopped."""
+        known = self._state.positions.get(TopicPartition(name, 0))
+        if known is None or known.source_id == topic.topic_id.hex():
+            return True
+        self._stop(
+            name,
+            f"topic {name!r} was deleted and made anew on the source: it is no longer mirrored; to mirror the new one, "
+            "delete it on the target and take another --name",
+        )
+        return False
+
+    def _stop(self, topic: str, why: str) -> None:
+        self._stopped.add(topic)
+        self._drop(topic, why)
+
+    def _drop(self, topic: str, why: str) -> None:
+        self._topics.pop(topic, None)
+        for name in [name for name in self._views if name.topic == topic]:
+            del self._views[name]
+        self.say_once(why)
+
+    async def _adopt(self, chosen: Mapping[str, TopicDescription], *, first: bool) -> None:
+        """Views of every partition; those that are new get their position on B before anything is copied."""
+        there = (
+            {topic.name: topic for topic in await self._target.admin.describe_topics(sorted(chosen))} if chosen else {}
+        )
+        new: dict[TopicPartition, Position] = {}
+        for topic, description in chosen.items():
+            target_id = there[topic].topic_id.hex()
+            for partition in description.partitions:
+                name = TopicPartition(topic, partition.partition)
+                known = self._state.positions.get(name)
+                if known is not None and known.target_id != target_id:
+                    raise MirrorRefused(
+                        f"topic {topic!r} was deleted and made anew on the target since it was mirrored: delete it "
+                        "there and mirror it under another --name"
+                    )
+                if known is None:
+                    new[name] = Position(0, description.topic_id.hex(), target_id)
+        if not self._settings.into_existing:
+            await self._refuse_foreign(new, first=first)
+        new = {name: position for name, position in new.items() if name.topic not in self._stopped}
+        await self._begin_at(new)
+        for topic, description in chosen.items():
+            if topic in self._stopped:
+                continue
+            self._topics[topic] = description
+            for partition in description.partitions:
+                name = TopicPartition(topic, partition.partition)
+                if name not in self._views:
+                    self._views[name] = PartitionView(name, self._state.positions[name].offset)
+
+    async def _refuse_foreign(self, new: Mapping[TopicPartition, Position], *, first: bool) -> None:
+        admin = self._target.admin
+        begins = await admin.list_offsets(dict.fromkeys(new, EARLIEST))
+        ends = await admin.list_offsets(dict.fromkeys(new, LATEST))
+        for name in sorted(new):
+            if ends[name].offset > begins[name].offset:
+                why = (
+                    f"{name} on the target holds records that this mirror did not write: delete the topic there, leave "
+                    "it out with --exclude, or mirror behind them with --into-existing"
+                )
+                if first:
+                    raise MirrorRefused(why)
+                self._stop(name.topic, why)
+
+    async def _begin_at(self, new: Mapping[TopicPartition, Position]) -> None:
+        """Write where the mirroring of new partitions begins: at their first offset now."""
+        if not new:
+            return
+        begins = await self._source.list_offsets(dict.fromkeys(new, EARLIEST))
+        for name, position in new.items():
+            position.offset = begins[name].offset
+            self._state.positions[name] = position
+        await self._target.write_map([position_record(name, position) for name, position in sorted(new.items())])
+        await self._target.transactions.end(commit=True)
+
+    async def _take_up_group_offsets(self) -> None:
+        """The partitions of ``__consumer_offsets``, as soon as there are any and if they may be read."""
+        if not self._reads_offsets or any(name.topic == CONSUMER_OFFSETS_TOPIC for name in self._views):
+            return
+        if CONSUMER_OFFSETS_TOPIC not in await self._source.list_topics(internal=True):
+            return
+        try:
+            (topic,) = await self._source.describe_topics([CONSUMER_OFFSETS_TOPIC])
+            names = [TopicPartition(topic.name, item.partition) for item in topic.partitions]
+            await self._source.list_offsets(dict.fromkeys(names, EARLIEST))
+        except KafkaError as error:
+            if error.error not in _UNREADABLE:
+                raise
+            self._reads_offsets = False
+            self.say_once(
+                f"{CONSUMER_OFFSETS_TOPIC} of the source may not be read: groups' offsets are asked for instead. They "
+                "are never ahead of the records, but those of a transaction may come a round after its records"
+            )
+            return
+        source_id = topic.topic_id.hex()
+        known = self._state.positions.get(names[0])
+        if known is not None and known.source_id != source_id:
+            raise MirrorRefused(f"{CONSUMER_OFFSETS_TOPIC} of the source was made anew: mirror under another --name")
+        await self._begin_at({name: Position(0, source_id, "") for name in names if name not in self._state.positions})
+        for name in names:
+            self._views[name] = PartitionView(name, self._state.positions[name].offset)
+
+    # --- a round
+
+    async def round(self) -> Progress:
+        """Carry B on to the furthest consistent cut of A that is known, or a part of the way.
+
+        :raises MirrorRefused: going on would lose something, or another mirror of the name has taken over.
+        """
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return await self._round()
+            except KafkaError as error:
+                if error.error in _FENCED:
+                    raise MirrorRefused(
+                        f"another mirror named {self._settings.name!r} has taken over, or a round took longer than the "
+                        f"transaction's time-out ({self._target.timeout_ms} ms); in the second case lower --max-bytes"
+                    ) from error
+                if (not error.retriable and error.error not in _ABORTED) or attempt == _ATTEMPTS:
+                    raise
+                self._say(f"a round is begun anew: {error}")
+                await self.open()
+        raise AssertionError("a round neither ended nor failed")
+
+    async def _round(self) -> Progress:
+        asked = {} if self._reads_offsets else await self._asked_offsets()
+        known = list(self._views)
+        before = await self._ends_of(known)
+        sample = Sample(before, await self._ends_of(known))
+        self._samples.append(sample)
+        await self._refresh()
+        caught_up = all(self._views[name].position >= end for name, end in sample.after.items() if name in self._views)
+        self._ends = await self._ends_of(list(self._views))
+        if not await self._scan():
+            return self._progress(0, 0, 0, caught_up=False)
+        cut = self._choose(before)
+        records, size_bytes, groups = await self._carry(cut, asked)
+        return self._progress(
+            records, size_bytes, groups, caught_up=caught_up and self._views.keys() <= sample.after.keys()
+        )
+
+    def _progress(self, records: int, size_bytes: int, groups: int, *, caught_up: bool) -> Progress:
+        lag = dict.fromkeys(self._topics, 0)
+        for name, view in self._views.items():
+            if name.topic in lag:
+                lag[name.topic] += max(0, self._ends.get(name, 0) - view.position)
+        return Progress(records, size_bytes, groups, lag, caught_up)
+
+    async def _ends_of(self, names: list[TopicPartition]) -> dict[TopicPartition, int]:
+        if not names:
+            return {}
+        return {
+            name: item.offset for name, item in (await self._source.list_offsets(dict.fromkeys(names, LATEST))).items()
+        }
+
+    async def _scan(self) -> bool:
+        """Read up to the ends; whether no partition had to be stopped or moved."""
+        places = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(view: PartitionView) -> None:
+            async with places:
+                await scan(self._source, view, self._ends[view.name])
+
+        views = [view for name, view in self._views.items() if view.scanned < self._ends[name]]
+        results = await asyncio.gather(*(one(view) for view in views), return_exceptions=True)
+        for result in results:
+            if isinstance(result, RangeGone) and self._settings.allow_loss:
+                self._say(f"{result.name} goes on at offset {result.first}: what was before is lost to the mirror")
+                self._views[result.name] = PartitionView(result.name, result.first)
+            elif result is not None:
+                raise result
+        return not any(isinstance(result, RangeGone) for result in results)
+
+    def _choose(self, decided: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """The cut of this round: bounded in bytes, unless what must go together is larger."""
+        share = self._settings.max_bytes // max(1, sum(view.position < view.scanned for view in self._views.values()))
+        while True:
+            start = {name: view.boundary(share) for name, view in self._views.items()}
+            cut = choose_cut(self._views, decided, start, self._samples)
+            moved = any(offset > self._views[name].position for name, offset in cut.items())
+            if moved or all(start[name] >= view.scanned for name, view in self._views.items()):
+                return cut
+            share *= 2
+
+    async def _carry(self, cut: Mapping[TopicPartition, int], asked: GroupPositions) -> tuple[int, int, int]:
+        """One transaction on B up to ``cut``; records, bytes and groups in it."""
+        ahead = {name: offset for name, offset in cut.items() if offset > self._views[name].position}
+        copied = await self._copy({name: end for name, end in ahead.items() if name.topic != CONSUMER_OFFSETS_TOPIC})
+        positions = asked
+        for name, end in ahead.items():
+            if name.topic == CONSUMER_OFFSETS_TOPIC:
+                positions = positions | await self._offsets_in(name, end)
+        groups = await self._write_groups(positions, cut)
+        quiet = not copied[0] and not groups
+        if ahead and not (quiet and time.monotonic() - self._written_at < _QUIET_SECONDS):
+            await self._write_positions(cut)
+        for name, offset in ahead.items():
+            self._views[name].move(offset)
+        return *copied, groups
+
+    async def close(self) -> None:
+        """Leave on B where the mirror stands, for the next start."""
+        if any(view.position > self._state.positions[name].offset for name, view in self._views.items()):
+            await self._write_positions({name: view.position for name, view in self._views.items()})
+
+    async def _write_positions(self, cut: Mapping[TopicPartition, int]) -> None:
+        """The last records of a round, and its end."""
+        records: list[tuple[bytes, bytes | None]] = []
+        for name, offset in sorted(cut.items()):
+            position = self._state.positions[name]
+            if offset > position.offset:
+                position.offset = offset
+                records.append(position_record(name, position))
+        for name, runs in sorted(self._state.maps.items()):
+            records += [runs_record(name, number, runs.chapters[number]) for number in sorted(runs.changed)]
+            runs.changed.clear()
+        await self._target.write_map(records)
+        await self._target.transactions.end(commit=True)
+        self._written_at = time.monotonic()
+
+    async def _copy(self, cut: Mapping[TopicPartition, int]) -> tuple[int, int]:
+        """The committed records up to ``cut``, some partitions at once, a batch each; records and bytes."""
+        records = size_bytes = 0
+        waiting = sorted(cut)
+        reading: dict[TopicPartition, AsyncIterator[Packed]] = {}
+        while waiting or reading:
+            while waiting and len(reading) < _AT_ONCE:
+                name = waiting.pop(0)
+                begin = self._views[name].position
+                largest = min(PACK_BYTES, self._largest[name.topic] * 3 // 4)
+                reading[name] = packed(committed_batches(self._source, name, begin, cut[name]), begin, largest)
+            names = list(reading)
+            found = await asyncio.gather(*(anext(reading[name], None) for name in names))
+            batches = {name: item for name, item in zip(names, found, strict=True) if item is not None}
+            for name in names:
+                if name not in batches:
+                    del reading[name]
+            if not batches:
+                continue
+            offsets = await self._target.transactions.append({name: item.batch for name, item in batches.items()})
+            for name, item in batches.items():
+                self._map(name, item, offsets[name])
+                records += item.batch.records
+                size_bytes += len(item.batch.data)
+        return records, size_bytes
+
+    def _map(self, name: TopicPartition, item: Packed, offset: int) -> None:
+        if offset < 0:
+            raise KafkaError(Error.TRANSACTION_ABORTABLE, f"the answer for a batch of {name} was lost")
+        for first, count in item.ranges:
+            self._state.map_of(name).add(Run(first, offset, count))
+            offset += count
+
+    # --- groups
+
+    async def _offsets_in(self, name: TopicPartition, end: int) -> GroupPositions:
+        """The last committed position of each group and partition in a stretch of ``__consumer_offsets``."""
+        found: GroupPositions = {}
+        async for _, data in committed_batches(self._source, name, self._views[name].position, end):
+            for commit in offset_commits(decode_records(data)):
+                found[commit.group, commit.partition] = OffsetAndMetadata(commit.offset, commit.metadata)
+        return found
+
+    async def _asked_offsets(self) -> GroupPositions:
+        """Every group's position of a mirrored partition, as A tells it now, none of them in an open transaction."""
+        found: GroupPositions = {}
+        for listing in await self._source.list_consumer_groups():
+            offsets = await self._source.list_consumer_group_offsets(listing.group_id, require_stable=True)
+            for name, position in offsets.items():
+                if name in self._views and position.offset <= self._views[name].scanned:
+                    found[listing.group_id, name] = position
+        return found
+
+    async def _write_groups(self, positions: GroupPositions, cut: Mapping[TopicPartition, int]) -> int:
+        """Translate and set positions, in the open transaction; how many groups."""
+        wanted: GroupPositions = {}
+        for (group, name), position in positions.items():
+            if name not in cut:
+                continue
+            if position.offset > cut[name]:
+                if self._reads_offsets:
+                    self.say_once(
+                        f"group {group!r} has committed {position.offset} for {name}, which is behind its end"
+                    )
+                continue
+            offset = self._state.map_of(name).translate(position.offset)
+            if offset is None:
+                offset = (await self._target.admin.list_offsets({name: LATEST}))[name].offset
+            if self._state.groups.get((group, name)) != offset or self._reads_offsets:
+                wanted[group, name] = OffsetAndMetadata(offset, position.metadata)
+        found = await settable(self._target.admin, wanted, self._state.groups)
+        for group, why in found.left_alone.items():
+            self.say_once(f"group {group!r} is left alone: {why}")
+        records: list[tuple[bytes, bytes | None]] = []
+        for group, offsets in found.positions.items():
+            await self._target.transactions.add_offsets(group, offsets)
+            for name, committed in offsets.items():
+                self._state.groups[group, name] = committed.offset
+                records.append(group_record(group, name, committed.offset))
+        await self._target.write_map(records)
+        return len(found.positions)
+
+
+_ABORTED = (Error.TRANSACTION_ABORTABLE, Error.UNKNOWN_PRODUCER_ID, Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
+
+__all__ = ["MAX_BYTES", "Mirror", "Progress", "Settings"]

@@ -1,0 +1,107 @@
+"""Which topics of A are mirrored, and that B has them with their partitions and settings.
+
+Called by :mod:`oncelog.mirror.run`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from oncelog.client.aio.admin import Admin, ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.core.admin_types import TopicDescription
+from oncelog.client.core.errors import TopicAlreadyExistsError
+from oncelog.errors import ConfigError
+
+MAP_PREFIX = "oncelog-mirror."
+"""Begins the names of the topics that mirrors keep for themselves."""
+NOT_TAKEN_ALONG = (
+    "follower.replication.throttled.replicas",
+    "leader.replication.throttled.replicas",
+    "local.retention.",
+    "message.timestamp.",
+    "min.insync.replicas",
+    "remote.",
+    "unclean.leader.election.enable",
+)
+"""Settings of a topic that are about the cluster it is in, or (timestamps) would change what is mirrored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Topics by name, or by an expression that the whole name matches; all but internal ones where none is given."""
+
+    names: tuple[str, ...] = ()
+    matching: str | None = None
+    exclude: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """:raises ConfigError: an expression is none."""
+        for expression in (self.matching, *self.exclude):
+            try:
+                re.compile(expression or "")
+            except re.error as error:
+                raise ConfigError(f"{expression!r} is no regular expression: {error}") from None
+
+    def takes(self, topic: str) -> bool:
+        if topic.startswith(("__", MAP_PREFIX)) or any(re.fullmatch(each, topic) for each in self.exclude):
+            return False
+        if self.names or self.matching:
+            return topic in self.names or (self.matching is not None and bool(re.fullmatch(self.matching, topic)))
+        return True
+
+    def chosen(self, topics: Iterable[TopicDescription]) -> dict[str, TopicDescription]:
+        return {topic.name: topic for topic in topics if not topic.internal and self.takes(topic.name)}
+
+
+async def settings_of(admin: Admin, topics: Sequence[str]) -> dict[str, dict[str, str]]:
+    """What was set on each topic itself, as far as a mirror takes it along."""
+    if not topics:
+        return {}
+    found = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name) for name in topics])
+    return {
+        resource.name: {
+            name: entry.value
+            for name, entry in sorted(entries.items())
+            if entry.source == "DYNAMIC_TOPIC_CONFIG"
+            and entry.value is not None
+            and not name.startswith(NOT_TAKEN_ALONG)
+        }
+        for resource, entries in found.items()
+    }
+
+
+async def make_alike(source: Admin, target: Admin, topics: Mapping[str, TopicDescription]) -> None:
+    """Give B each of these topics with A's partitions and settings; more partitions on B are left."""
+    there = {topic.name: topic for topic in await target.describe_topics()}
+    wanted = await settings_of(source, sorted(topics))
+    for name, topic in sorted(topics.items()):
+        count = len(topic.partitions)
+        if name not in there:
+            with suppress(TopicAlreadyExistsError):  # made meanwhile, or in an attempt whose answer was lost
+                await target.create_topics([NewTopic(name, count, -1, {}, wanted[name])])
+        elif len(there[name].partitions) < count:
+            await target.create_partitions({name: count})
+    present = await settings_of(target, sorted(topics))
+    changes: dict[ConfigResource, dict[str, str | None]] = {}
+    for name in sorted(topics):
+        difference: dict[str, str | None] = dict(wanted[name].items() - present[name].items())
+        difference.update(dict.fromkeys(present[name].keys() - wanted[name].keys()))
+        if difference:
+            changes[ConfigResource(ConfigResourceType.TOPIC, name)] = difference
+    if changes:
+        await target.alter_configs(changes)
+
+
+async def largest_batches(admin: Admin, topics: Sequence[str]) -> dict[str, int]:
+    """``max.message.bytes`` of the topics."""
+    if not topics:
+        return {}
+    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in topics]
+    found = await admin.describe_configs(resources, names=["max.message.bytes"])
+    return {resource.name: int(entries["max.message.bytes"].value or 0) for resource, entries in found.items()}
+
+
+__all__ = ["MAP_PREFIX", "NOT_TAKEN_ALONG", "Selection", "largest_batches", "make_alike", "settings_of"]

@@ -11,8 +11,8 @@ everywhere. What may be known of A:
   name the transaction on every partition.
 - By the older protocol an epoch has many transactions, and no log tells which of them on two partitions are the same.
   If two looks right after one another show nothing of the producer in between, then its state between them is that of
-  one moment. Is it open nowhere then, all that it wrote was complete; is it open wherever it wrote, all but that was. Such
-  moments divide what it wrote into blocks, and a block is treated as one transaction. On one partition alone each
+  one moment. Is it open nowhere then, all that it wrote was complete; is it open wherever it wrote, all but that was.
+  Such moments divide what it wrote into blocks, and a block is treated as one transaction. On one partition alone each
   transaction is its own.
 - A group's offset goes along only with all records before it, so that it points to the same record on B.
 """

@@ -120,7 +120,7 @@ class World:
 
 
 @given(st.integers(0, 2**48), st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_cut_splits_no_transaction_and_reaches_the_end(seed: int, bounded: bool) -> None:
     random = Random(seed)
     world = World(random)
@@ -159,7 +159,7 @@ def go(
 
 
 @given(st.integers(0, 2**48))
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_newer_protocol_never_waits_for_what_is_over(seed: int) -> None:
     """Whatever else goes on: with no transaction open at the first look, the cut is that look."""
     world = World(Random(seed))

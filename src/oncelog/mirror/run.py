@@ -43,6 +43,7 @@ MAX_BYTES = 64 * 1024 * 1024
 _SAMPLES = 64
 _AT_ONCE = 16
 _SETTINGS_SECONDS = 30.0
+_FORGET_SECONDS = 60.0
 _QUIET_SECONDS = 30.0
 """So long the positions on B may lag behind where nothing was to be copied."""
 _ATTEMPTS = 5
@@ -104,6 +105,7 @@ class Mirror:
         self._reads_offsets = True
         self._alike_at = 0.0
         self._written_at = 0.0
+        self._forgot_at = 0.0
 
     def say_once(self, text: str) -> None:
         if text not in self._said:
@@ -389,9 +391,24 @@ class Mirror:
         for name, runs in sorted(self._state.maps.items()):
             records += [runs_record(name, number, runs.chapters[number]) for number in sorted(runs.changed)]
             runs.changed.clear()
+        records += await self._given_up()
         await self._target.write_map(records)
         await self._target.transactions.end(commit=True)
         self._written_at = time.monotonic()
+
+    async def _given_up(self) -> list[tuple[bytes, bytes | None]]:
+        """Now and then: chapters of the map whose records A has no more, to be deleted."""
+        now = time.monotonic()
+        if now - self._forgot_at < _FORGET_SECONDS:
+            return []
+        self._forgot_at = now
+        names = [name for name in sorted(self._views) if name in self._state.maps]
+        begins = await self._source.list_offsets(dict.fromkeys(names, EARLIEST))
+        return [
+            runs_record(name, number, None)
+            for name in names
+            for number in self._state.maps[name].forget_before(begins[name].offset)
+        ]
 
     async def _copy(self, cut: Mapping[TopicPartition, int]) -> tuple[int, int]:
         """The committed records up to ``cut``, some partitions at once, a batch each; records and bytes."""

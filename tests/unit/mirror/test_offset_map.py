@@ -1,0 +1,91 @@
+"""The map translates exactly, whatever the runs, and comes back from its records as it was."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oncelog.mirror.offset_map import (
+    CHAPTER,
+    MapError,
+    MirrorState,
+    PartitionMap,
+    Position,
+    Run,
+    group_record,
+    mirror_record,
+    position_record,
+    runs_record,
+)
+from oncelog.types import TopicPartition
+
+NAME = TopicPartition("t", 0)
+
+
+def of(pairs: list[tuple[int, int]]) -> PartitionMap:
+    made = PartitionMap()
+    for source, target in pairs:
+        made.add(Run(source, target, 1))
+    return made
+
+
+@given(st.lists(st.tuples(st.sampled_from([1, 1, 1, 2, 5]), st.sampled_from([1, 1, 1, 2, 3])), max_size=60))
+def test_translation_is_the_first_record_at_or_after_the_offset(steps: list[tuple[int, int]]) -> None:
+    pairs, source, target = [], 0, 10
+    for ahead, behind in steps:
+        pairs.append((source, target))
+        source, target = source + ahead, target + behind
+    made = of(pairs)
+    for offset in range(source + 3):
+        at_or_after = [there for here, there in pairs if here >= offset]
+        expected = at_or_after[0] if at_or_after else pairs[-1][1] + 1 if pairs else None
+        assert made.translate(offset) == expected
+
+
+def test_records_without_a_hole_are_one_run() -> None:
+    assert of([(0, 5), (1, 6), (2, 7)]).chapters == {0: [Run(0, 5, 3)]}
+    assert of([(0, 5), (2, 6)]).chapters == {0: [Run(0, 5, 1), Run(2, 6, 1)]}
+    assert of([(0, 5), (1, 7)]).chapters == {0: [Run(0, 5, 1), Run(1, 7, 1)]}
+
+
+def test_only_the_last_chapter_is_written_again() -> None:
+    made = of([(2 * number, number) for number in range(CHAPTER)])
+    made.changed.clear()
+    made.add(Run(10_000, 10_000, 1))
+    made.add(Run(20_000, 20_000, 1))
+    assert made.changed == {1}
+    assert made.translate(2 * CHAPTER) == 10_000
+    assert made.translate(6) == 3
+
+
+def test_chapters_whose_records_are_gone_are_given_up_but_for_the_last() -> None:
+    made = of([(2 * number, number) for number in range(2 * CHAPTER + 1)])
+    assert made.forget_before(2 * CHAPTER - 1) == []
+    assert made.forget_before(2 * CHAPTER) == [0]
+    assert made.forget_before(10**9) == [1]
+    assert made.translate(0) == 2 * CHAPTER
+
+
+def test_state_comes_back_from_its_records() -> None:
+    state = MirrorState()
+    for key, value in [
+        mirror_record("A", "B"),
+        position_record(NAME, Position(7, "one", "two")),
+        runs_record(NAME, 0, [Run(0, 5, 3), Run(4, 9, 1)]),
+        runs_record(NAME, 1, [Run(6, 11, 1)]),
+        group_record("g", NAME, 9),
+    ]:
+        state.apply(key, value)
+    assert (state.source_cluster, state.target_cluster) == ("A", "B")
+    assert state.positions == {NAME: Position(7, "one", "two")}
+    assert [state.map_of(NAME).translate(offset) for offset in (0, 2, 3, 5, 7)] == [5, 7, 9, 11, 12]
+    assert state.groups == {("g", NAME): 9}
+    state.apply(*runs_record(NAME, 0, None))
+    assert state.map_of(NAME).translate(0) == 11
+
+
+@pytest.mark.parametrize("record", [(None, b"{}"), (b"{}", b"{}"), (b"no", b"no"), (b'{"kind":"position"}', b"{}")])
+def test_record_of_somebody_else_is_refused(record: tuple[bytes | None, bytes]) -> None:
+    with pytest.raises(MapError, match="no mirror wrote"):
+        MirrorState().apply(*record)

@@ -1,4 +1,4 @@
-"""Killed at any point and started again, a mirror loses, doubles, splits and reorders nothing. Ours and Apache Kafka."""
+"""Killed at any point and started again, a mirror loses, doubles, splits and reorders nothing: ours, Apache Kafka."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Writers of every kind at work on one cluster, a mirror that is killed, and what must hold of the other cluster.
 
-Used by the tests of the mirror. Each record of a transaction says which transaction it is of and how many that has, so
-a reader can tell whether it is whole; each output of the consume-transform-produce loop says which input it was made of.
+Used by the tests of the mirror. A record of a transaction says which transaction it is of and how many that has, so a
+reader can tell whether it is whole; an output of the consume-transform-produce loop says which input it was made of.
 """
 
 from __future__ import annotations
@@ -302,8 +302,8 @@ async def killed_again_and_again(source: str, target: str, unique: str, kills: i
             await kill_some_time(await start_mirror(source, target, names), random)
             await at_rest(target, names)
             async with Admin(bootstrap_servers=target) as admin:
-                there = set(await admin.list_topics())
-            if there.issuperset(names.topics):
+                topics = set(await admin.list_topics())
+            if topics.issuperset(names.topics):
                 contents = await committed(target, names.topics)
                 check_whole(contents)
                 await check_outputs(target, names, contents)

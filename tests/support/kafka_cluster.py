@@ -14,6 +14,8 @@ from types import TracebackType
 from tests.support.apache_kafka import ApacheKafka
 
 NODES = 3
+START_S = 900
+"""A node that copies partitions anew on a machine with other work may take minutes."""
 PROPERTIES = {
     "default.replication.factor": "3",
     "min.insync.replicas": "2",
@@ -48,7 +50,7 @@ class KafkaCluster:
 
     def start(self, number: int) -> None:
         """Start node ``number`` (from 0); it answers once it knows the cluster."""
-        self.nodes[number].start(self._properties[number])
+        self.nodes[number].start(self._properties[number], timeout_s=START_S)
 
     def pause(self, number: int) -> None:
         """Stand still: connections stay open, nothing is answered."""

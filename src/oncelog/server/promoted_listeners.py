@@ -137,11 +137,12 @@ def _check(
     for name in (INTERNAL, CONTROLLER):
         if name in places:
             raise ConfigError(f"the promoted node has a listener {name} of its own: give that of clients another name")
-    bound = {name: listener.address for name, listener in zip(places, clients, strict=True)}
-    for name, address in [*places.items(), *bound.items(), (CONTROLLER, controller), (INTERNAL, internal)]:
+    told = [*places.items(), (CONTROLLER, controller), (INTERNAL, internal)]
+    for name, address in [*told, *((listener.name, listener.address) for listener in clients)]:
         if not address.port:
             raise ConfigError(f"listener {name} has no port that clients could know: give it one with --listen")
-        if address.host in ("0.0.0.0", "::") and address is not bound.get(name):
+    for name, address in told:
+        if address.host in ("0.0.0.0", "::"):
             raise ConfigError(
                 f"listener {name} is reached by no client at {address.host}: name the host in advertised.listeners, "
                 f"or with --listen, --controller or --internal"

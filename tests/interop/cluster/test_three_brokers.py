@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 ENDED = ("Empty", "CompleteCommit", "CompleteAbort")
 TROUBLES = ("kill", "stop", "pause", "leaders", "reassign", "reassign and kill")
 PATIENCE_S = 300
+LOOK_EVERY = 10
+"""Rounds after which everything is looked at while all go on."""
 
 
 class Disturber:
@@ -138,11 +140,31 @@ def test_nothing_is_lost_doubled_or_out_of_order(tmp_path: Path, rounds: int) ->
         for number, (trouble, node) in enumerate(rounds_of(rounds), 1):
             disturber.disturb(trouble, node)
             logger.info("round %d of %d: %s, node %d", number, rounds, trouble, node + 1)
+            if number % LOOK_EVERY == 0:
+                look(servers, sender, transactions)
         sender.end()
         transactions.end()
         check_sent(servers, sender)
         check_transactions(admin, servers, transactions, reader)
         check_copies(servers, sender, copy, query)
+
+
+def look(servers: str, sender: Sender, transactions: Transactions) -> None:
+    """What has to be there by now is there, once and in order."""
+    acknowledged, committed = sender.steps * 10, set(transactions.committed)
+    sent = by_partition(servers, "sent")
+    for partition, values in sent.items():
+        assert values == list(range(partition, values[-1] + 1, PARTITIONS))
+        assert values[-1] >= acknowledged - PARTITIONS
+    for topic in ("rows", "copied"):
+        for partition, values in by_partition(servers, topic).items():
+            assert values == list(range(partition, partition + PARTITIONS * len(values), PARTITIONS)), topic
+    found = by_partition(servers, "transactions")
+    shortest = min(found.values(), key=len)
+    assert shortest == sorted(set(shortest))
+    assert all(values[: len(shortest)] == shortest for values in found.values())
+    assert all(committed <= set(values) for values in found.values())
+    logger.info("held so far: %d records, %d transactions", acknowledged, len(committed))
 
 
 def check_sent(servers: str, sender: Sender) -> None:

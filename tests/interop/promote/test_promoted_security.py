@@ -223,7 +223,7 @@ def test_the_node_s_password_is_its_owner_s_alone(where: Places) -> None:
 def refusal(found: Places, data: Path, words: tuple[str, ...] = (), **changed: str) -> str:
     given = {**found.settings, **{name.replace("_", "."): value for name, value in changed.items()}}
     sets = [word for name, value in given.items() for word in ("--set", f"{name}={value}")]
-    return call("promote", str(data), "--to", str(data / "k"), "--dry-run", *sets, *words).sentence()
+    return call("promote", str(data), "--to", str(data.with_name("k")), "--dry-run", *sets, *words).sentence()
 
 
 def test_what_kafka_would_not_start_with_is_refused(tmp_path: Path) -> None:

@@ -135,6 +135,9 @@ def test_a_served_broker_takes_faults_and_deeds(tmp_path: Path) -> None:
             assert json.load(answer)["hits"] == 1
         assert post("/deeds", {"kind": "kill_node", "node_id": 2}) == {"done": None}
         assert post("/deeds", {"deed": "start_node 2"}) == {"done": None}
+        assert post("/deeds", {"deed": "stop_node 1"}) == {"done": None}
+        assert post("/deeds", {"deed": "start_node 1"}) == {"done": None}
+        assert post("/deeds", {"deed": "move_coordinator 3 transactional_id=orders"}) == {"done": None}
         with pytest.raises(urllib.error.HTTPError) as refused:
             post("/deeds", {"deed": "expire_transaction orders"})
         assert "has no open transaction" in json.load(refused.value)["error"]

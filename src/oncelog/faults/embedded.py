@@ -219,6 +219,14 @@ class BrokerFaults(Faults):
         """Another node leads a partition."""
         self._broker.on_loop(lambda nodes: nodes.move_leader(topic, partition, to))
 
+    def move_coordinator(self, to: int, *, group: str | None = None, transactional_id: str | None = None) -> None:
+        """Another node coordinates a group or a transactional id."""
+        self._broker.on_loop(lambda nodes: nodes.move_coordinator(to, group=group, transactional_id=transactional_id))
+
+    def stop_node(self, node_id: int) -> None:
+        """One of several nodes stops cleanly: its leaders move first."""
+        self._broker.run_nodes(lambda nodes: nodes.stop(node_id, kill=False))
+
 
 def _of_markers(match: dict[str, object]) -> dict[str, object]:
     unknown = sorted(match.keys() - {"transactional_id", "topic", "partition", "skip", "probability", "seed"})

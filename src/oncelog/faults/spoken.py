@@ -24,6 +24,7 @@ KINDS: Final[Mapping[str, Sequence[str]]] = {
     "throttle": ("ms", _API),
     "blackhole": ("client_id", _API),
 }
+"""Each kind of fault with the words that may follow it without a name, in order."""
 INSIDE: Final[Mapping[str, Sequence[str]]] = {
     "hold_markers": ("transactional_id",),
     "lose_marker": ("transactional_id",),
@@ -38,14 +39,15 @@ DEEDS: Final[Mapping[str, Sequence[str]]] = {
     "expire_transaction": ("transactional_id",),
     "expire_member": ("group", "member_id"),
     "forget_producer": ("topic", "partition"),
+    "stop_node": ("node_id",),
     "kill_node": ("node_id",),
     "start_node": ("node_id",),
     "isolate_node": ("node_id",),
     "heal_node": ("node_id",),
     "move_leader": ("topic", "partition", "to"),
+    "move_coordinator": ("to", "group"),
 }
 """What happens once and at once."""
-"""Each kind of fault with the words that may follow it without a name, in order."""
 _NUMBERS: Final[Mapping[str, Callable[[str], object]]] = {
     "ms": int,
     "node_id": int,

@@ -262,12 +262,7 @@ class Broker:
 
     def move_coordinator(self, to: int, *, group: str | None = None, transactional_id: str | None = None) -> None:
         """Have another node coordinate a group or a transactional id, and all others of its internal partition."""
-
-        def move(nodes: Nodes) -> None:
-            partition = nodes.coordinator_partition(group=group, transactional_id=transactional_id)
-            nodes.move_leader(*partition, to)
-
-        self.on_loop(move)
+        self.on_loop(lambda nodes: nodes.move_coordinator(to, group=group, transactional_id=transactional_id))
 
     def isolate(self, node_id: int) -> None:
         """Cut a node off from clients and from the other nodes; :meth:`ClusterNode.heal` ends it."""

@@ -134,6 +134,10 @@ class Nodes:
         self.cluster.move_leader(TopicPartition(topic, partition), to)
         self._changed()
 
+    def move_coordinator(self, to: int, *, group: str | None, transactional_id: str | None) -> None:
+        """Another node coordinates a group or a transactional id, and all others of its internal partition."""
+        self.move_leader(*self.coordinator_partition(group=group, transactional_id=transactional_id), to)
+
     def coordinator_partition(self, *, group: str | None, transactional_id: str | None) -> TopicPartition:
         """The internal partition of a group or of a transactional id, made if need be."""
         if (group is None) == (transactional_id is None):

@@ -23,7 +23,7 @@ var broker, suffix = os.Args[1], os.Args[2]
 
 // reach says where the broker is, whom to trust and who we are.
 func reach() []kgo.Opt {
-	options := []kgo.Opt{kgo.SeedBrokers(broker)}
+	options := []kgo.Opt{kgo.SeedBrokers(strings.Split(broker, ",")...)}
 	if authority := os.Getenv("FLOWS_CA"); authority != "" {
 		pem, err := os.ReadFile(authority)
 		must(err)

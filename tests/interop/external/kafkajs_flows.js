@@ -8,7 +8,7 @@ const login = FLOWS_CA && {
   ssl: { ca: [fs.readFileSync(FLOWS_CA, 'utf-8')] },
   sasl: { mechanism: 'scram-sha-256', username: FLOWS_USER, password: FLOWS_PASSWORD },
 }
-const kafka = new Kafka({ clientId: 'flows', brokers: [broker], logLevel: logLevel.ERROR, ...login })
+const kafka = new Kafka({ clientId: 'flows', brokers: broker.split(','), logLevel: logLevel.ERROR, ...login })
 const seen = {}
 const until = async (condition, what) => {
   const end = Date.now() + 30000

@@ -1,4 +1,5 @@
-"""kafkajs, franz-go and kcat, unmodified, against our broker, plain and over TLS with SCRAM: `make interop` runs these.
+"""kafkajs, franz-go and kcat, unmodified, against our broker, of one node and of three, plain and over TLS with SCRAM:
+`make interop` runs these.
 
 Each client's flows are a program beside this file that prints what it saw as JSON; the expectations are here. The
 clients come from their languages' registries into ``.cache/interop``.
@@ -38,12 +39,12 @@ class Reached(NamedTuple):
     librdkafka: tuple[str, ...]
 
 
-@pytest.fixture(scope="module", params=["plain", "TLS and SCRAM"])
+@pytest.fixture(scope="module", params=["plain", "three nodes", "TLS and SCRAM"])
 def broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reached]:
     folder = tmp_path_factory.mktemp("data")
     settings: dict[str, str | int] = {"group.initial.rebalance.delay.ms": 0, "num.partitions": 2}
-    if request.param == "plain":
-        with Broker(folder, settings=settings) as broker:
+    if request.param != "TLS and SCRAM":
+        with Broker(folder, settings=settings, nodes=1 if request.param == "plain" else 3) as broker:
             yield Reached(broker.bootstrap_servers, {}, ())
         return
     authority = Authority(folder)
@@ -94,14 +95,29 @@ def needs(tool: str, package: str) -> str:
     return path
 
 
-@pytest.fixture(scope="module")
-def kafkajs(broker: Reached) -> dict[str, Any]:
-    """What kafkajs saw in each flow."""
-    npm, node = needs("npm", "Node.js 18 or later"), needs("node", "Node.js 18 or later")
-    folder = CACHE / "kafkajs"
+def kafkajs_module() -> Path:
+    """A folder with kafkajs, fetched once."""
+    npm, folder = needs("npm", "Node.js 18 or later"), CACHE / "kafkajs"
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "node_modules" / "kafkajs").exists():
         run(npm, "install", "--no-audit", "--no-fund", "--silent", "--prefix", folder, "kafkajs@2.2")
+    return folder
+
+
+def franz_go_module() -> Path:
+    """A Go module that requires franz-go, and what franz-go's own tests require."""
+    go, folder = needs("go", "Go 1.24 or later"), CACHE / "franz-go"
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "go.mod").exists():
+        run(go, "mod", "init", "flows", folder=folder)
+        run(go, "get", "-t", "github.com/twmb/franz-go/pkg/kgo@v1.22.2", folder=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def kafkajs(broker: Reached) -> dict[str, Any]:
+    """What kafkajs saw in each flow."""
+    node, folder = needs("node", "Node.js 18 or later"), kafkajs_module()
     shutil.copy(HERE / "kafkajs_flows.js", folder)
     name = f"js-{uuid.uuid4().hex[:8]}"
     output = run(node, "kafkajs_flows.js", broker.servers, name, folder=folder, more=broker.environment)
@@ -112,13 +128,8 @@ def kafkajs(broker: Reached) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def franz_go(broker: Reached) -> dict[str, Any]:
     """What franz-go saw in each flow."""
-    go = needs("go", "Go 1.24 or later")
-    folder = CACHE / "franz-go"
-    folder.mkdir(parents=True, exist_ok=True)
+    go, folder = needs("go", "Go 1.24 or later"), franz_go_module()
     shutil.copy(HERE / "franz_flows.go", folder / "main.go")
-    if not (folder / "go.mod").exists():
-        run(go, "mod", "init", "flows", folder=folder)
-        run(go, "get", "github.com/twmb/franz-go@v1.22.2", folder=folder)
     run(go, "build", "-o", "flows", ".", folder=folder)
     name = f"go-{uuid.uuid4().hex[:8]}"
     output = run(folder / "flows", broker.servers, name, folder=folder, more=broker.environment)

@@ -70,6 +70,29 @@ def test_what_is_no_fault_is_refused(
     assert ask(control.address, "/faults") == (200, [])
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://elsewhere.example"},
+        {"Origin": "null"},
+        {"Host": "rebound.example:80"},
+        {"Host": "127.0.0.1.example"},
+        {"Host": "[::1"},
+    ],
+)
+def test_pages_of_other_sites_make_no_faults(control: FaultControl, headers: dict[str, str]) -> None:
+    """A browser lets any page send a POST to this machine, and one whose name is made to point here read, too."""
+    asked = urllib.request.Request(
+        f"http://{control.address}/faults",
+        b'{"fault": "lose_answer Produce"}',
+        {"Content-Type": "text/plain", **headers},
+    )
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(asked, timeout=60)
+    assert refused.value.code == 403
+    assert control.all() == []
+
+
 def test_control_is_for_this_machine_alone() -> None:
     with pytest.raises(FaultError, match="no loopback address"):
         FaultControl(Faults(), "0.0.0.0", 0)

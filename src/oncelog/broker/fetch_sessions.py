@@ -17,6 +17,12 @@ INITIAL_EPOCH = 0
 FINAL_EPOCH = -1
 MAX_EPOCH = 2**31 - 1
 
+MOST_PARTITIONS = 250_000
+"""Of all sessions: a position takes a third of a kilobyte, and a client may name any number of partitions that are not
+there. A fetcher that gets no session names its partitions each time."""
+NAME_UNIT = 256
+"""A name counts once more for each so many characters; one that a topic may have is shorter."""
+
 PartitionKey = tuple[str, bytes, int]
 """Topic name, topic id, partition: an unresolved name or id is empty."""
 
@@ -45,6 +51,8 @@ class FetchSession:
     epoch: int
     last_used_ms: int
     partitions: dict[PartitionKey, FetchPosition] = field(default_factory=dict)
+    weight: int = 0
+    """What it counts for ``MOST_PARTITIONS``."""
 
     def update(self, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Iterable[PartitionKey]) -> None:
         """Take over an incremental request's changes."""
@@ -55,9 +63,12 @@ class FetchSession:
                 position.told_last_stable_offset = known.told_last_stable_offset
                 position.told_log_start_offset = known.told_log_start_offset
                 position.told_error = known.told_error
+            else:
+                self.weight += _weight(key)
             self.partitions[key] = position
         for key in forgotten:
-            self.partitions.pop(key, None)
+            if self.partitions.pop(key, None) is not None:
+                self.weight -= _weight(key)
 
     def serve_last(self, key: PartitionKey) -> None:
         """This partition had data: others come first next time."""
@@ -69,8 +80,15 @@ class FetchSession:
         self.epoch = 1 if self.epoch == MAX_EPOCH else self.epoch + 1
 
 
+def _weight(key: PartitionKey) -> int:
+    return 1 + len(key[0]) // NAME_UNIT
+
+
 class FetchSessionCache:
-    """At most ``slots`` sessions; a new one replaces the one that was idle longest, if idle for two minutes."""
+    """At most ``slots`` sessions, of ``MOST_PARTITIONS`` in all.
+
+    A new one replaces the one that was idle longest, if idle for two minutes.
+    """
 
     EVICTION_MS = 120_000
 
@@ -93,12 +111,29 @@ class FetchSessionCache:
                 return None
             del self._sessions[oldest.session_id]
             self.evictions += 1
+        weight = sum(map(_weight, partitions))
+        if self._weight() + weight > MOST_PARTITIONS:
+            return None
         session_id = NO_SESSION
         while session_id == NO_SESSION or session_id in self._sessions:
             session_id = int.from_bytes(self._random.token(4), "big") & 0x7FFFFFFF
-        session = FetchSession(session_id, uses_topic_ids, INITIAL_EPOCH + 1, now_ms, partitions)
+        session = FetchSession(session_id, uses_topic_ids, INITIAL_EPOCH + 1, now_ms, partitions, weight)
         self._sessions[session_id] = session
         return session
+
+    def update(
+        self, session: FetchSession, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Iterable[PartitionKey]
+    ) -> bool:
+        """Take over an incremental request's changes; False: there is no room, and the session is over."""
+        before = session.weight
+        session.update(wanted, forgotten)
+        if session.weight > before and self._weight() > MOST_PARTITIONS:
+            self.close(session.session_id)
+            return False
+        return True
+
+    def _weight(self) -> int:
+        return sum(session.weight for session in self._sessions.values())
 
     def clock_was_set(self, step_ms: int) -> None:
         for session in self._sessions.values():

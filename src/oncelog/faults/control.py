@@ -7,7 +7,8 @@
     POST   /deeds         {"deed": "expire_transaction orders"} or {"kind": "kill_node", "node_id": 2}: done at once,
                           in a broker of ours (oncelog serve --faults); answers {"done": ...}
 
-A refusal is status 400 with {"error": "..."}; a wait that ends without the hits is 408.
+A refusal is status 400 with {"error": "..."}; a wait that ends without the hits is 408; a page of another
+site gets 403.
 """
 
 from __future__ import annotations
@@ -124,8 +125,8 @@ class FaultControl:
 
             def _body(self) -> Any:
                 size = int(self.headers.get("Content-Length") or 0)
-                if size > LARGEST_BODY:
-                    raise FaultError(f"a fault of {size} bytes is too long: at most {LARGEST_BODY}")
+                if not 0 <= size <= LARGEST_BODY:
+                    raise FaultError(f"a fault of {size} bytes cannot be read: send at most {LARGEST_BODY}")
                 return json.loads(self.rfile.read(size))
 
             def _answer(self, ask: Any) -> None:
@@ -137,6 +138,10 @@ class FaultControl:
                 self._tell(lambda: ask(int(words[1]) if len(words) == 2 else None, parse_qs(parts.query)))
 
             def _tell(self, ask: Callable[[], Any]) -> None:
+                refusal = refusal_of(self.headers.get("Host"), self.headers.get("Origin"))
+                if refusal is not None:
+                    self._send(HTTPStatus.FORBIDDEN, {"error": refusal})
+                    return
                 try:
                     self._send(HTTPStatus.OK, ask())
                 except TimeoutError as error:
@@ -156,6 +161,23 @@ class FaultControl:
                 """Nothing is logged: the tests say what they did."""
 
         return Handler
+
+
+def refusal_of(host: str | None, origin: str | None) -> str | None:
+    """Why a browser may not ask: a page of another site, or one whose name was made to point here."""
+    if host is None or not _is_here(f"//{host}"):
+        return f"this is no address of faults: {host!r:.200}; ask 127.0.0.1 or localhost"
+    if origin is not None and not _is_here(origin):
+        return f"pages of {origin!r:.200} may not make faults"
+    return None
+
+
+def _is_here(url: str) -> bool:
+    try:
+        name = urlsplit(url).hostname or ""
+    except ValueError:
+        return False
+    return name == "localhost" or _is_loopback(name)
 
 
 def _is_loopback(host: str) -> bool:

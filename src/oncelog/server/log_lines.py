@@ -10,6 +10,17 @@ from datetime import UTC, datetime
 TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
+CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
+
+
+class TextLines(logging.Formatter):
+    """A line for each message, whatever a client put into it: no second line, nothing that a terminal would obey."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        record.message = record.message.translate(CONTROL)
+        return super().formatMessage(record)
+
+
 class JsonLines(logging.Formatter):
     """``time`` (UTC), ``level``, ``logger``, ``message``, and ``exception`` where there is one."""
 
@@ -27,5 +38,5 @@ class JsonLines(logging.Formatter):
 
 def log_to_stderr(level: str, *, as_json: bool) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if as_json else logging.Formatter(TEXT))
+    handler.setFormatter(JsonLines() if as_json else TextLines(TEXT))
     logging.basicConfig(level=level.upper(), handlers=[handler])

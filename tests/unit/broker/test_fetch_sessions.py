@@ -1,6 +1,9 @@
 """Incremental fetch sessions keep KIP-227."""
 
-from oncelog.broker.fetch_sessions import FetchPosition, FetchSession, FetchSessionCache
+import pytest
+
+from oncelog.broker import fetch_sessions
+from oncelog.broker.fetch_sessions import FetchPosition, FetchSession, FetchSessionCache, PartitionKey
 from oncelog.errors import Error
 
 
@@ -75,3 +78,36 @@ def test_partition_that_had_data_is_served_last() -> None:
     session.update({("t", b"", 1): position()}, [])
     session.serve_last(("t", b"", 0))
     assert list(session.partitions) == [("t", b"", 1), ("t", b"", 0)]
+
+
+def many(count: int, topic: str = "t") -> dict[PartitionKey, FetchPosition]:
+    return {(topic, b"", index): position() for index in range(count)}
+
+
+def test_sessions_hold_a_bounded_number_of_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client may name any number of partitions that are not there, in a thousand sessions."""
+    monkeypatch.setattr(fetch_sessions, "MOST_PARTITIONS", 10)
+    cache = FetchSessionCache(1000, CountingRandom())
+    first = cache.open(many(6), False, 0)
+    assert first is not None
+    assert cache.open(many(5), False, 0) is None
+    assert cache.open(many(1, "x" * 1200), False, 0) is None, "long names count for more"
+    second = cache.open(many(4), False, 0)
+    assert second is not None
+    cache.close(first.session_id)
+    assert cache.open(many(6), False, 0) is not None
+
+
+def test_a_session_that_outgrows_the_bound_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its fetcher begins again, as it does after a restart of the broker."""
+    monkeypatch.setattr(fetch_sessions, "MOST_PARTITIONS", 10)
+    cache = FetchSessionCache(1000, CountingRandom())
+    session = cache.open(many(8), False, 0)
+    assert session is not None
+    assert cache.update(session, many(8), [])
+    assert cache.update(session, many(2, "u"), [])
+    assert cache.update(session, {}, many(2, "u"))
+    assert cache.update(session, many(2, "v"), [])
+    assert not cache.update(session, many(1, "w"), [])
+    assert cache.resume(session.session_id, 1, False, 0) is Error.FETCH_SESSION_ID_NOT_FOUND
+    assert cache.open(many(10), False, 0) is not None

@@ -284,7 +284,8 @@ def _positions(broker: Broker, context: RequestContext, request: FetchRequest) -
         for topic in request.forgotten_topics_data
         for index in topic.partitions
     ]
-    session.update(wanted, forgotten)
+    if not sessions.update(session, wanted, forgotten):
+        return Error.FETCH_SESSION_ID_NOT_FOUND
     return session, dict(session.partitions)
 
 

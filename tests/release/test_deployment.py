@@ -1,0 +1,139 @@
+"""The files under ``deploy`` to copy: what can be known of them without a container or a cluster.
+
+Every command of ours in them is read by the command itself, every property of Kafka's is one, versions are the
+project's, topics are those of the pipeline, and a cluster of three keeps two copies of all that exactly-once needs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from importlib.metadata import version
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+from oncelog.cli.main import command
+from oncelog.kafka_properties import broker_properties
+from oncelog.spark.maven import KAFKA_VERSION
+from oncelog.spark.pipeline_file import load_pipelines
+from tests.release.test_image import HADOLINT, ROOT
+
+DEPLOY = ROOT / "deploy"
+COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text())
+MANIFESTS = [
+    manifest
+    for name in ("kafka", "pipeline")
+    for manifest in yaml.safe_load_all((DEPLOY / "kubernetes" / f"{name}.yaml").read_text())
+]
+THREE = {
+    "default.replication.factor": "3",
+    "min.insync.replicas": "2",
+    "offsets.topic.replication.factor": "3",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
+}
+PIPELINE_IMAGE = f"oncelog-pipeline:{version('oncelog')}"
+
+
+def of_kind(kind: str) -> list[dict[str, Any]]:
+    return [manifest for manifest in MANIFESTS if manifest["kind"] == kind]
+
+
+def our_commands() -> Iterator[list[str]]:
+    for service in COMPOSE["services"].values():
+        if service["image"] == PIPELINE_IMAGE and "entrypoint" not in service:
+            yield service["command"]
+    for deployment in of_kind("Deployment"):
+        yield from (container["args"] for container in deployment["spec"]["template"]["spec"]["containers"])
+    (given,) = re.findall(r"^CMD (\[.*\])$", (DEPLOY / "pipeline" / "Dockerfile").read_text(), re.MULTILINE)
+    yield json.loads(given)
+
+
+@pytest.mark.parametrize("words", [pytest.param(words, id=" ".join(words[:3])) for words in our_commands()])
+def test_every_command_is_one_of_ours(words: list[str]) -> None:
+    """Names and options, and files of the image, are as the command takes them; nothing is run."""
+    given = [
+        str(ROOT / "examples" / word.removeprefix("/pipelines/")) if "/pipelines/" in word else word for word in words
+    ]
+    group: click.Command = command
+    context = click.Context(group)
+    while isinstance(group, click.Group):
+        found = group.get_command(context, given[0])
+        assert found is not None, given[0]
+        group, given = found, given[1:]
+    group.make_context(group.name, given)
+
+
+def kafka_environments() -> Iterator[dict[str, str]]:
+    for name, service in COMPOSE["services"].items():
+        if name.startswith("kafka-"):
+            yield service["environment"]
+
+
+def test_every_property_of_kafka_s_is_one() -> None:
+    known = broker_properties()
+    for environment in kafka_environments():
+        given = {
+            name.removeprefix("KAFKA_").replace("_", ".").lower(): value
+            for name, value in environment.items()
+            if name.startswith("KAFKA_")
+        }
+        assert given.keys() <= known.keys()
+        for name, value in given.items():
+            known[name].parse(value)
+        assert given.items() >= THREE.items()
+    (kafka,) = of_kind("Kafka")
+    config = {name: str(value).lower() for name, value in kafka["spec"]["kafka"]["config"].items()}
+    assert config.keys() <= known.keys()
+    assert config.items() >= THREE.items()
+
+
+def test_the_nodes_are_each_others_voters() -> None:
+    environments = list(kafka_environments())
+    ids = {environment["KAFKA_NODE_ID"] for environment in environments}
+    voters = {environment["KAFKA_CONTROLLER_QUORUM_VOTERS"] for environment in environments}
+    assert (len(ids), len(voters)) == (3, 1)
+    assert {voter.partition("@")[0] for voter in voters.pop().split(",")} == ids
+    for number in ids:
+        service = COMPOSE["services"][f"kafka-{number}"]["environment"]
+        assert service["KAFKA_ADVERTISED_LISTENERS"] == f"PLAINTEXT://kafka-{number}:9092"
+
+
+def test_versions_are_the_project_s() -> None:
+    images = {service["image"] for service in COMPOSE["services"].values()}
+    assert images == {f"apache/kafka:{KAFKA_VERSION}", PIPELINE_IMAGE}
+    assert of_kind("Kafka")[0]["spec"]["kafka"]["version"] == KAFKA_VERSION
+    (container,) = of_kind("Deployment")[0]["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == PIPELINE_IMAGE
+    assert f"pyspark=={version('pyspark')}" in (DEPLOY / "pipeline" / "Dockerfile").read_text()
+
+
+def test_the_topics_are_those_of_the_pipeline() -> None:
+    (pipeline,) = load_pipelines(ROOT / "examples" / "late_flights.toml")
+    text = (ROOT / "examples" / "late_flights.toml").read_text()
+    topics = set(re.findall(r'^topic = "(.*)"', text, re.MULTILINE))
+    assert pipeline.name == "late-flights"
+    assert {topic["metadata"]["name"] for topic in of_kind("KafkaTopic")} == topics
+    assert topics <= set(COMPOSE["services"]["topics"]["command"])
+
+
+def test_services_and_volumes_that_are_named_exist() -> None:
+    services, volumes = COMPOSE["services"], COMPOSE["volumes"]
+    for service in services.values():
+        assert set(service.get("depends_on", ())) <= services.keys()
+        assert {volume.partition(":")[0] for volume in service.get("volumes", ())} <= volumes.keys()
+    claims = {claim["metadata"]["name"] for claim in of_kind("PersistentVolumeClaim")}
+    used = of_kind("Deployment")[0]["spec"]["template"]["spec"]["volumes"]
+    assert {volume["persistentVolumeClaim"]["claimName"] for volume in used} == claims
+
+
+@pytest.mark.skipif(not HADOLINT.exists(), reason="hadolint has no wheel for this system")
+def test_the_pipeline_s_dockerfile_has_no_finding() -> None:
+    file = DEPLOY / "pipeline" / "Dockerfile"
+    ended = subprocess.run([HADOLINT, "--format", "json", file], capture_output=True, text=True, check=False)
+    assert json.loads(ended.stdout) == []

@@ -160,8 +160,8 @@ class Interrupting:
         return result
 
 
-@pytest.mark.parametrize("first", ["getone", "getmany"])
-@pytest.mark.parametrize("then", ["getone", "getmany", "seek", "partitions"])
+@pytest.mark.parametrize("first", ["getone", "getmany", "getmany_columns", "getmany_arrow"])
+@pytest.mark.parametrize("then", ["getone", "getmany", "seek", "partitions", "columns"])
 def test_an_interrupt_loses_no_record(broker: RunningBroker, topic: str, first: str, then: str) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(topic, 0)
     with Producer(bootstrap_servers=servers) as producer:
@@ -172,7 +172,7 @@ def test_an_interrupt_loses_no_record(broker: RunningBroker, topic: str, first: 
         assert consumer.position(name) == 0
         consumer._background = cast(Background, Interrupting(background()))
         with pytest.raises(KeyboardInterrupt):
-            consumer.getone(timeout_ms=60_000) if first == "getone" else consumer.getmany(timeout_ms=60_000)
+            getattr(consumer, first)(timeout_ms=60_000)
         assert consumer.position(name) == 0
         offsets: list[int] = []
         while len(offsets) < 10:
@@ -181,6 +181,8 @@ def test_an_interrupt_loses_no_record(broker: RunningBroker, topic: str, first: 
                 consumer.resume(TopicPartition(topic, 0))
             if then == "getone":
                 offsets.append(next(consumer).offset)
+            elif then == "columns":
+                offsets += consumer.getmany_columns(timeout_ms=60_000)[name].offsets
             else:
                 asked = [name] if then == "partitions" else []
                 offsets += [record.offset for record in consumer.getmany(*asked, timeout_ms=60_000)[name]]

@@ -6,7 +6,7 @@ It only reads. What the caller may not see is a finding too, and the rest is loo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from oncelog.cli.findings import Finding, bad, warn
 from oncelog.client.blocking import Admin
@@ -155,8 +155,7 @@ def _topics(admin: Admin) -> Iterator[Finding]:
         if name in (CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC) and "delete" in values.get("cleanup.policy", "")
     ]
     yield Finding("topics", f"{len(topics)}, {sum(len(topic.partitions) for topic in topics)} partitions")
-    led = [(topic.name, part.partition) for topic in topics for part in topic.partitions if part.leader >= 0]
-    yield from _clocks(admin, [TopicPartition(*name) for name in led])
+    yield from _clocks(admin, _led(topics))
     for found, text, todo in (
         (without_leader, "partitions without a leader", "start the nodes that hold them, or mend their disk"),
         (
@@ -189,8 +188,7 @@ def _transactions(admin: Admin) -> Iterator[Finding]:
                 f"{one.transactional_id!r} is {one.state} for {age_s:.0f} s, in {len(one.partitions)} partitions",
                 "oncelog transactions describe shows it; its producer ends it, or its timeout does",
             )
-    topics = admin.describe_topics(admin.list_topics())
-    partitions = [TopicPartition(topic.name, part.partition) for topic in topics for part in topic.partitions]
+    partitions = _led(admin.describe_topics(admin.list_topics()))
     hanging = admin.find_hanging_transactions(partitions) if partitions else []
     for name, producer in hanging[:MOST_NAMED]:
         yield bad(
@@ -205,8 +203,10 @@ def _transactions(admin: Admin) -> Iterator[Finding]:
 def _groups(admin: Admin) -> Iterator[Finding]:
     groups = admin.list_consumer_groups()
     yield Finding("groups", f"{len(groups)}")
+    led = set(_led(admin.describe_topics(admin.list_topics(internal=True)))) if groups else set()
     for listing in groups:
-        committed = {name: one.offset for name, one in admin.list_consumer_group_offsets(listing.group_id).items()}
+        offsets = admin.list_consumer_group_offsets(listing.group_id)
+        committed = {name: one.offset for name, one in offsets.items() if name in led}
         if not committed:
             continue
         try:
@@ -220,6 +220,13 @@ def _groups(admin: Admin) -> Iterator[Finding]:
                 f"{listing.group_id!r} has committed what retention has removed: {_listed(lost)}",
                 "it goes on by auto.offset.reset: reset its offsets with oncelog groups reset, or keep records longer",
             )
+
+
+def _led(topics: Iterable[TopicDescription]) -> list[TopicPartition]:
+    """The partitions that can be asked: the others are told, and nobody waits until they have a leader again."""
+    return [
+        TopicPartition(topic.name, part.partition) for topic in topics for part in topic.partitions if part.leader >= 0
+    ]
 
 
 def _values(entries: Mapping[str, ConfigEntry]) -> dict[str, str]:

@@ -34,11 +34,19 @@ class HeldRecords:
 
     def hold(self, found: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> None:
         """These, and no others, are held back."""
+        self.hold_from({name: records[0].offset for name, records in found.items()})
+
+    def hold_from(self, first_offsets: Mapping[TopicPartition, int]) -> None:
+        """What was fetched from these offsets on, and nothing else, is held back."""
         self._held.clear()
-        for name, records in found.items():
+        for name, offset in first_offsets.items():
             state = self._subscription.assigned.get(name)
             if state is not None:
-                self._held[name] = _Held(state, state.version, records[0].offset)
+                self._held[name] = _Held(state, state.version, offset)
+
+    def names(self) -> list[TopicPartition]:
+        """The partitions of which something is or was held back."""
+        return list(self._held)
 
     def clear(self) -> None:
         """Nothing is held back."""

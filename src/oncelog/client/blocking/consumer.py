@@ -81,6 +81,9 @@ class Consumer:
         self._found: dict[TopicPartition, list[ConsumerRecord]] = {}
         """What a call of ``getmany`` is about to be given; what an interrupted one was not given comes first next time.
         """
+        self._whole = False
+        """Whether a call of ``getmany_columns`` or ``getmany_arrow`` is about to be given what is held back; what an
+        interrupted one was not given is fetched again."""
 
     @property
     def config(self) -> ConsumerConfig:
@@ -143,6 +146,7 @@ class Consumer:
                 return held
 
         async def fetch() -> None:
+            self._give_back_whole()
             if not self._left():
                 self._found = await self._consumer._hold_many(
                     *partitions, timeout_ms=timeout_ms, max_records=max_records
@@ -174,6 +178,7 @@ class Consumer:
         wait_ms = 1000 if timeout_ms is None else timeout_ms
 
         async def fetch() -> bool:
+            self._give_back_whole()
             if not self._left():
                 self._found = await self._consumer._hold_many(timeout_ms=wait_ms)
             return self._left()
@@ -211,24 +216,39 @@ class Consumer:
     def getmany_columns(self, *partitions: TopicPartition, timeout_ms: int = 0) -> dict[TopicPartition, Columns]:
         """All records at hand by partition, as columns; waits up to ``timeout_ms`` for the first. Deserializers are not
         applied."""
-        return self._whole_batches(lambda: self._consumer.getmany_columns(*partitions, timeout_ms=timeout_ms))
+        return self._whole_batches(
+            lambda: self._consumer.getmany_columns(*partitions, timeout_ms=timeout_ms),
+            lambda columns: columns.offsets[0] if columns.offsets else None,
+        )
 
     def getmany_arrow(
         self, *partitions: TopicPartition, timeout_ms: int = 0, headers: bool = False
     ) -> dict[TopicPartition, pa.Table]:
         """All records at hand by partition, as Arrow tables; waits up to ``timeout_ms`` for the first."""
         return self._whole_batches(
-            lambda: self._consumer.getmany_arrow(*partitions, timeout_ms=timeout_ms, headers=headers)
+            lambda: self._consumer.getmany_arrow(*partitions, timeout_ms=timeout_ms, headers=headers),
+            lambda table: table["offset"][0].as_py() if table.num_rows else None,
         )
 
-    def _whole_batches(self, read: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """What was fetched record by record and not handed out comes first."""
+    def _whole_batches(
+        self,
+        read: Callable[[], Coroutine[Any, Any, dict[TopicPartition, T]]],
+        first_offset: Callable[[T], int | None],
+    ) -> dict[TopicPartition, T]:
+        """What was fetched before and not handed out comes first."""
 
-        async def there() -> T:
+        async def there() -> dict[TopicPartition, T]:
             self._give_back_all()
-            return await read()
+            found = await read()
+            firsts = {name: first_offset(whole) for name, whole in found.items()}
+            self._consumer._held.hold_from({name: first for name, first in firsts.items() if first is not None})
+            self._whole = True
+            return found
 
-        return self._run(there)
+        found = self._run(there)
+        self._consumer._held.clear()
+        self._whole = False
+        return found
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         return self
@@ -253,7 +273,13 @@ class Consumer:
             if offset is not None:
                 self._consumer.seek(name, offset)
 
+    def _give_back_whole(self) -> None:
+        if self._whole:
+            self._whole = False
+            self._give_back(self._consumer._held.names())
+
     def _give_back_all(self) -> None:
+        self._give_back_whole()
         self._left()
         self._give_back({TopicPartition(item.topic, item.partition) for item in self._chunk})
 

@@ -121,7 +121,9 @@ class TopicsAdmin(AdminConnection):
                     check(partition.error_code, f"{topic.name}-{partition.partition_index} is not ready")
 
         await self.cluster.repeat("create_topics", attempt)
-        await self.cluster.refresh()
+        known = self.cluster.metadata
+        if any(name in known.topics or name in known.errors for name in names):
+            await self.cluster.refresh()  # what it was before; a topic that nobody has asked for is looked up at use
 
     async def delete_topics(self, names: Iterable[str]) -> None:
         """Delete topics with all their records."""

@@ -40,14 +40,19 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent), os.en
 # What tests start, Spark's executors above all, finds ``tests.support`` as they do.
 LONGEST = (
     "demo/test_demo.py",
-    "spark/test_killed_drivers.py",
+    "console/test_pages.py",  # no JVM: while the first of the others makes Spark's archive, those that want it wait
     "spark/test_sink_crashes.py",
-    "spark/test_marker.py",
+    "interop/clients",
     "demo",  # short: the fifth file waits behind the first one's two tests
+    "spark/test_killed_drivers.py",
+    "spark/test_marker.py",
+    "spark/test_connect.py",
     "pipeline",
+    "security/test_clients.py",
     "spark",
     "crash",
     "console",
+    "docs",
     "interop",
     "client",
     "release",
@@ -88,6 +93,7 @@ def apache_kafka() -> Iterator[kafka_node.ApacheKafka]:
 def spark_class_archive() -> Iterator[None]:
     """Every JVM that Spark starts from here on loads its classes from an archive; folders of such tests ask for it."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_HOME", str(class_archive.spark_home()))
         patch.setenv("SPARK_SUBMIT_OPTS", class_archive.spark_options())
         yield
 

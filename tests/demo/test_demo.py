@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,10 @@ def assert_crashes_counted(result: dict[str, Any], **expected: int) -> None:
     assert enriched["of_aborted_transactions"] > 0
 
 
+def assert_not_compared(result: dict[str, Any]) -> None:
+    assert result["sparks_own_sink"] is None
+
+
 def assert_rival_doubles(result: dict[str, Any]) -> None:
     """Spark's own sink under the same kills: at least once, as it says."""
     rival = result["sparks_own_sink"]
@@ -95,12 +99,21 @@ def running(command: list[str]) -> Iterator[subprocess.Popen[str]]:
         process.wait(60)
 
 
-def test_demo_is_exact_though_everything_is_killed(tmp_path: Path) -> None:
-    result = demo(tmp_path / "demo")
+@pytest.mark.parametrize(
+    ("options", "compared"),
+    [
+        pytest.param(["--no-comparison"], assert_not_compared, id="alone"),
+        pytest.param([], assert_rival_doubles, id="beside Spark's own sink", marks=pytest.mark.soak),
+    ],
+)
+def test_demo_is_exact_though_everything_is_killed(
+    tmp_path: Path, options: Sequence[str], compared: Callable[[dict[str, Any]], None]
+) -> None:
+    result = demo(tmp_path / "demo", *options)
     assert_exact(result)
     assert_crashes_counted(result, driver=3, producer=1, broker=1, writer=1)
     assert result["written_by_executors"] > 0
-    assert_rival_doubles(result)
+    compared(result)
     report = Path(result["report"]).read_text()
     assert report.count("<svg") == 2
     assert "Every record exactly once" in report

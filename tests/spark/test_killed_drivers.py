@@ -21,18 +21,25 @@ pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
 
 DECISIVE = (Step.HALF_PRODUCED, Step.MARKER_ADDED, Step.COMMITTED)
 """A part of the data is in, all of it with its marker is, it is committed: what the next run finds differs."""
+KAFKA = pytest.mark.kafka
 
 
 @pytest.mark.parametrize(
-    "steps",
-    [pytest.param(DECISIVE, id="decisive"), pytest.param(tuple(Step), id="every", marks=pytest.mark.soak)],
+    ("broker", "steps"),
+    [
+        pytest.param("oncelog", DECISIVE, id="oncelog-decisive"),
+        pytest.param("kafka", (Step.MARKER_ADDED,), id="kafka-before-the-end", marks=KAFKA),
+        pytest.param("oncelog", tuple(Step), id="oncelog-every", marks=pytest.mark.soak),
+        pytest.param("kafka", tuple(Step), id="kafka-every", marks=[KAFKA, pytest.mark.soak]),
+    ],
+    indirect=["broker"],
 )
 def test_driver_killed_at_steps_of_the_commit(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, steps: Sequence[Step]
 ) -> None:
     """Run n pauses at step n of batch n and is killed there; the next run settles batch n and goes on to its own.
 
-    ``test_commit.py`` stops at every step, without a driver that dies.
+    ``test_commit.py`` stops at every step on both brokers, without a driver that dies.
     """
     job = Job(spark, broker, unique_name, tmp_path, len(steps) + 1)
     with PausePoint() as point:
@@ -44,6 +51,7 @@ def test_driver_killed_at_steps_of_the_commit(
     job.complete()
 
 
+@pytest.mark.parametrize("broker", ["oncelog", pytest.param("kafka", marks=[KAFKA, pytest.mark.soak])], indirect=True)
 def test_driver_killed_while_end_txn_is_under_way(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:

@@ -26,16 +26,19 @@ from tests.support.spark_faults import PausePoint
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
 
 
-def on_both(fixture: str, decisive: Step, other: Step) -> Any:
-    """Two steps on our broker; on Apache Kafka, where the sink does the same, the decisive one: the other is a soak."""
-    kafka = pytest.mark.kafka
-    cases = [("oncelog", decisive, ()), ("oncelog", other, ()), ("kafka", decisive, kafka)]
-    cases.append(("kafka", other, (kafka, pytest.mark.soak)))
+def steps(fixture: str, decisive: Step, other: Step, *, kafka: bool) -> Any:
+    """The decisive step on our broker and, if ``kafka``, on Apache Kafka.
+
+    The rest is a soak: ``test_commit.py`` has all of it on both, without a driver.
+    """
+    on_kafka, soak = pytest.mark.kafka, pytest.mark.soak
+    cases = [("oncelog", decisive, ()), ("kafka", decisive, (on_kafka,) if kafka else (on_kafka, soak))]
+    cases += [("oncelog", other, (soak,)), ("kafka", other, (on_kafka, soak))]
     rows = [pytest.param(broker, step, marks=marks) for broker, step, marks in cases]
     return pytest.mark.parametrize((fixture, "step"), rows, indirect=[fixture])
 
 
-@on_both("broker", Step.MARKER_ADDED, Step.STARTED)
+@steps("broker", Step.MARKER_ADDED, Step.STARTED, kafka=False)
 def test_zombie_commit_and_its_successor_write_the_batch_once(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path, step: Step
 ) -> None:
@@ -102,7 +105,7 @@ class OncelogProcess:
         )
         stdout = self._process.stdout
         assert stdout is not None
-        ready, _, _ = select.select([stdout], [], [], 30)
+        ready, _, _ = select.select([stdout], [], [], 120)
         line = stdout.readline() if ready else ""
         found = next((word for word in line.replace(",", " ").split() if word.startswith("127.0.0.1:")), "")
         assert found, f"no address in what serve printed: {line!r}"
@@ -112,7 +115,7 @@ class OncelogProcess:
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
-            self._process.wait(30)
+            self._process.wait(120)
             self._process = None
 
 
@@ -128,7 +131,7 @@ def own_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Resta
             yield kafka
 
 
-@pytest.fixture(params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
+@pytest.fixture(params=["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])])
 def timeout_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunningBroker]:
     """A broker that looks twice a second for transactions past their timeout."""
     if request.param == "oncelog":
@@ -141,7 +144,7 @@ def timeout_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[R
             yield kafka
 
 
-@on_both("own_broker", Step.MARKER_ADDED, Step.FENCED)
+@steps("own_broker", Step.MARKER_ADDED, Step.FENCED, kafka=True)
 def test_broker_killed_inside_the_commit_and_started_again(
     spark: SparkSession, own_broker: Restartable, unique_name: str, tmp_path: Path, step: Step
 ) -> None:

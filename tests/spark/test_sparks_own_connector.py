@@ -22,6 +22,9 @@ class RunningBroker(Protocol):
     def bootstrap_servers(self) -> str: ...
 
 
+@pytest.mark.parametrize(
+    "broker", ["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])], indirect=True
+)
 def test_sparks_own_connector_writes_and_reads_committed_records_and_its_query_is_taken_over(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:

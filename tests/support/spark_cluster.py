@@ -67,10 +67,7 @@ class SparkCluster:
         self._await(f"worker-{number}", self.workers[-1], "Successfully registered with master")
 
     def _java(self, name: str, class_name: str, host: str, *arguments: str) -> subprocess.Popen[bytes]:
-        spec = importlib.util.find_spec("pyspark")
-        if spec is None or spec.origin is None:
-            raise ClusterFailed("PySpark is not installed: pip install 'oncelog[spark]'")
-        home = Path(spec.origin).parent
+        home = self._spark_home()
         environment = os.environ | {
             "SPARK_HOME": str(home),
             "PYSPARK_PYTHON": sys.executable,
@@ -92,6 +89,15 @@ class SparkCluster:
                 cwd=self.folder,
                 start_new_session=True,
             )
+
+    @staticmethod
+    def _spark_home() -> Path:
+        if chosen := os.environ.get("SPARK_HOME"):
+            return Path(chosen)
+        spec = importlib.util.find_spec("pyspark")
+        if spec is None or spec.origin is None:
+            raise ClusterFailed("PySpark is not installed: pip install 'oncelog[spark]'")
+        return Path(spec.origin).parent
 
     def _log(self, name: str) -> Path:
         return self.folder / f"{name}.log"
@@ -115,7 +121,7 @@ class SparkCluster:
                 continue
             process.terminate()
             try:
-                process.wait(20)
+                process.wait(120)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

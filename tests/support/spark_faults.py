@@ -49,7 +49,7 @@ class PausePoint:
         port = self._server.getsockname()[1]
         return {"pause.at": step.value, "pause.batch": str(batch_id), "pause.port": str(port)}
 
-    def wait(self, alive: Callable[[], bool], *, timeout_s: float = 120) -> Paused:
+    def wait(self, alive: Callable[[], bool], *, timeout_s: float = 600) -> Paused:
         """The next commit that reaches its step. Raises NotReached when ``alive`` says that none will."""
         for _ in range(int(timeout_s * 5)):
             self._server.settimeout(0.2)
@@ -59,7 +59,7 @@ class PausePoint:
                 if not alive():
                     raise NotReached("the query ended without reaching the step") from None
                 continue
-            connection.settimeout(30)
+            connection.settimeout(120)
             step, batch_id, pid = connection.recv(200).decode().split()
             return Paused(Step(step), int(batch_id), int(pid), connection)
         raise NotReached(f"the step was not reached within {timeout_s} s")

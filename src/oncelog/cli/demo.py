@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 @click.command("demo")
 @click.option("--calm", is_flag=True, help="Kill nothing.")
+@click.option("--no-comparison", is_flag=True, help="Leave out Spark's own sink under the same kills.")
 @click.option("--bootstrap-server", metavar="HOST:PORT", help="An Apache Kafka cluster; without it our broker runs.")
 @click.option("--master", metavar="URL", help="A Spark cluster, spark://HOST:PORT; without it this machine.")
 @click.option("--flights", type=click.IntRange(1), help="Only the first of the year.  [default: all 336,776]")
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="The result as one JSON object.")
 def command(
     calm: bool,
+    no_comparison: bool,
     bootstrap_server: str | None,
     master: str | None,
     flights: int | None,
@@ -68,7 +70,16 @@ def command(
     from oncelog.demo.summary import as_json_object
 
     count = min(flights or TOTAL, TOTAL)
-    settings = DemoSettings(data, count, calm, bootstrap_server, master, prefix, seconds * count / TOTAL)
+    settings = DemoSettings(
+        data,
+        count,
+        calm=calm,
+        compare=not (calm or no_comparison),
+        bootstrap_server=bootstrap_server,
+        master=master,
+        prefix=prefix,
+        seconds=seconds * count / TOTAL,
+    )
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with _display() as display:
         outcome = Demo(settings, display).run()

@@ -228,7 +228,7 @@ def cell(
 ) -> Figures:
     """Warm up and measure; BenchmarkError where the server refuses."""
     load = make(server, caller, seconds)
-    scripts = [_checked(caller, script, load) for script in load.scripts]
+    scripts = [checked(caller, script, load) for script in load.scripts]
     if load.repeat:
         run_raw(caller.port, scripts, load.connections, load.in_flight, WARM_S, repeat=True, watched=load.watched)
     usage = Usage(server)
@@ -259,7 +259,7 @@ def cell(
     }
 
 
-def _checked(caller: Caller, script: Script, load: Load) -> list[Frame]:
+def checked(caller: Caller, script: Script, load: Load) -> list[Frame]:
     """The frames that the load sends, after a slow round of the first ones."""
     first = script[: load.per]
     errors_at = [caller.check(frame) for frame in first]

@@ -50,9 +50,13 @@ class Deferred(Generic[T]):
         try:
             return cls.of(function(value))
         except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
-            result = cls()
-            result.fail(error)
-            return result
+            return cls._failed(error)
+
+    @classmethod
+    def _failed(cls, error: Exception) -> Deferred[T]:
+        result = cls()
+        result.fail(error)
+        return result
 
     @property
     def done(self) -> bool:
@@ -107,7 +111,10 @@ class Deferred(Generic[T]):
     def map(self, function: Callable[[T], U]) -> Deferred[U]:
         """A deferred for ``function`` of the value."""
         if self._done and self._failure is None:
-            return Deferred._calling(function, self._value)  # type: ignore[arg-type]
+            try:
+                return Deferred.of(function(self._value))  # type: ignore[arg-type]
+            except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
+                return Deferred._failed(error)
         result: Deferred[U] = Deferred()
 
         def known(value: T) -> None:
@@ -122,12 +129,14 @@ class Deferred(Generic[T]):
             try:
                 return function(self._value)  # type: ignore[arg-type]
             except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
-                failed: Deferred[U] = Deferred()
-                failed.fail(error)
-                return failed
+                return Deferred._failed(error)
         result: Deferred[U] = Deferred()
         self.map(function).then(lambda inner: inner.then(result.resolve, result.fail), result.fail)
         return result
+
+
+def _alone(value: T) -> list[T]:
+    return [value]
 
 
 def _unhandled(error: Exception) -> None:
@@ -136,6 +145,8 @@ def _unhandled(error: Exception) -> None:
 
 def gather(deferreds: Sequence[Deferred[T]]) -> Deferred[list[T]]:
     """All values in the order given, once the last one is known; at once for none. One that failed fails it."""
+    if len(deferreds) == 1:
+        return deferreds[0].map(_alone)
     if all(deferred._done and deferred._failure is None for deferred in deferreds):
         return Deferred.of([deferred.value for deferred in deferreds])
     result: Deferred[list[T]] = Deferred()

@@ -79,6 +79,7 @@ LONG_FILES = {
     "records/batch.py": "one format, read and written: both sides share its layout",
     "spark/options.py": "a table: every option of the format, with its default and line of documentation",
     "log/partition_log.py": "appending, cutting and flushing change the same few offsets together",
+    "log/segment.py": "appends, look-ups and cuts work on the same few places in memory",
 }
 
 

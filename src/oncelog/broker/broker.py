@@ -26,6 +26,7 @@ from oncelog.broker.partition import Partition
 from oncelog.broker.produce_runs import ProduceRuns
 from oncelog.broker.purgatory import FetchPurgatory
 from oncelog.broker.recovery import RecoveryProgress
+from oncelog.broker.repeated_commits import RepeatedCommits
 from oncelog.broker.repeated_fetches import RepeatedFetches
 from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.request_rules import refused_request
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PRODUCE, FETCH = int(ApiKey.PRODUCE), int(ApiKey.FETCH)
+PRODUCE, FETCH, OFFSET_COMMIT = int(ApiKey.PRODUCE), int(ApiKey.FETCH), int(ApiKey.OFFSET_COMMIT)
 """For every request: a member of an enumeration takes as long to be looked up as some calls."""
 READ_AT_ONCE_BYTES = 16 * 1024
 """Requests of more are taken apart in pieces, but for those of batches, which are not taken apart."""
@@ -99,6 +100,7 @@ class Broker:
         self.gathered = self._produce_runs.gathered
         """What the end of a turn settles; empty for most."""
         self._repeated_fetches = RepeatedFetches(self)
+        self._repeated_commits = RepeatedCommits(self)
         self._coordinators = Coordinators(self)
         self.flushing = Flushing(self)
         self.interceptor: Interceptor | None = None
@@ -274,6 +276,8 @@ class Broker:
                 self._produce_runs.learn(context, request, frame, body)  # type: ignore[arg-type]
             elif context.took_records:
                 self._repeated_fetches.learn(context, request, frame, body)  # type: ignore[arg-type]
+            elif context.took_commit:
+                self._repeated_commits.learn(context, request, frame, body)  # type: ignore[arg-type]
 
     def _read_in_pieces(self, context: RequestContext, served: Served, frame: memoryview, body: int) -> None:
         """A long request is taken apart with others' turns between, and then worked on."""
@@ -334,6 +338,10 @@ class Broker:
         try:
             if api_key == FETCH:
                 return self._repeated_fetches.receive(channel, slot, buffer, start, end)
+            if api_key == OFFSET_COMMIT:
+                return self._repeated_commits.receive(channel, slot, buffer, start, end, now_ms)
+            if api_key != PRODUCE:
+                return start
             return self._produce_runs.receive(channel, slot, buffer, start, end, now_ms, gather=gather)
         except Exception as error:
             name = ApiKey(api_key).name
@@ -350,6 +358,7 @@ class Broker:
         """What a connection (None: any) may do or write to has changed: its next requests are looked at anew."""
         self._produce_runs.forget(channel)
         self._repeated_fetches.forget(channel)
+        self._repeated_commits.forget(channel)
 
     def _defect(self, context: RequestContext, error: Exception) -> None:
         """A request met what no rule foresees: its client learns it, and nobody else."""
@@ -364,6 +373,7 @@ class Broker:
         self.fetches.drop(channel)
         self._produce_runs.forget(channel)
         self._repeated_fetches.forget(channel)
+        self._repeated_commits.forget(channel)
         self.slices.drop(channel)
 
     def _reply(self, context: RequestContext, response: Message | None) -> None:

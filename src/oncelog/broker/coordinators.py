@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MARKERS_IN_A_PIECE = 50
+_AT_ONCE = Deferred.of(None)
 _GROUP, _TRANSACTION = "oncelog.coordinator.group", "oncelog.coordinator.transaction"
 IMPORTED_APART: Mapping[str, Sequence[str]] = {
     CONSUMER_OFFSETS_TOPIC: (
@@ -267,14 +268,12 @@ class Coordinators:
         target = self._broker.partition(partition)
         if target is None:
             return _not_appended(Error.NOT_LEADER_OR_FOLLOWER)
-        if target.lacks_replicas:
+        if target.replicas is not None and target.lacks_replicas:
             return _not_appended(Error.NOT_ENOUGH_REPLICAS)
+        producer_id, producer_epoch = producer
+        transactional = producer is not NO_PRODUCER and producer != NO_PRODUCER
         batch = encode_pairs(
-            records,
-            now_ms,
-            producer_id=producer.producer_id,
-            producer_epoch=producer.producer_epoch,
-            transactional=producer != NO_PRODUCER,
+            records, now_ms, producer_id=producer_id, producer_epoch=producer_epoch, transactional=transactional
         )
         result = target.append_coordinator(batch, now_ms, guard)
         if result.error is not Error.NONE:
@@ -288,7 +287,7 @@ class Coordinators:
 
     @property
     def transaction_version(self) -> int:
-        return self._broker.metadata.finalized_features.level(TRANSACTION_VERSION)
+        return self._broker.metadata.finalized_features.levels.get(TRANSACTION_VERSION, 0)
 
     def allocate_producer_id(self) -> int:
         try:
@@ -301,7 +300,12 @@ class Coordinators:
         """One control record on each partition; resolves with each partition's outcome once all are known."""
         requests = self._broker.requests
         begun_ns = requests.clock() if requests is not None else 0
-        bringing = self._broker.slices.begin(self._bring_markers(marker, now_ms))
+        if len(marker.partitions) <= MARKERS_IN_A_PIECE:
+            bringing = _AT_ONCE.map(
+                lambda _: [self._bring_marker(marker, partition, now_ms) for partition in marker.partitions]
+            )
+        else:
+            bringing = self._broker.slices.begin(self._bring_markers(marker, now_ms))
         written = bringing.flat_map(gather).map(lambda errors: dict(zip(marker.partitions, errors, strict=True)))
         if requests is not None:
             written.then(lambda _: requests.completions.record(requests.clock() - begun_ns))

@@ -27,6 +27,7 @@ FORESEEN_FAILURES = (
     Error.KAFKA_STORAGE_ERROR,
 )
 METERS = 7
+_COMMITTED = Deferred.of(Error.NONE)
 
 
 class Partition:
@@ -57,7 +58,7 @@ class Partition:
         *,
         sync_before_commit: bool,
         on_dirty: Callable[[Partition], None],
-        on_advance: Callable[[Partition], None],
+        on_advance: Callable[[TopicPartition], None],
     ) -> None:
         """:param sync_before_commit: the high watermark waits for ``flushed`` (flush policy ``commit``).
 
@@ -98,7 +99,7 @@ class Partition:
     def leader_left(self) -> None:
         """The node that led does so no longer."""
         self.close_waiters(Error.NOT_LEADER_OR_FOLLOWER)
-        self._on_advance(self)
+        self._on_advance(self.topic_partition)
 
     def in_sync_changed(self) -> None:
         """Other replicas than before hold the high watermark back."""
@@ -137,6 +138,14 @@ class Partition:
                 now_ms=now_ms,
                 guard=guard,
             )
+        )
+
+    def append_checked(
+        self, batch: bytearray, header: BatchHeader, now_ms: int, guard: VerificationGuard | None
+    ) -> AppendResult:
+        """A producer's batch that is checked but for what its producer may (:meth:`PartitionLog.append_checked`)."""
+        return self._appended(
+            self.log.append_checked(batch, header, leader_epoch=self.leader_epoch, now_ms=now_ms, guard=guard)
         )
 
     def append_run(self, run: Sequence[memoryview], headers: Sequence[BatchHeader], now_ms: int) -> list[int]:
@@ -194,7 +203,7 @@ class Partition:
     def when_committed(self, offset: int) -> Deferred[Error]:
         """NONE once the high watermark has reached ``offset``; KAFKA_STORAGE_ERROR if the disk fails before."""
         if offset <= self.log.high_watermark:
-            return Deferred.of(Error.NONE)
+            return _COMMITTED
         if self.failed:
             return Deferred.of(Error.KAFKA_STORAGE_ERROR)
         waiter: Deferred[Error] = Deferred()
@@ -232,9 +241,9 @@ class Partition:
             outcome = Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND if self.lacks_replicas else Error.NONE
             while waiters and waiters[0][0] <= offset:
                 heapq.heappop(waiters)[2].resolve(outcome)
-        self._on_advance(self)
+        self._on_advance(self.topic_partition)
 
     def _stopped(self) -> None:
         """Whoever waits for this partition, writer or reader, is told now."""
         self.close_waiters(Error.KAFKA_STORAGE_ERROR)
-        self._on_advance(self)
+        self._on_advance(self.topic_partition)

@@ -19,11 +19,20 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from oncelog.acls import Operation
-from oncelog.broker.apis.produce import FIRST_WITH_TOPIC_IDS, respond, result_response, verify_and_append, when_settled
+from oncelog.broker.apis.produce import (
+    FIRST_WITH_TOPIC_IDS,
+    append_verified,
+    appended,
+    respond,
+    result_response,
+    verify,
+    when_settled,
+)
 from oncelog.broker.context import Channel, RequestContext
 from oncelog.broker.partition import Partition
 from oncelog.broker.security.access import TRANSACTIONAL_ID, allows
 from oncelog.errors import Error
+from oncelog.log.results import AppendResult
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -246,9 +255,18 @@ class ProduceRuns:
         correlation_id, _, at, end, header = found[0]
         if header.size_bytes > MOST_GATHERED_BYTES:
             return start
+        broker, request = self._broker, route.request
+        batch = buffer[at : at + header.size_bytes]
+        verified = verify(broker, route.version, request, partition, header, now_ms)
+        result: AppendResult | None = None
+        if verified.succeeded and verified.value.error is Error.NONE and not partition.lacks_replicas:
+            result = partition.append_checked(batch, header, now_ms, verified.value.guard)
+            if result.error is Error.NONE and not result.duplicate and partition.replicas is None:
+                answers = [template.fill(correlation_id, result.base_offset, result.log_start_offset)]
+                self._answer(partition, run._replace(found=found[:1]), answers, now_ms)
+                return end
         context = RequestContext(channel, slot, ApiKey.PRODUCE, route.version, correlation_id, "", now_ms)
-        records = memoryview(bytes(memoryview(buffer)[at : at + header.size_bytes]))
-        requests = self._broker.requests
+        requests = broker.requests
 
         def answer(part: PartitionProduceResponse) -> None:
             if requests is not None:
@@ -256,9 +274,12 @@ class ProduceRuns:
             if part.error_code == Error.NONE and part.log_append_time_ms < 0:  # a duplicate's answer has a time
                 channel.reply(slot, [template.fill(correlation_id, part.base_offset, part.log_start_offset)])
             else:
-                channel.reply(slot, [_encoded(route.version, route.request, correlation_id, part)])
+                channel.reply(slot, [_encoded(route.version, request, correlation_id, part)])
 
-        answered = verify_and_append(self._broker, context, route.request, partition, records, header)
+        if result is not None:
+            answered = appended(broker, context, request, partition, result)
+        else:
+            answered = append_verified(broker, context, request, partition, memoryview(batch), header, verified)
         if requests is not None:
             context.local_ns = requests.clock() - begun_ns
             requests.handled(ApiKey.PRODUCE, route.version, context.local_ns)

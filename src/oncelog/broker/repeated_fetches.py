@@ -20,6 +20,7 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.generated.fetch_request import FetchRequest
 from oncelog.protocol.generated.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from oncelog.protocol.repeated import CORRELATION_AT, RequestPattern
 from oncelog.protocol.wire import uvarint
 from oncelog.types import IsolationLevel, TopicPartition
 
@@ -31,8 +32,6 @@ FIRST_WITH_TOPIC_IDS: Final = 13
 NO_SESSION: Final = (0, -1)
 LEARNED_IN_VAIN: Final = 8
 """A connection none of whose fetches was like an earlier one for so long is not looked at any more."""
-_CORRELATION_AT, _PREFIX_AT = 8, 12
-"""Behind the size, API key and version."""
 _INT32: Final = Struct(">i")
 _INT64: Final = Struct(">q")
 _MARK: Final = -0x5A5A_0001_7E57_0002
@@ -55,22 +54,16 @@ class Repeated:
         "limit",
         "min_bytes",
         "partition",
-        "prefix",
-        "size_bytes",
-        "start",
-        "suffix",
+        "pattern",
         "tail",
         "version",
     )
 
-    def __init__(
-        self, start: bytes, prefix: bytes, suffix: bytes, version: int, request: FetchRequest, partition: Partition
-    ) -> None:
+    def __init__(self, pattern: RequestPattern, version: int, request: FetchRequest, partition: Partition) -> None:
         topic = request.topics[0]
         asked = topic.partitions[0]
         self.hits = 0
-        self.start, self.prefix, self.suffix = start, prefix, suffix
-        self.size_bytes = len(start) + 4 + len(prefix) + _INT64.size + len(suffix)
+        self.pattern = pattern
         self.version = version
         self.partition = partition
         self.min_bytes = request.min_bytes
@@ -127,37 +120,29 @@ class RepeatedFetches:
         offset, asked.fetch_offset = asked.fetch_offset, _MARK
         marked = request.encode(version)
         asked.fetch_offset = offset
-        at = marked.find(_INT64.pack(_MARK))
-        prefix, suffix = bytes(frame[8 : body + at]), bytes(frame[body + at + _INT64.size :])
-        if marked[:at] != prefix[body - 8 :] or marked[at + _INT64.size :] != suffix:
-            return  # it holds what is not understood here
+        pattern = RequestPattern.of(frame, body, marked, _INT64.pack(_MARK))
+        if pattern is None:
+            return
         info = (
             self._broker.metadata.topic_by_id(request.topics[0].topic_id) if version >= FIRST_WITH_TOPIC_IDS else None
         )
         name = info.name if info is not None else request.topics[0].topic
         partition = self._broker.partition(TopicPartition(name, asked.partition))
         if partition is not None:
-            self._known[channel] = Repeated(bytes(frame[:4]), prefix, suffix, version, request, partition)
+            self._known[channel] = Repeated(pattern, version, request, partition)
 
     def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int) -> int:
         """Answer the request at ``buffer[start:end]``; where it ends, ``start`` where the general way has to."""
         known = self._known.get(channel)
         if known is None:
             return start
-        at = start + _PREFIX_AT + len(known.prefix)
-        after = start + 4 + known.size_bytes
-        if (
-            after > end
-            or _INT32.unpack_from(buffer, start)[0] != known.size_bytes
-            or not buffer.startswith(known.start, start + 4)
-            or not buffer.startswith(known.prefix, start + _PREFIX_AT)
-            or not buffer.startswith(known.suffix, at + _INT64.size)
-        ):
+        after = known.pattern.end(buffer, start, end)
+        if after == start:
             return start
         requests = self._broker.requests
         begun_ns = requests.clock() if requests is not None else 0
-        (correlation_id,) = _INT32.unpack_from(buffer, start + _CORRELATION_AT)
-        parts = self._answer(known, correlation_id, _INT64.unpack_from(buffer, at)[0])
+        (correlation_id,) = _INT32.unpack_from(buffer, start + CORRELATION_AT)
+        parts = self._answer(known, correlation_id, _INT64.unpack_from(buffer, start + known.pattern.gap_at)[0])
         if parts is None:
             return start
         known.hits += 1
@@ -172,7 +157,7 @@ class RepeatedFetches:
         partition = known.partition
         log = partition.log
         upper = partition.readable_to(known.bound)
-        if partition.failed or known.leader_epoch not in (-1, partition.leader_epoch):
+        if log.failed is not None or known.leader_epoch not in (-1, partition.leader_epoch):
             return None
         if not log.log_start_offset <= offset < upper:
             return None

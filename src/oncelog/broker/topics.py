@@ -191,7 +191,7 @@ class Topics:
                 epoch,
                 sync_before_commit=broker.flushing.before_commit,
                 on_dirty=broker.flushing.appended,
-                on_advance=self._advanced,
+                on_advance=broker.fetches.wake,
             )
             self.partitions[topic_partition] = partition
             if broker.cluster is not None:
@@ -201,9 +201,6 @@ class Topics:
             if log.flushed_offset < log.log_end_offset:
                 broker.flushing.appended(partition)
         broker.logs.opened([TopicPartition(info.name, index) for index in indexes], now_ms)
-
-    def _advanced(self, partition: Partition) -> None:
-        self._broker.fetches.wake(partition.topic_partition)
 
 
 def _not_made(name: str) -> Callable[[BaseException], None]:

@@ -32,7 +32,7 @@ from oncelog.log.segment_list import SegmentList
 from oncelog.log.transaction_index import AbortedTxn
 from oncelog.log.verification import VerificationGuard
 from oncelog.ports import Buffer, Disk, File
-from oncelog.records.batch import BatchHeader, TimestampType, read_header
+from oncelog.records.batch import LOG_OVERHEAD_BYTES, BatchHeader, TimestampType, read_header
 from oncelog.records.compression import Compression
 from oncelog.records.control import encode_end_txn_marker
 from oncelog.records.validation import InvalidBatch, validate_append
@@ -288,21 +288,37 @@ class PartitionLog:
                 last[producer_id] = header
         return len(headers)
 
+    def append_checked(
+        self, batch: bytearray, header: BatchHeader, *, leader_epoch: int, now_ms: int, guard: VerificationGuard | None
+    ) -> AppendResult:
+        """The same for a batch, in memory of its own, that ``validate_append`` answers unchanged, with its header."""
+        if self.failed is not None:
+            return self._storage_error(self.failed)
+        size_bytes = header.batch_length + LOG_OVERHEAD_BYTES
+        if size_bytes > self.config.segment_bytes:
+            return self._larger_than_a_segment(size_bytes)
+        outcome = self._state.check_client(header, guard, self.log_end_offset)
+        if outcome is None:
+            return self._append_data(batch, header, leader_epoch, now_ms, -1)
+        if isinstance(outcome, Refusal):
+            return self._refused(outcome.error, outcome.message)
+        return self._duplicate(outcome)
+
     def append_coordinator(
         self, batch: Buffer, *, leader_epoch: int, now_ms: int, guard: VerificationGuard | None = None
     ) -> AppendResult:
         """One batch that a coordinator of this broker made; of its producer only epoch and verification are checked."""
         if self.failed is not None:
             return self._storage_error(self.failed)
-        header = read_header(batch)
-        if header.size_bytes > self.config.max_message_bytes:
+        header, size_bytes, config = read_header(batch), len(batch), self.config
+        if size_bytes > config.max_message_bytes:
             return self._refused(
                 Error.MESSAGE_TOO_LARGE,
-                f"the batch has {header.size_bytes} bytes, max.message.bytes of {self.topic_partition} allows "
-                f"{self.config.max_message_bytes}",
+                f"the batch has {size_bytes} bytes, max.message.bytes of {self.topic_partition} allows "
+                f"{config.max_message_bytes}",
             )
-        if header.size_bytes > self.config.segment_bytes:
-            return self._larger_than_a_segment(header.size_bytes)
+        if size_bytes > config.segment_bytes:
+            return self._larger_than_a_segment(size_bytes)
         if header.producer_id >= 0:
             refusal = self._state.check_coordinator(header, guard, self.log_end_offset)
             if refusal is not None:
@@ -312,7 +328,7 @@ class PartitionLog:
     def _append_data(
         self, batch: Buffer, header: BatchHeader, leader_epoch: int, now_ms: int, append_time_ms: int
     ) -> AppendResult:
-        size_bytes = header.size_bytes
+        size_bytes = header.batch_length + LOG_OVERHEAD_BYTES
         base_offset = self.log_end_offset
         buffers: list[Buffer]
         if isinstance(batch, bytearray):  # nobody else's
@@ -375,13 +391,15 @@ class PartitionLog:
         now_ms: int,
     ) -> None:
         """One batch at the end of the log, in a new segment where one is due. :raises StorageError: nothing changed."""
-        config, active = self.config, self._segments.active
-        if active.should_roll(size_bytes, max_timestamp, last_offset, now_ms, config, self._jitter_ms()):
+        config, active, activity = self.config, self._segments.active, self.activity
+        if not active.surely_has_room(size_bytes, max_timestamp, last_offset, config) and active.should_roll(
+            size_bytes, max_timestamp, last_offset, now_ms, config, self._jitter_ms()
+        ):
             active = self._roll(base_offset, now_ms)
         active.append(buffers, size_bytes, last_offset, max_timestamp, now_ms, config.index_interval_bytes)
         self._now_ms = now_ms
-        self.activity.appends += 1
-        self.activity.bytes_in += size_bytes
+        activity.appends += 1
+        activity.bytes_in += size_bytes
         self.log_end_offset = last_offset + 1
         if leader_epoch > self.leader_epoch_cache.latest_epoch:
             self.leader_epoch_cache.assign(leader_epoch, base_offset)
@@ -439,11 +457,13 @@ class PartitionLog:
 
     def maybe_advance_high_watermark(self, offset: int) -> bool:
         """Move the high watermark up to ``offset``, never down, never past the end; whether it moved."""
-        offset = min(offset, self.log_end_offset)
+        if offset > self.log_end_offset:
+            offset = self.log_end_offset
         if offset <= self.high_watermark:
             return False
         self.high_watermark = offset
-        self._state.replicated_to(offset)
+        if self._state.unreplicated:
+            self._state.replicated_to(offset)
         return True
 
     def expire_producers(self, now_ms: int) -> None:

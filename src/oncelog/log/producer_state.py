@@ -62,7 +62,8 @@ class ProducerStateManager:
         # First offset to producer id, in the order of first offsets: transactions begin at the end of the log.
         self._ongoing: dict[int, int] = {}
         self._unstable: dict[int, None] = {}
-        self._unreplicated: deque[tuple[int, int]] = deque()
+        self.unreplicated: deque[tuple[int, int]] = deque()
+        """Markers that are not replicated, each with the first offset of its transaction; for :meth:`replicated_to`."""
 
     # --- checks: they change nothing -----------------------------------------------------------------------------
 
@@ -244,7 +245,7 @@ class ProducerStateManager:
         entry.current_txn_first_offset = NONE_OPEN
         if self._ongoing.pop(first_offset, None) is None:
             raise InvariantError(f"{self.topic_partition}: the transaction at offset {first_offset} was never begun")
-        self._unreplicated.append((offset, first_offset))
+        self.unreplicated.append((offset, first_offset))
         stable = next(iter(self._ongoing), offset + 1)
         return CompletedTxn(producer_id, first_offset, offset, not commit, stable)
 
@@ -266,18 +267,18 @@ class ProducerStateManager:
 
     def replicated_to(self, high_watermark: int) -> None:
         """Markers below ``high_watermark`` hold nobody back any more."""
-        unreplicated = self._unreplicated
+        unreplicated = self.unreplicated
         while unreplicated and unreplicated[0][0] < high_watermark:
             del self._unstable[unreplicated.popleft()[1]]
 
     def unreplicated_before(self, offset: int) -> list[tuple[int, int]]:
         """Markers below ``offset`` that are not replicated, each with the first offset of its transaction."""
-        return [entry for entry in self._unreplicated if entry[0] < offset]
+        return [entry for entry in self.unreplicated if entry[0] < offset]
 
     def restore_unreplicated(self, entries: Iterable[tuple[int, int]]) -> None:
         """Take back what :meth:`unreplicated_before` gave before a truncation; snapshots know nothing of it."""
-        self._unreplicated = deque(sorted({*self._unreplicated, *entries}))
-        self._unstable = dict.fromkeys(sorted({*self._ongoing, *(first for _, first in self._unreplicated)}))
+        self.unreplicated = deque(sorted({*self.unreplicated, *entries}))
+        self._unstable = dict.fromkeys(sorted({*self._ongoing, *(first for _, first in self.unreplicated)}))
 
     # --- expiry, loading -----------------------------------------------------------------------------------------
 
@@ -297,7 +298,7 @@ class ProducerStateManager:
         self.entries.clear()
         self._ongoing.clear()
         self._unstable.clear()
-        self._unreplicated.clear()
+        self.unreplicated.clear()
         self.map_end_offset = map_end_offset
 
     def load(self, entries: Iterable[ProducerStateEntry], map_end_offset: int, now_ms: int) -> None:

@@ -2,7 +2,8 @@
 
 Called by ``log.partition_log``, ``log.recovery``, ``log.retention`` and ``log.compaction``. The indexes live in
 memory and are loaded when first used; :meth:`Segment.write_indexes` puts what is new into their files (roll, close,
-or the owner's own rhythm). Positions are bytes in the ``.log`` file, always starts of batches.
+or the owner's own rhythm). Positions are bytes in the ``.log`` file, always starts of batches. One file, though a long
+one: appends, look-ups and cuts work on the same few places in memory.
 Source: Kafka's ``LogSegment``.
 """
 
@@ -63,6 +64,9 @@ class Segment:
         "_file",
         "_folder",
         "_offset_index",
+        "_room_bytes",
+        "_room_for",
+        "_room_timestamp",
         "_tail_low",
         "_tail_next",
         "_tail_positions",
@@ -98,6 +102,10 @@ class Segment:
         # Entries of the offset, time and transaction index that are in their files; None: the file is to be replaced.
         self._written: list[int | None] = [0, 0, 0]
         self._bytes_since_index_entry = 0
+        # Below this size and up to this timestamp no batch needs a new segment, under these settings.
+        self._room_for: TopicConfig | None = None
+        self._room_bytes = 0
+        self._room_timestamp = 0
         # For the newest batches: position, and the offset after the batch. All batches from _tail_low on are here.
         self._tail_positions = array("q")
         self._tail_next = array("q")
@@ -275,6 +283,15 @@ class Segment:
 
     # --- appending -----------------------------------------------------------------------------------------------
 
+    def surely_has_room(self, size_bytes: int, max_timestamp: int, last_offset: int, config: TopicConfig) -> bool:
+        """That :meth:`should_roll` would say no, as far as it is known without looking; True for most batches."""
+        return (
+            config is self._room_for
+            and self.size_bytes + size_bytes <= self._room_bytes
+            and max_timestamp <= self._room_timestamp
+            and last_offset - self.base_offset <= MAX_RELATIVE_OFFSET
+        )
+
     def should_roll(
         self, size_bytes: int, max_timestamp: int, last_offset: int, now_ms: int, config: TopicConfig, jitter_ms: int
     ) -> bool:
@@ -291,7 +308,18 @@ class Segment:
             return False
         first = self.earliest_ms()
         waited_ms = max_timestamp - first if first >= 0 else now_ms - self.created_ms
-        return waited_ms > config.longest_segment_ms - jitter_ms
+        if waited_ms > config.longest_segment_ms - jitter_ms:
+            return True
+        if first >= 0:
+            self._note_room(config, first + config.longest_segment_ms - jitter_ms)
+        return False
+
+    def _note_room(self, config: TopicConfig, timestamp: int) -> None:
+        """Below which size no index can be full: a batch, which is as large as its header at least, adds one entry."""
+        used = max(len(self.offset_index), len(self.time_index))
+        entries = config.segment_index_bytes // TIME_ENTRY_SIZE_BYTES - 1 - used
+        self._room_for, self._room_timestamp = config, timestamp
+        self._room_bytes = min(config.segment_bytes, self.size_bytes + entries * HEADER_SIZE_BYTES)
 
     def has_room_for(
         self, headers: Sequence[BatchHeader], base_offset: int, now_ms: int, config: TopicConfig, jitter_ms: int
@@ -303,6 +331,8 @@ class Segment:
         size_bytes = sum([header.batch_length for header in headers]) + count * LOG_OVERHEAD_BYTES
         last_offset = base_offset + sum([header.last_offset_delta for header in headers]) + count - 1
         latest = max([header.max_timestamp for header in headers])
+        if self.surely_has_room(size_bytes, latest, last_offset, config):
+            return True
         entries = config.segment_index_bytes // TIME_ENTRY_SIZE_BYTES - 1
         return (
             len(self.offset_index) + count <= entries
@@ -328,13 +358,19 @@ class Segment:
     ) -> None:
         """One batch at the end of the file. A failure leaves file and segment as they were."""
         position = self.size_bytes
-        self.file.append(buffers)
+        (self._file or self.file).append(buffers)
         if not position:
             self.first_timestamp = max_timestamp
         self.size_bytes = position + size_bytes
         self.last_append_ms = now_ms
-        self.remember(position, last_offset + 1)
-        self._index(position, last_offset, max_timestamp, last_offset, size_bytes, index_interval_bytes)
+        self._tail_positions.append(position)
+        self._tail_next.append(last_offset + 1)
+        if len(self._tail_next) > _TAIL_MAX:
+            self._shorten_tail()
+        if max_timestamp > self.max_timestamp or self._bytes_since_index_entry > index_interval_bytes:
+            self._index(position, last_offset, max_timestamp, last_offset, size_bytes, index_interval_bytes)
+        else:
+            self._bytes_since_index_entry += size_bytes
 
     def append_run(
         self, run: Sequence[Buffer], headers: Sequence[BatchHeader], base_offset: int, now_ms: int, interval_bytes: int
@@ -354,19 +390,13 @@ class Segment:
             position += size_bytes
         self._tail_positions.extend(positions)
         self._tail_next.extend(next_offsets)
-        self._shorten_tail()
+        if len(self._tail_next) > _TAIL_MAX:
+            self._shorten_tail()
         self.size_bytes = position
 
-    def remember(self, position: int, next_offset: int) -> None:
-        """Keep the place of the newest batch for readers at the tail."""
-        self._tail_positions.append(position)
-        self._tail_next.append(next_offset)
-        self._shorten_tail()
-
     def _shorten_tail(self) -> None:
-        if len(self._tail_positions) > _TAIL_MAX:
-            self._tail_low = self._tail_next[-_TAIL_KEPT - 1]
-            del self._tail_positions[:-_TAIL_KEPT], self._tail_next[:-_TAIL_KEPT]
+        self._tail_low = self._tail_next[-_TAIL_KEPT - 1]
+        del self._tail_positions[:-_TAIL_KEPT], self._tail_next[:-_TAIL_KEPT]
 
     def start_tail(self, next_offset: int) -> None:
         """Nothing of the file is remembered; ``next_offset`` is the first that the next batch may have."""
@@ -453,6 +483,7 @@ class Segment:
     def truncate_to(self, offset: int) -> None:
         """Drop the batches from the one that holds ``offset`` on."""
         position = self.position_of(offset)
+        self._room_for = None
         self.load_max_timestamp()
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)

@@ -18,7 +18,7 @@ _INT32: Final = Struct(">i")
 _KEY: Final = Struct(">hh")
 _LENGTH: Final = Struct(">h")
 _STATE: Final = Struct(">hqhib")
-_TIMES: Final = Struct(">qq")
+_TIMES: Final = Struct(">qqB")
 _TAG_INT64: Final = Struct(">BBq")
 _TAG_INT16: Final = Struct(">BBh")
 _OFFSET: Final = Struct(">hqi")
@@ -41,28 +41,30 @@ def transaction_value(
     next_producer_epoch: int = -1,
 ) -> bytes:
     """Version 1: topics with their partitions, or None; what is at its default has no tag."""
-    parts = [_packed(_STATE, "TransactionLogValue", 1, producer_id, producer_epoch, timeout_ms, status)]
-    if partitions is None:
-        parts.append(b"\0")
+    try:
+        head = _STATE.pack(1, producer_id, producer_epoch, timeout_ms, status)
+    except StructError as error:
+        raise UnencodableValue("TransactionLogValue", str(error)) from error
+    if not partitions:
+        topics = b"\0" if partitions is None else b"\1"
     else:
-        parts.append(uvarint(len(partitions) + 1))
+        parts = [uvarint(len(partitions) + 1)]
         for topic, indexes in partitions:
             name = topic.encode()
             parts += string_length(len(name) + 1), name, uvarint(len(indexes) + 1)
             parts += [_INT32.pack(index) for index in indexes]
             parts.append(b"\0")
-    parts.append(_TIMES.pack(last_update_ms, start_ms))
-    tags = []
+        topics = b"".join(parts)
+    tags, count = b"", 0
     if previous_producer_id != -1:
-        tags.append(_TAG_INT64.pack(0, 8, previous_producer_id))
+        tags, count = _TAG_INT64.pack(0, 8, previous_producer_id), 1
     if next_producer_id != -1:
-        tags.append(_TAG_INT64.pack(1, 8, next_producer_id))
+        tags, count = tags + _TAG_INT64.pack(1, 8, next_producer_id), count + 1
     if client_transaction_version:
-        tags.append(_TAG_INT16.pack(2, 2, client_transaction_version))
+        tags, count = tags + _TAG_INT16.pack(2, 2, client_transaction_version), count + 1
     if next_producer_epoch != -1:
-        tags.append(_TAG_INT16.pack(3, 2, next_producer_epoch))
-    parts.append(bytes((len(tags),)))
-    return b"".join(parts + tags)
+        tags, count = tags + _TAG_INT16.pack(3, 2, next_producer_epoch), count + 1
+    return head + topics + _TIMES.pack(last_update_ms, start_ms, count) + tags
 
 
 def offset_commit_key(group_id: str, topic: str, partition: int) -> bytes:

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from oncelog.records import native
 from oncelog.records.compression import DEFAULT_LIMIT_BYTES, Compression, compress, decompress
-from oncelog.records.crc import Buffer, crc32c
+from oncelog.records.crc import Buffer, compiled_crc32c, crc32c
 from oncelog.records.errors import CorruptBatch
 from oncelog.records.native import RecordArea, decode
 from oncelog.records.record import Header, Headers, Record, decrement_sequence, increment_sequence
@@ -325,12 +325,16 @@ def header_bytes(header: BatchHeader, area: Buffer) -> bytearray:
     """The header of a batch with record area ``area``; length, magic and CRC are computed, not taken from
     ``header``.
     """
+    return _head(_COVERED.pack(*header[5:]), area, header.base_offset, header.partition_leader_epoch)
+
+
+def _head(covered: bytes, area: Buffer, base_offset: int, leader_epoch: int) -> bytearray:
+    """A header whose fields from the attributes on are ``covered``."""
     size_bytes = HEADER_SIZE_BYTES + len(area)
     if size_bytes > _MAX_BATCH_BYTES:
         raise ValueError(f"a batch of {size_bytes} bytes is larger than the format allows; append fewer records")
-    covered = _COVERED.pack(*header[5:])
-    length, crc = size_bytes - LOG_OVERHEAD_BYTES, crc32c(area, crc32c(covered))
-    head = bytearray(_NOT_COVERED.pack(header.base_offset, length, header.partition_leader_epoch, MAGIC, crc))
+    crc = compiled_crc32c(area, compiled_crc32c(covered))
+    head = bytearray(_NOT_COVERED.pack(base_offset, size_bytes - LOG_OVERHEAD_BYTES, leader_epoch, MAGIC, crc))
     head += covered
     return head
 
@@ -499,17 +503,23 @@ def encode_pairs(
     for delta, (key, value) in enumerate(pairs):
         area.append_at(delta, timestamp_ms, key, value)
     records = area.to_bytes()
-    count = len(pairs)
-    header = BatchHeader(
-        attributes=TRANSACTIONAL_BIT if transactional else 0,
-        last_offset_delta=count - 1,
-        base_timestamp=timestamp_ms,
-        max_timestamp=timestamp_ms,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        records_count=count,
+    count, attributes = len(pairs), TRANSACTIONAL_BIT if transactional else 0
+    covered = _COVERED.pack(
+        attributes, count - 1, timestamp_ms, timestamp_ms, producer_id, producer_epoch, NO_SEQUENCE, count
     )
-    batch = header_bytes(header, records)
+    batch = _head(covered, records, 0, NO_PARTITION_LEADER_EPOCH)
+    batch += records
+    return batch
+
+
+def encode_control(
+    records: bytes, timestamp_ms: int, producer_id: int, producer_epoch: int, base_offset: int, leader_epoch: int
+) -> bytearray:
+    """The control batch of a transaction whose one record is ``records``."""
+    covered = _COVERED.pack(
+        TRANSACTIONAL_BIT | CONTROL_BIT, 0, timestamp_ms, timestamp_ms, producer_id, producer_epoch, NO_SEQUENCE, 1
+    )
+    batch = _head(covered, records, base_offset, leader_epoch)
     batch += records
     return batch
 

@@ -11,13 +11,11 @@ from struct import Struct
 from typing import NamedTuple
 
 from oncelog.records.batch import (
-    CONTROL_BIT,
-    TRANSACTIONAL_BIT,
     BatchHeader,
     Buffer,
     Record,
     decode_records,
-    header_bytes,
+    encode_control,
     read_header,
 )
 from oncelog.records.errors import CorruptBatch
@@ -41,6 +39,9 @@ class ControlType(IntEnum):
     KRAFT_VOTERS = 6
 
 
+_ABORT, _COMMIT = int(ControlType.ABORT), int(ControlType.COMMIT)
+
+
 class EndTxnMarker(NamedTuple):
     """The outcome of a transaction; ``type`` is ``COMMIT`` or ``ABORT``."""
 
@@ -60,23 +61,11 @@ def encode_end_txn_marker(
     timestamp_ms: int,
     base_offset: int = 0,
     leader_epoch: int = -1,
-) -> bytes:
+) -> bytearray:
     """The batch of one record that ends a producer's transaction in a partition."""
     # One record, whose sizes are always the same, so that this is a batch's fixed part and a record's.
-    records = _MARKER_RECORD.pack(
-        32, 8, 0, ControlType.COMMIT if commit else ControlType.ABORT, 12, 0, coordinator_epoch, 0
-    )
-    header = BatchHeader(
-        base_offset=base_offset,
-        partition_leader_epoch=leader_epoch,
-        attributes=TRANSACTIONAL_BIT | CONTROL_BIT,
-        base_timestamp=timestamp_ms,
-        max_timestamp=timestamp_ms,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        records_count=1,
-    )
-    return bytes(header_bytes(header, records)) + records
+    records = _MARKER_RECORD.pack(32, 8, 0, _COMMIT if commit else _ABORT, 12, 0, coordinator_epoch, 0)
+    return encode_control(records, timestamp_ms, producer_id, producer_epoch, base_offset, leader_epoch)
 
 
 def control_type(key: Buffer | None) -> ControlType:

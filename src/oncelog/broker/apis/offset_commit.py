@@ -63,4 +63,8 @@ def handle(broker: Broker, context: RequestContext, request: OffsetCommitRequest
 
     request.topics = known
     answered = broker.groups.commit_offsets(request, caller, context.now_ms)
-    return answered.map(merged) if refused else answered
+    if refused:
+        return answered.map(merged)
+    if len(known) == 1 and len(known[0].partitions) == 1 and answered.succeeded:
+        context.took_commit = answered.value.topics[0].partitions[0].error_code == Error.NONE
+    return answered

@@ -199,11 +199,34 @@ def verify_and_append(
     records: memoryview,
     header: BatchHeader,
 ) -> Deferred[PartitionProduceResponse]:
-    """Ask the transaction coordinator first if the partition has no open transaction of this producer (KIP-890)."""
-    write = _Write(partition, records, header)
+    """Append a transactional batch once it is verified."""
+    verified = verify(broker, context.api_version, request, partition, header, context.now_ms)
+    return append_verified(broker, context, request, partition, records, header, verified)
+
+
+def verify(
+    broker: Broker, version: int, request: ProduceRequest, partition: Partition, header: BatchHeader, now_ms: int
+) -> Deferred[Verification]:
+    """Ask the transaction coordinator if the partition has no open transaction of this producer (KIP-890)."""
     transactional_id = request.transactional_id
     if transactional_id is None:  # refused for the whole request before
-        return Deferred.of(_refused_write(write, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+        return Deferred.of(Verification(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+    stamp = ProducerStamp(header.producer_id, header.producer_epoch)
+    operation = _supported_operation(version)
+    return verify_transaction(broker, partition, transactional_id, stamp, operation, now_ms, header.base_sequence)
+
+
+def append_verified(
+    broker: Broker,
+    context: RequestContext,
+    request: ProduceRequest,
+    partition: Partition,
+    records: memoryview,
+    header: BatchHeader,
+    verified: Deferred[Verification],
+) -> Deferred[PartitionProduceResponse]:
+    """Append a transactional batch with the guard of its verification, or answer why not."""
+    write = _Write(partition, records, header)
 
     def append(verification: Verification) -> Deferred[PartitionProduceResponse]:
         error, guard = verification
@@ -212,15 +235,7 @@ def verify_and_append(
             return Deferred.of(_refused_write(write, told))
         return _append(broker, context, request, write, guard)
 
-    return verify_transaction(
-        broker,
-        write.partition,
-        transactional_id,
-        ProducerStamp(header.producer_id, header.producer_epoch),
-        _supported_operation(context.api_version),
-        context.now_ms,
-        header.base_sequence,
-    ).flat_map(append)
+    return verified.flat_map(append)
 
 
 def _supported_operation(version: int) -> TransactionSupportedOperation:
@@ -238,8 +253,15 @@ def _append(
     if request.acks == ALL_IN_SYNC and partition.lacks_replicas:
         return Deferred.of(_refused_write(write, Error.NOT_ENOUGH_REPLICAS))
     result = partition.append_client(write.records, context.now_ms, guard)
-    answer = result_response(write.partition.topic_partition.partition, result)
     context.took_plain_batch = result.error is Error.NONE and not write.header.attributes & ~TRANSACTIONAL_BIT
+    return appended(broker, context, request, partition, result)
+
+
+def appended(
+    broker: Broker, context: RequestContext, request: ProduceRequest, partition: Partition, result: AppendResult
+) -> Deferred[PartitionProduceResponse]:
+    """What is answered, now or later, to an append that came to ``result``."""
+    answer = result_response(partition.topic_partition.partition, result)
     if result.error is not Error.NONE or request.acks == 0:
         return Deferred.of(answer)
     if request.acks != ALL_IN_SYNC and partition.replicas is not None:

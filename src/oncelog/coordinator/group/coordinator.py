@@ -15,7 +15,7 @@ from oncelog.coordinator.group import classic_rules, consumer_rules, describe, r
 from oncelog.coordinator.group.classic_group import ClassicGroup
 from oncelog.coordinator.group.consumer_group import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, ConsumerGroup
 from oncelog.coordinator.group.environment import Caller, GroupHost
-from oncelog.coordinator.group.offset_requests import OffsetRequests
+from oncelog.coordinator.group.offset_requests import OffsetRequests, OneCommit
 from oncelog.coordinator.group.shard import GroupShard
 from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, client_error
 from oncelog.deferred import Deferred, gather
@@ -204,6 +204,14 @@ class GroupCoordinator:
     ) -> Deferred[OffsetCommitResponse]:
         """Topics carry both name and id; the handler has looked them up."""
         return self._offsets.commit(request, caller, now_ms)
+
+    def one_commit(self, request: OffsetCommitRequest, caller: Caller) -> tuple[OneCommit, OffsetCommitResponse]:
+        """A commit of one partition that was taken in, for :meth:`commit_again`, and its answer."""
+        return self._offsets.one(request, caller)
+
+    def commit_again(self, commit: OneCommit, offset: int, leader_epoch: int, now_ms: int) -> bool:
+        """The same commit with another offset; False: it is to be asked for as any other one, and nothing was done."""
+        return self._offsets.again(commit, offset, leader_epoch, now_ms)
 
     def commit_transactional_offsets(
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int

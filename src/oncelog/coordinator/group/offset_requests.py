@@ -16,12 +16,13 @@ from oncelog.coordinator.group import classic_rules, consumer_rules, records
 from oncelog.coordinator.group.classic_group import ClassicGroup
 from oncelog.coordinator.group.consumer_rules import CommitCheck
 from oncelog.coordinator.group.environment import Caller, GroupHost
-from oncelog.coordinator.group.offsets import CommittedOffset
+from oncelog.coordinator.group.offsets import CommittedOffset, Place
 from oncelog.coordinator.group.shard import GroupShard
 from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, client_error
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.log.verification import TransactionSupportedOperation, Verification
+from oncelog.protocol.coordinator_fast import offset_commit_key, offset_commit_value
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestPartition
 from oncelog.protocol.generated.offset_commit_response import (
@@ -90,6 +91,17 @@ class _Decided(NamedTuple):
     committed: list[tuple[OffsetCommitKey, OffsetCommitValue]]
 
 
+class OneCommit(NamedTuple):
+    """A commit of one partition outside a transaction, that may come again with another offset."""
+
+    request: OffsetCommitRequest
+    caller: Caller
+    place: Place
+    topic_id: bytes
+    metadata: str
+    key: bytes
+
+
 class OffsetRequests:
     """The requests about offsets of all groups."""
 
@@ -139,6 +151,39 @@ class OffsetRequests:
             apply = partial(shard.offsets_committed, decided.committed)
         written = shard.write(decided.written, now_ms, apply=apply)
         return written.map(lambda error: answer(_outcomes(error, decided.outcomes)))
+
+    @staticmethod
+    def one(request: OffsetCommitRequest, caller: Caller) -> tuple[OneCommit, OffsetCommitResponse]:
+        """What :meth:`again` needs of a commit of one partition that was just taken in, and its answer."""
+        (topic,) = request.topics
+        (partition,) = topic.partitions
+        place = request.group_id, topic.name, partition.partition_index
+        metadata = partition.committed_metadata or ""
+        commit = OneCommit(request, caller, place, topic.topic_id, metadata, offset_commit_key(*place))
+        answer = OffsetCommitResponsePartition(partition.partition_index, Error.NONE)
+        return commit, OffsetCommitResponse(topics=[OffsetCommitResponseTopic(topic.name, topic.topic_id, [answer])])
+
+    def again(self, commit: OneCommit, offset: int, leader_epoch: int, now_ms: int) -> bool:
+        """What :meth:`commit` does, with another offset, if that is answered NONE at once; else nothing is done and the
+        answer is False.
+
+        Neither the topic nor the settings may have changed since ``commit`` was made.
+        """
+        request, caller, place, topic_id, metadata, key = commit
+        shard = self._runtime.shard_for(place[0])
+        if isinstance(shard, Error):
+            return False
+        check = self._may_commit(shard, request, caller, now_ms)
+        if isinstance(check, Error) or check(topic_id, place[2]) is not Error.NONE:
+            return False
+        value = offset_commit_value(offset, leader_epoch, metadata, now_ms, topic_id)
+
+        def apply(record_offset: int) -> None:
+            committed = CommittedOffset(offset, leader_epoch, metadata, now_ms, -1, topic_id, record_offset)
+            shard.offset_committed(place, committed)
+
+        written = shard.write((CoordinatorRecord(key, value),), now_ms, apply=apply)
+        return written.done and written.value is Error.NONE
 
     def commit_in_transaction(
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int

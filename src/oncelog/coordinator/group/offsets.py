@@ -68,7 +68,7 @@ class OffsetStore:
             record_offset,
         )
         if producer_id == NO_PRODUCER_ID:
-            self._commit(place, committed)
+            self.commit(place, committed)
             return
         self._pending.setdefault(producer_id, {})[place] = committed
         self._open.setdefault(key.group, {}).setdefault((key.topic, key.partition), set()).add(producer_id)
@@ -80,9 +80,10 @@ class OffsetStore:
             if marker.commit:
                 present = self.get(*place)
                 if present is None or pending.record_offset > present.record_offset:
-                    self._commit(place, pending)
+                    self.commit(place, pending)
 
-    def _commit(self, place: Place, committed: CommittedOffset) -> None:
+    def commit(self, place: Place, committed: CommittedOffset) -> None:
+        """A record outside a transaction, or its transaction's end, is in the log."""
         group_id, topic, partition = place
         self._committed.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
 

@@ -21,7 +21,7 @@ from oncelog.coordinator.group.classic_protocol import ClassicProtocol
 from oncelog.coordinator.group.consumer_group import ConsumerGroup, ConsumerMember, ResolvedRegex
 from oncelog.coordinator.group.consumer_protocol import ConsumerProtocol
 from oncelog.coordinator.group.environment import Environment, GroupHost, NamedTimers, Records
-from oncelog.coordinator.group.offsets import OffsetStore
+from oncelog.coordinator.group.offsets import CommittedOffset, OffsetStore, Place
 from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -161,6 +161,12 @@ class GroupShard:
         """Offsets were appended outside a transaction, one record each: what replaying these would do."""
         for offset, (key, value) in enumerate(committed, base_offset):
             self._apply_offset(key, value, offset, NO_PRODUCER_ID)
+
+    def offset_committed(self, place: Place, committed: CommittedOffset) -> None:
+        """The same for one of which the state is at hand."""
+        if place[0] not in self.groups:
+            self.groups[place[0]] = ClassicGroup(place[0])
+        self.offsets.commit(place, committed)
 
     def _apply_offset(self, key: OffsetCommitKey, value: Any, offset: int, producer_id: int) -> None:
         """An offset of an unknown group makes a simple group, which is a classic one without members."""

@@ -8,7 +8,7 @@ Source: Kafka's ``TransactionLog``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from oncelog.coordinator.transaction.states import TransactionState, Txn
 from oncelog.errors import CorruptLogError
@@ -105,8 +105,11 @@ def decode_value(transactional_id: str, data: bytes) -> Txn:
     )
 
 
-def _by_topic(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]]:
+def _by_topic(partitions: Collection[TopicPartition]) -> list[tuple[str, list[int]]]:
     topics: dict[str, list[int]] = {}
+    if len(partitions) == 1:
+        ((topic, partition),) = partitions
+        return [(topic, [partition])]
     for topic, partition in sorted(partitions):
         topics.setdefault(topic, []).append(partition)
     return list(topics.items())

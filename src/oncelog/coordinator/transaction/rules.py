@@ -297,19 +297,20 @@ def _end_and_bump(txn: Txn, commit: bool, fresh_producer_id: int, start_ms: int,
     """
     if txn.epochs_exhausted and fresh_producer_id == NO_PRODUCER_ID:
         return NEEDS_PRODUCER_ID
+    owner = txn.owner
     value = follow(
         txn,
         S.PREPARE_COMMIT if commit else S.PREPARE_ABORT,
         now_ms,
         epoch=min(txn.producer_epoch + 1, MAX_EPOCH),
-        last_epoch=txn.owner.producer_epoch,
+        last_epoch=owner.producer_epoch,
         next_producer=_after_end(txn, fresh_producer_id),
-        previous_producer_id=txn.owner.producer_id,
+        previous_producer_id=owner.producer_id,
         version=EPOCH_BUMP_VERSION,
         partitions=txn.partitions,
         start_ms=start_ms,
     )
-    return Decision(value=value, stamp=complete(value, now_ms).stamp)
+    return Decision(value=value, stamp=_after_markers(value))
 
 
 def _after_end(txn: Txn, fresh_producer_id: int) -> ProducerStamp:
@@ -369,21 +370,26 @@ TIMEOUT: Final[Table[Timeout]] = {
 
 def complete(txn: Txn, now_ms: int) -> Txn:
     """The value after a prepared one, once all markers are written."""
-    after = txn.stamp
-    if txn.next_producer_id != NO_PRODUCER_ID:
-        after = ProducerStamp(txn.next_producer_id, max(txn.next_producer_epoch, 0))
+    producer_id, epoch = _after_markers(txn)
     return follow(
         txn,
         S.COMPLETE_COMMIT if txn.state is S.PREPARE_COMMIT else S.COMPLETE_ABORT,
         now_ms,
-        producer_id=after.producer_id,
-        epoch=after.producer_epoch,
+        producer_id=producer_id,
+        epoch=epoch,
         previous_producer_id=txn.previous_producer_id if txn.kept else txn.producer_id,
         last_epoch=txn.last_producer_epoch,
         version=txn.client_transaction_version,
         partitions=frozenset(),
         start_ms=txn.start_ms,
     )
+
+
+def _after_markers(txn: Txn) -> ProducerStamp:
+    """Of the next transaction, where this one is prepared."""
+    if txn.next_producer_id != NO_PRODUCER_ID:
+        return ProducerStamp(txn.next_producer_id, max(txn.next_producer_epoch, 0))
+    return txn.stamp
 
 
 _COMPLETE: Final[Rule[MarkersWritten]] = Rule(

@@ -244,8 +244,9 @@ class TransactionShard:
         An answer that needs no write is given all the same. Apache Kafka, after such a refusal, answers
         CONCURRENT_TRANSACTIONS for the id until its next start; here the id stays usable.
         """
-        newer = isinstance(event, EndTxnAndBump) or (isinstance(event, AddPartitions) and event.transaction_version > 0)
-        return newer and records.value_version(self._host.transaction_version) == 0
+        if records.value_version(self._host.transaction_version):
+            return False
+        return isinstance(event, EndTxnAndBump) or (isinstance(event, AddPartitions) and event.transaction_version > 0)
 
     def _answer(self, request: _Request, decision: Decision, write_error: Error) -> None:
         told = write_error if write_error is not Error.NONE else decision.error
@@ -309,14 +310,18 @@ class TransactionShard:
         an answer which needs no write of its own does not rest on a state that a crash may take back.
         """
         key = records.encode_key(value.transactional_id)
-        record = CoordinatorRecord(
-            key, records.encode_value(value, records.value_version(self._host.transaction_version))
-        )
-        committed = self._runtime.write(self._partition, [record], now_ms, apply=lambda _: self._apply(value))
+        encoded = records.encode_value(value, records.value_version(self._host.transaction_version))
+        record = CoordinatorRecord(key, encoded)
+        committed = self._runtime.write(self._partition, (record,), now_ms, apply=lambda _: self._apply(value))
         entry = self._entries.get(value.transactional_id)
         appended = entry is not None and entry.txn is value
         if entry is not None and appended:
             entry.last_write = committed
+            if self._leading and committed.done and committed.value is Error.NONE:
+                answer(Error.NONE)
+                if value.state in PREPARED and entry.txn is value:
+                    self._send_markers(value, value.partitions, now_ms)
+                return True
 
         def settled(error: Error) -> None:
             told = self._told(error)
@@ -352,18 +357,13 @@ class TransactionShard:
     def _send_markers(self, txn: Txn, partitions: Iterable[TopicPartition], now_ms: int) -> None:
         """Send markers to ``partitions`` as far as they still exist; none left: the transaction is complete."""
         entry = self._entries[txn.transactional_id]
-        unmarked = tuple(sorted(partition for partition in partitions if self._exists(partition)))
+        unmarked = tuple(sorted([partition for partition in partitions if self._exists(partition)]))
         entry.unmarked = frozenset(unmarked)
         if not unmarked:
             self._complete(txn, now_ms)
             return
-        marker = TxnMarker(
-            stamp=txn.stamp,
-            commit=txn.state is TransactionState.PREPARE_COMMIT,
-            coordinator_epoch=self._coordinator_epoch,
-            transaction_version=txn.client_transaction_version,
-            partitions=unmarked,
-        )
+        commit = txn.state is TransactionState.PREPARE_COMMIT
+        marker = TxnMarker(txn.stamp, commit, self._coordinator_epoch, txn.client_transaction_version, unmarked)
         self._host.write_marker(marker, now_ms).then(lambda errors: self._markers_written(txn, errors, now_ms))
 
     def _exists(self, partition: TopicPartition) -> bool:
@@ -374,8 +374,8 @@ class TransactionShard:
         if not self._current(txn):
             return
         entry = self._entries[txn.transactional_id]
-        entry.unmarked = frozenset(partition for partition, error in errors.items() if error not in MARKER_DONE)
-        if any(error in MARKER_CANCELLED for error in errors.values()):
+        entry.unmarked = frozenset([partition for partition, error in errors.items() if error not in MARKER_DONE])
+        if entry.unmarked and any(error in MARKER_CANCELLED for error in errors.values()):
             return
         if entry.unmarked:
             self._later(txn, now_ms, lambda at_ms: self._send_markers(txn, entry.unmarked, at_ms))

@@ -115,7 +115,9 @@ class Txn(NamedTuple):
     @property
     def owner(self) -> ProducerStamp:
         """The producer as it is now: whoever shows another stamp is a stranger or a zombie."""
-        return ProducerStamp(self.next_producer_id, self.next_producer_epoch) if self.kept else self.stamp
+        if self.next_producer_epoch != NO_PRODUCER_EPOCH:  # kept
+            return ProducerStamp(self.next_producer_id, self.next_producer_epoch)
+        return ProducerStamp(self.producer_id, self.producer_epoch)
 
     @property
     def timed(self) -> bool:
@@ -125,4 +127,4 @@ class Txn(NamedTuple):
     @property
     def epochs_exhausted(self) -> bool:
         """The next producer needs a new producer id."""
-        return self.owner.producer_epoch >= LAST_CLIENT_EPOCH
+        return (self.next_producer_epoch if self.kept else self.producer_epoch) >= LAST_CLIENT_EPOCH

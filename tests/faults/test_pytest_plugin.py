@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 
 import oncelog
+from oncelog.conformance.groups import stable_alone
+from oncelog.conformance.transactions import find_coordinator
+from oncelog.conformance.wire import GROUP, TRANSACTION, Connection
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from oncelog.testing.brokers import Embedded
 
 TESTS = """
 import pytest
@@ -92,6 +97,15 @@ import pytest
 def test_wrong(oncelog_broker):
     pass
 """
+INSIDE = """
+def test_outside(oncelog_broker, oncelog_topic, oncelog_faults):
+    with oncelog_faults.delay(1, "Metadata"):
+        pass
+
+def test_inside(oncelog_broker, oncelog_topic, oncelog_faults):
+    with oncelog_faults.hold_markers():
+        assert False
+"""
 
 
 def run(folder: Path, source: str, *options: str) -> str:
@@ -119,6 +133,37 @@ def test_the_same_tests_run_against_a_cluster_that_is_there(tmp_path: Path) -> N
 
 def test_a_failed_test_shows_its_faults(tmp_path: Path) -> None:
     assert "lose_answer (EndTxn) struck 0 times" in run(tmp_path, FAILING)
+
+
+def test_a_fault_inside_a_broker_skips_the_test_on_a_cluster_that_is_there(tmp_path: Path) -> None:
+    with oncelog.Broker() as cluster:
+        shown = run(tmp_path, INSIDE, "--kafka-bootstrap-server", cluster.bootstrap_servers)
+    assert "1 passed, 1 skipped" in shown
+    assert "hold_markers happens inside a broker of ours" in shown
+
+
+def test_what_a_test_has_broken_is_whole_for_the_next_one() -> None:
+    """A partition that met a full disk stops until a restart, and with it every transactional id that it holds."""
+    with Embedded({}) as shared:
+        with Connection(shared.bootstrap_servers) as client:
+            find_coordinator(client, "x", TRANSACTION)
+            with shared.broker.faults.full_disk():
+                request = InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=60_000)
+                assert client.ask(request, 2).error_code != 0
+        for break_it in (lambda: None, shared.broker.stop):
+            break_it()
+            shared.clean()
+            with Connection(shared.bootstrap_servers) as client:
+                find_coordinator(client, "x", TRANSACTION)
+                assert client.ask(request, 2).error_code == 0
+
+
+def test_members_that_a_test_has_left_keep_no_later_one_waiting() -> None:
+    with Embedded({}) as shared, Connection(shared.bootstrap_servers) as client:
+        find_coordinator(client, "g", GROUP)
+        stable_alone(client, "g")
+        shared.clean()
+        assert shared.admin.list_consumer_groups() == []
 
 
 def test_a_marker_that_cannot_be_is_refused(tmp_path: Path) -> None:

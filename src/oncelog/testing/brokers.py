@@ -7,6 +7,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -17,6 +18,7 @@ from oncelog.embedded import Broker
 
 if TYPE_CHECKING:
     from oncelog.faults.proxy import FaultProxy
+    from oncelog.server.nodes import Nodes
 
 NO_DELAY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
 """What a broker for tests has unless it is told otherwise."""
@@ -89,12 +91,18 @@ class Embedded(TestBroker):
         return self.broker.bootstrap_servers
 
     def clean(self) -> None:
-        """Faults first, then whatever is open; then every group and topic."""
+        """Faults first, and what they have broken; then whatever is open; then every group and topic."""
         self.broker.faults.clear()
+        if not self.broker.is_running:
+            self.broker.start()
+        elif self.broker.on_loop(_has_failed):
+            self.broker.restart()  # only that reads the disk of a partition again that a fault has stopped
         open_ones = [found.transactional_id for found in self.admin.list_transactions(states=["Ongoing"])]
         if open_ones:
             self.admin.fence_producers(open_ones)
-        groups = [listed.group_id for listed in self.admin.list_consumer_groups() if listed.state in ("Empty", "Dead")]
+        groups = [listed.group_id for listed in self.admin.list_consumer_groups()]
+        for group in groups:  # members of a failed test would keep the next one's waiting
+            self.broker.on_loop(partial(_expire, group))
         if groups:
             self.admin.delete_consumer_groups(groups)
         topics = self.admin.list_topics()
@@ -110,6 +118,14 @@ class Embedded(TestBroker):
     ) -> None:
         super().__exit__(kind, error, trace)
         self.broker.stop()
+
+
+def _expire(group: str, nodes: Nodes) -> None:
+    nodes.expire_members(group, None)
+
+
+def _has_failed(nodes: Nodes) -> bool:
+    return any(partition.failed for partition in nodes.server.broker.topics.partitions.values())
 
 
 class ClusterThere(TestBroker):

@@ -137,13 +137,17 @@ class Message(Struct):
         if writer is None:
             return self.encode_parts(version)
         parts: list[Buffer] = []
+        written: list[Buffer] = []
         try:
             for count, _ in enumerate(writer(parts.append, self), 1):
                 if not count % ELEMENTS_IN_A_PIECE:
+                    if not self._HAS_RECORDS:  # to join, and to free, all of them in the end would be a long turn
+                        written.append(b"".join(parts))
+                        parts.clear()
                     yield
         except (StructError, UnicodeEncodeError) as error:
             raise UnencodableValue(self.__class__.__name__, str(error)) from error
-        return parts
+        return written + parts
 
     @classmethod
     def decode(cls, data: Buffer, version: int, offset: int = 0) -> Self:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
 from oncelog.broker.apis.registry import SERVED, served_apis
 from oncelog.broker.security.sasl_gate import Login, SaslGate
 from oncelog.broker.security.sasl_mechanisms import InvalidToken, LoggedIn, Mechanism, OAuthBearer, Plain, Scram
+from oncelog.broker.slices import finished
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.messages import request_type, response_type
+from oncelog.protocol.wire import Message
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
 from oncelog.scram import credential
@@ -58,17 +60,27 @@ KINDS = [kind for key in sorted(SERVED) for kind in (request_type(key), response
 
 
 def run_message(data: bytes) -> None:
-    """Two bytes choose message and version. What can be read is written and read again as it was."""
+    """Two bytes choose message and version. What can be read is written and read again as it was, in pieces too."""
     if len(data) < 2:
         return
     kind = KINDS[data[0] % len(KINDS)]
     version = kind.MIN_VERSION + data[1] % (kind.MAX_VERSION - kind.MIN_VERSION + 1)
-    try:
-        message, _ = kind.decode_prefix(data, version, 2)
-    except MalformedMessage:
+    read = _read(lambda: kind.decode_prefix(data, version, 2))
+    assert _read(lambda: finished(kind.decode_prefix_in_pieces(data, version, 2))) == read
+    if isinstance(read, str):
         return
+    message, _ = read
     written = message.encode(version)
     assert kind.decode(written, version).encode(version) == written
+    assert b"".join(finished(message.encode_parts_in_pieces(version))) == written
+
+
+def _read(decode: Callable[[], tuple[Message, int]]) -> tuple[Message, int] | str:
+    """Message and end, or why there is none."""
+    try:
+        return decode()
+    except MalformedMessage as error:
+        return str(error)
 
 
 def messages() -> Iterator[bytes]:

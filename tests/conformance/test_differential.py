@@ -36,6 +36,8 @@ PARTITIONS = 2
 IDS = 3
 TRANSIENT = {19, 51}
 STUCK_AFTER_S = 5
+PATIENCE_S = 60
+"""Before one side alone is called stuck: it may only be slow."""
 STUCK = "stuck"
 
 
@@ -90,10 +92,9 @@ class Side:
         producer.pid, producer.epoch = self.actual(identity)
         return producer
 
-    def settle(self, index: int) -> str:
+    def settle(self, index: int, seconds: float = STUCK_AFTER_S) -> str:
         """Wait until no marker of this id is on its way; the state."""
-
-        deadline = time.monotonic() + STUCK_AFTER_S
+        deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             state = Transactional(self.connection, self.id(index)).describe()
             if state.error_code:
@@ -349,8 +350,13 @@ class Driver:
         return len(self.history) - before
 
     def settle(self, index: int) -> None:
-        if self.both("settle", index) == STUCK:
+        mine, reference = self.ours.settle(index), self.theirs.settle(index)
+        if mine == reference == STUCK:
             raise Stuck
+        if mine != reference:
+            for side in (self.ours, self.theirs):
+                side.settle(index, PATIENCE_S)
+        self.both("settle", index)
 
     def step_init(self) -> None:
         index = self.chance.randrange(IDS)

@@ -135,9 +135,15 @@ async def _run(
     async with Admin(config=source.admin_settings()) as reading, Admin(config=target.admin_settings()) as writing:
         mirror = Mirror(reading, writing, settings, remark)
         with _stop_asked() as stop, progress("mirroring") as advance:
-            await mirror.open()
-            done = await _rounds(mirror, settings, stop, advance, once=once, switch_over=switch_over, as_json=as_json)
-            await mirror.close()
+            try:
+                await mirror.open()
+                done = await _rounds(
+                    mirror, settings, stop, advance, once=once, switch_over=switch_over, as_json=as_json
+                )
+                await mirror.close()
+            except BaseException:
+                await mirror.give_up()
+                raise
     if switch_over and done:
         remark("the target has everything: start producers and consumers there")
     elif not done:

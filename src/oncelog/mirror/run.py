@@ -13,9 +13,11 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.log_reader import fetch_stored
 from oncelog.client.aio.offsets import EARLIEST, LATEST
 from oncelog.client.core.admin_types import TopicDescription
 from oncelog.client.core.structs import OffsetAndMetadata
@@ -36,8 +38,9 @@ from oncelog.mirror.reading import PACK_BYTES, Packed, committed_batches, packed
 from oncelog.mirror.target import Target
 from oncelog.mirror.topics import Selection, largest_batches, make_alike
 from oncelog.records.batch import decode_records
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 
+READ_COMMITTED = IsolationLevel.READ_COMMITTED
 MAX_BYTES = 64 * 1024 * 1024
 """What a round carries unless told otherwise: seconds of a transaction that may last a minute."""
 _SAMPLES = 64
@@ -47,7 +50,6 @@ _FORGET_SECONDS = 60.0
 _QUIET_SECONDS = 30.0
 """So long the positions on B may lag behind where nothing was to be copied."""
 _ATTEMPTS = 5
-_UNREADABLE = (Error.TOPIC_AUTHORIZATION_FAILED, Error.GROUP_AUTHORIZATION_FAILED)
 _FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
 
 
@@ -254,14 +256,15 @@ class Mirror:
         """The partitions of ``__consumer_offsets``, as soon as there are any and if they may be read."""
         if not self._reads_offsets or any(name.topic == CONSUMER_OFFSETS_TOPIC for name in self._views):
             return
-        if CONSUMER_OFFSETS_TOPIC not in await self._source.list_topics(internal=True):
-            return
         try:
             (topic,) = await self._source.describe_topics([CONSUMER_OFFSETS_TOPIC])
             names = [TopicPartition(topic.name, item.partition) for item in topic.partitions]
-            await self._source.list_offsets(dict.fromkeys(names, EARLIEST))
+            begins = await self._source.list_offsets(dict.fromkeys(names, EARLIEST))
+            await fetch_stored(self._source, names[0], begins[names[0]].offset, READ_COMMITTED, 1)
         except KafkaError as error:
-            if error.error not in _UNREADABLE:
+            if error.error is Error.UNKNOWN_TOPIC_OR_PARTITION:
+                return
+            if error.error is not Error.TOPIC_AUTHORIZATION_FAILED:
                 raise
             self._reads_offsets = False
             self.say_once(
@@ -368,8 +371,8 @@ class Mirror:
             if name.topic == CONSUMER_OFFSETS_TOPIC:
                 positions = positions | await self._offsets_in(name, end)
         groups = await self._write_groups(positions, cut)
-        quiet = not copied[0] and not groups
-        if ahead and not (quiet and time.monotonic() - self._written_at < _QUIET_SECONDS):
+        late = time.monotonic() - self._written_at >= _QUIET_SECONDS
+        if copied[0] or groups or (ahead and late):
             await self._write_positions(cut)
         for name, offset in ahead.items():
             self._views[name].move(offset)
@@ -379,6 +382,11 @@ class Mirror:
         """Leave on B where the mirror stands, for the next start."""
         if any(view.position > self._state.positions[name].offset for name, view in self._views.items()):
             await self._write_positions({name: view.position for name, view in self._views.items()})
+
+    async def give_up(self) -> None:
+        """Abort what is open on B, so that its readers need not wait for the time-out."""
+        with suppress(KafkaError):  # the reason to give up is told, and the time-out does the same
+            await self._target.transactions.end(commit=False)
 
     async def _write_positions(self, cut: Mapping[TopicPartition, int]) -> None:
         """The last records of a round, and its end."""
@@ -459,7 +467,7 @@ class Mirror:
         for listing in await self._source.list_consumer_groups():
             offsets = await self._source.list_consumer_group_offsets(listing.group_id, require_stable=True)
             for name, position in offsets.items():
-                if name in self._views and position.offset <= self._views[name].scanned:
+                if name in self._views:
                     found[listing.group_id, name] = position
         return found
 

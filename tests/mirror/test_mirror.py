@@ -1,0 +1,330 @@
+"""What a mirror does, and what it refuses, one rule at a time; between two of our brokers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from oncelog import Broker
+from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
+from oncelog.client.aio import Admin, Consumer, Producer
+from oncelog.client.aio.admin import ConfigResource, ConfigResourceType, NewTopic, RecordsToDelete
+from oncelog.mirror.errors import MirrorRefused
+from oncelog.mirror.run import Mirror, Settings
+from oncelog.mirror.topics import Selection
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
+from tests.support.mirror_world import committed, without_offsets
+
+PATIENCE_S = 120.0
+
+
+@pytest.fixture(scope="module")
+def brokers() -> Iterator[tuple[str, str]]:
+    with Broker() as source, Broker() as target:
+        yield source.bootstrap_servers, target.bootstrap_servers
+
+
+@dataclass
+class Clusters:
+    """A and B, a topic of two partitions on A, and mirrors of it."""
+
+    source: Admin
+    target: Admin
+    topic: str
+    addresses: tuple[str, str]
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def names(self) -> tuple[TopicPartition, TopicPartition]:
+        return TopicPartition(self.topic, 0), TopicPartition(self.topic, 1)
+
+    def mirror(self, name: str | None = None, **more: object) -> Mirror:
+        settings = Settings(name or self.topic, Selection((self.topic,)), **more)  # type: ignore[arg-type]
+        return Mirror(self.source, self.target, settings, self.said.append)
+
+    async def started(self, **more: object) -> Mirror:
+        mirror = self.mirror(**more)
+        await mirror.open()
+        return mirror
+
+    async def mirrored(self, **more: object) -> Mirror:
+        """A mirror that has carried everything over."""
+        mirror = await self.started(**more)
+        await caught_up(mirror)
+        return mirror
+
+    async def write(self, *values: bytes, partition: int = 0) -> None:
+        async with Producer(bootstrap_servers=self.addresses[0]) as producer:
+            for value in values:
+                await producer.send_and_wait(self.topic, value, partition=partition)
+
+    async def values(self, partition: int = 0) -> list[bytes | None]:
+        contents = without_offsets(await committed(self.addresses[1], (self.topic,)))
+        return [seen.value for seen in contents[TopicPartition(self.topic, partition)]]
+
+    async def transaction(self, producer: Producer, *values: bytes) -> None:
+        """One that has each value on both partitions, and is not ended."""
+        await producer.begin_transaction()
+        for value in values:
+            for number in range(2):
+                await producer.send_and_wait(self.topic, value, partition=number)
+
+
+async def caught_up(mirror: Mirror) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not (await mirror.round()).caught_up:
+            pass
+
+
+@asynccontextmanager
+async def clusters(addresses: tuple[str, str], topic: str) -> AsyncIterator[Clusters]:
+    async with Admin(bootstrap_servers=addresses[0]) as source, Admin(bootstrap_servers=addresses[1]) as target:
+        await source.create_topics([NewTopic(topic, 2, 1)])
+        yield Clusters(source, target, topic, addresses)
+
+
+Flow = Callable[[Clusters], Awaitable[None]]
+
+
+@pytest.fixture
+def play(brokers: tuple[str, str], unique_name: str) -> Callable[[Flow], None]:
+    def run(flow: Flow) -> None:
+        async def main() -> None:
+            async with clusters(brokers, unique_name) as made:
+                await flow(made)
+
+        asyncio.run(main())
+
+    return run
+
+
+def test_open_transaction_holds_back_what_is_behind_it_and_comes_whole(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        mirror = await made.started()
+        async with Producer(bootstrap_servers=made.addresses[0], transactional_id=made.topic) as producer:
+            await made.transaction(producer, b"one", b"two")
+            await made.write(b"behind")
+            assert not (await mirror.round()).records
+            assert await made.values() == []
+            await producer.commit_transaction()
+        await caught_up(mirror)
+        assert await made.values() == [b"one", b"two", b"behind"]
+        assert await made.values(1) == [b"one", b"two"]
+
+    play(flow)
+
+
+def test_aborted_records_stay_behind_and_offsets_are_translated(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        async with Producer(bootstrap_servers=made.addresses[0], transactional_id=made.topic) as producer:
+            await made.transaction(producer, b"aborted")
+            await producer.abort_transaction()
+            await made.transaction(producer, b"kept")
+            await producer.commit_transaction()
+        await made.write(b"last")
+        group = f"{made.topic}-group"
+        await made.source.alter_consumer_group_offsets(group, {made.names[0]: 4})
+        await made.mirrored()
+        assert await made.values() == [b"kept", b"last"]
+        offsets = [offset for offset, _ in (await committed(made.addresses[1], (made.topic,)))[made.names[0]]]
+        there = await made.target.list_consumer_group_offsets(group)
+        assert there[made.names[0]].offset == offsets[1]
+
+    play(flow)
+
+
+def test_group_offset_at_the_end_is_the_end(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        await made.write(b"one", b"two")
+        group = f"{made.topic}-group"
+        await made.source.alter_consumer_group_offsets(group, {made.names[0]: (2, "note"), made.names[1]: 0})
+        await made.mirrored()
+        there = await made.target.list_consumer_group_offsets(group)
+        assert there[made.names[0]] == (2, "note", -1)
+        assert there[made.names[1]].offset == 0
+
+    play(flow)
+
+
+def test_group_that_is_active_on_the_target_is_left_alone(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        await made.write(b"one", b"two")
+        mirror = await made.mirrored()
+        group = f"{made.topic}-group"
+        async with Consumer(made.topic, bootstrap_servers=made.addresses[1], group_id=group) as consumer:
+            async with asyncio.timeout(PATIENCE_S):
+                while not consumer.assignment():
+                    await consumer.getmany(timeout_ms=50)
+            await made.source.alter_consumer_group_offsets(group, {made.names[0]: 1})
+            await caught_up(mirror)
+            assert made.names[0] not in await made.target.list_consumer_group_offsets(group)
+        assert any("left alone" in text and group in text for text in made.said)
+
+    play(flow)
+
+
+def test_group_that_went_on_on_the_target_is_not_set_back(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        await made.write(b"one", b"two", b"three")
+        group = f"{made.topic}-group"
+        await made.source.alter_consumer_group_offsets(group, {made.names[0]: 1})
+        mirror = await made.mirrored()
+        await made.target.alter_consumer_group_offsets(group, {made.names[0]: 3})
+        await made.source.alter_consumer_group_offsets(group, {made.names[0]: 2})
+        await caught_up(mirror)
+        assert (await made.target.list_consumer_group_offsets(group))[made.names[0]].offset == 3
+
+    play(flow)
+
+
+def test_a_second_mirror_of_the_name_fences_the_first_and_goes_on(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        first = await made.started()
+        await made.write(b"one")
+        second = await made.mirrored()
+        await made.write(b"two")
+        with pytest.raises(MirrorRefused, match="has taken over"):
+            await caught_up(first)
+        await caught_up(second)
+        assert await made.values() == [b"one", b"two"]
+
+    play(flow)
+
+
+def test_partitions_and_settings_follow(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        resource = ConfigResource(ConfigResourceType.TOPIC, made.topic)
+        await made.source.alter_configs(
+            {resource: {"retention.ms": "12345678", "message.timestamp.type": "LogAppendTime"}}
+        )
+        mirror = await made.mirrored()
+        await made.source.create_partitions({made.topic: 4})
+        await made.write(b"new", partition=3)
+        await made.source.alter_configs({resource: {"retention.ms": None, "max.message.bytes": "54321"}})
+        await caught_up(mirror)
+        assert await made.values(3) == [b"new"]
+        again = await made.mirrored()
+        assert not (await again.round()).records
+        told = (await made.target.describe_configs([resource]))[resource]
+        assert told["max.message.bytes"].value == "54321"
+        assert told["retention.ms"].source != "DYNAMIC_TOPIC_CONFIG"
+        assert told["message.timestamp.type"].value == "CreateTime"
+
+    play(flow)
+
+
+def test_timestamps_of_the_sources_clock_are_kept(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        resource = ConfigResource(ConfigResourceType.TOPIC, made.topic)
+        await made.source.alter_configs({resource: {"message.timestamp.type": "LogAppendTime"}})
+        await made.write(b"one", b"two")
+        await made.mirrored()
+        here, there = [await committed(address, (made.topic,)) for address in made.addresses]
+        assert without_offsets(here) == without_offsets(there)
+
+    play(flow)
+
+
+def test_range_that_the_source_removed_is_refused_unless_allowed(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        await made.write(b"one", b"two", b"three")
+        mirror = await made.started()
+        await made.source.delete_records({made.names[0]: RecordsToDelete(2)})
+        with pytest.raises(MirrorRefused, match=r"begins at offset 2 .* --allow-loss"):
+            await mirror.round()
+        await made.mirrored(allow_loss=True)
+        assert await made.values() == [b"three"]
+
+    play(flow)
+
+
+def test_topic_made_anew_on_the_source_is_stopped_and_others_go_on(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        await made.write(b"one")
+        mirror = await made.mirrored()
+        await made.source.delete_topics([made.topic])
+        await made.source.create_topics([NewTopic(made.topic, 2, 1)])
+        await made.write(b"anew")
+        await caught_up(mirror)
+        assert await made.values() == [b"one"]
+        assert any("made anew on the source" in text for text in made.said)
+
+    play(flow)
+
+
+def test_records_of_others_on_the_target_are_refused_unless_asked(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        await made.target.create_topics([NewTopic(made.topic, 2, 1)])
+        async with Producer(bootstrap_servers=made.addresses[1]) as producer:
+            await producer.send_and_wait(made.topic, b"foreign", partition=0)
+        await made.write(b"one")
+        with pytest.raises(MirrorRefused, match="--into-existing"):
+            await made.started()
+        await made.mirrored(into_existing=True)
+        assert await made.values() == [b"foreign", b"one"]
+
+    play(flow)
+
+
+def test_name_mirrors_one_cluster_only(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        await made.mirrored()
+        backwards = Mirror(made.target, made.source, Settings(made.topic, Selection((made.topic,))), made.said.append)
+        await backwards.open()
+        with pytest.raises(MirrorRefused, match="the same cluster"):
+            await Mirror(made.source, made.source, Settings("x", Selection()), made.said.append).open()
+
+    play(flow)
+
+
+def test_only_chosen_topics() -> None:
+    selection = Selection((), "orders.*", (".*-tmp",))
+    chosen: Sequence[str] = [
+        name for name in ("orders", "orders-tmp", "new-orders", "__consumer_offsets") if selection.takes(name)
+    ]
+    assert chosen == ["orders"]
+    assert Selection().takes("anything")
+    assert not Selection().takes("oncelog-mirror.default")
+
+
+def test_without_the_right_to_read_consumer_offsets_groups_are_asked(
+    brokers: tuple[str, str], unique_name: str
+) -> None:
+    settings = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:root",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+
+    async def flow(made: Clusters) -> None:
+        group = f"{made.topic}-group"
+        await made.write(b"one", b"two")
+        await made.source.alter_consumer_group_offsets(group, {made.names[0]: 1})
+        await made.source.create_acls(
+            [
+                Acl(
+                    AclResourceType.TOPIC,
+                    CONSUMER_OFFSETS_TOPIC,
+                    PatternType.LITERAL,
+                    "User:ANONYMOUS",
+                    "*",
+                    Operation.READ,
+                    Permission.DENY,
+                )
+            ]
+        )
+        mirror = await made.mirrored()
+        assert any("may not be read" in text for text in made.said)
+        await caught_up(mirror)
+        assert (await made.target.list_consumer_group_offsets(group))[made.names[0]].offset == 1
+
+    async def main(source: str) -> None:
+        async with clusters((source, brokers[1]), unique_name) as made:
+            await flow(made)
+
+    with Broker(settings=settings) as source:
+        asyncio.run(main(source.bootstrap_servers))

@@ -56,24 +56,25 @@ class Names(NamedTuple):
 Contents = dict[TopicPartition, list[tuple[int, Seen]]]
 
 
-async def committed(address: str, topics: tuple[str, ...]) -> Contents:
-    """What a reader of read_committed is given now: offset and record, by partition."""
-    found: Contents = {}
+async def ends_of(address: str, topics: tuple[str, ...]) -> dict[TopicPartition, int]:
+    """Last stable offsets."""
     async with Admin(bootstrap_servers=address) as admin:
         names = [name for topic in topics for name in await admin.partitions(topic)]
-        ends = {
-            name: item.offset
-            for name, item in (await admin.list_offsets(dict.fromkeys(names, -1), read_committed=True)).items()
-        }
+        found = await admin.list_offsets(dict.fromkeys(names, -1), read_committed=True)
+        return {name: item.offset for name, item in found.items()}
+
+
+async def committed(address: str, topics: tuple[str, ...]) -> Contents:
+    """What a reader of read_committed is given now: offset and record, by partition."""
+    ends = await ends_of(address, topics)
+    found: Contents = {name: [] for name in ends}
     async with Consumer(
         bootstrap_servers=address, isolation_level="read_committed", enable_auto_commit=False
     ) as consumer:
-        consumer.assign(names)
-        await consumer.seek_to_beginning(*names)
-        for name in names:
-            found[name] = []
+        consumer.assign(list(ends))
+        await consumer.seek_to_beginning(*ends)
         async with asyncio.timeout(PATIENCE_S):
-            while any([await consumer.position(name) < ends[name] for name in names]):
+            while any([await consumer.position(name) < end for name, end in ends.items()]):
                 for name, records in (await consumer.getmany(timeout_ms=100, max_records=10_000)).items():
                     found[name] += [
                         (record.offset, Seen(record.key, record.value, tuple(record.headers), record.timestamp))
@@ -81,6 +82,26 @@ async def committed(address: str, topics: tuple[str, ...]) -> Contents:
                         if record.offset < ends[name]
                     ]
     return found
+
+
+async def group_offsets(address: str, names: Names) -> dict[TopicPartition, int]:
+    async with Admin(bootstrap_servers=address) as admin:
+        return {
+            name: position.offset for name, position in (await admin.list_consumer_group_offsets(names.group)).items()
+        }
+
+
+async def at_rest(address: str, names: Names) -> tuple[Contents, dict[TopicPartition, int]]:
+    """Contents and group offsets at one moment: with nobody else at work, what was the same before and after.
+
+    A mirror that is killed may have asked for the end of its transaction, which then comes while partitions are read.
+    """
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            before = await ends_of(address, names.topics), await group_offsets(address, names)
+            contents = await committed(address, names.topics)
+            if before == (await ends_of(address, names.topics), await group_offsets(address, names)):
+                return contents, before[1]
 
 
 def without_offsets(contents: Contents) -> dict[TopicPartition, list[Seen]]:
@@ -102,10 +123,8 @@ def check_whole(contents: Contents) -> int:
     return len(totals)
 
 
-async def check_outputs(address: str, names: Names, contents: Contents) -> None:
+def check_outputs(names: Names, contents: Contents, positions: dict[TopicPartition, int]) -> None:
     """The group stands exactly behind the inputs whose outputs are there."""
-    async with Admin(bootstrap_servers=address) as admin:
-        committed_offsets = await admin.list_consumer_group_offsets(names.group)
     made_of = [
         json.loads(seen.value or b"")["made_of"]
         for name, records in contents.items()
@@ -114,8 +133,8 @@ async def check_outputs(address: str, names: Names, contents: Contents) -> None:
     ]
     assert len(made_of) == len(set(made_of)), "an input was processed twice"
     done = []
-    for name, position in committed_offsets.items():
-        done += [json.loads(seen.value or b"")["id"] for offset, seen in contents[name] if offset < position.offset]
+    for name, position in positions.items():
+        done += [json.loads(seen.value or b"")["id"] for offset, seen in contents[name] if offset < position]
     assert sorted(done) == sorted(made_of), "the group's offsets and its outputs do not belong together"
 
 
@@ -165,7 +184,7 @@ class Writers:
         producer = confluent_kafka.Producer(
             {"bootstrap.servers": self.address, "transactional.id": f"{self.names.first}-{name}"}
         )
-        producer.init_transactions(60)
+        producer.init_transactions()
         number = 0
         while not self._stop_thread.is_set():
             number += 1
@@ -177,10 +196,10 @@ class Writers:
                     random.choice((self.names.first, self.names.second)), value, partition=random.randrange(PARTITIONS)
                 )
             if random.random() < 0.2:
-                producer.flush(60)
-                producer.abort_transaction(60)
+                producer.flush()
+                producer.abort_transaction()
             else:
-                producer.commit_transaction(60)
+                producer.commit_transaction()
             self._stop_thread.wait(random.random() * 0.05)
 
     async def idempotent(self) -> None:
@@ -282,16 +301,6 @@ async def kill_some_time(process: Process, random: Random) -> None:
         raise AssertionError(f"the mirror ended by itself: {(await process.stderr.read()).decode()}")
 
 
-async def at_rest(address: str, names: Names) -> None:
-    """Until what a killed mirror had decided is complete: its coordinator then has nothing prepared."""
-    async with Admin(bootstrap_servers=address) as admin, asyncio.timeout(PATIENCE_S):
-        while any(
-            item.transactional_id == f"oncelog-mirror-{names.first}" and item.state.startswith("Prepare")
-            for item in await admin.list_transactions()
-        ):
-            await asyncio.sleep(0.05)
-
-
 async def killed_again_and_again(source: str, target: str, unique: str, kills: int, seed: int) -> None:
     random = Random(seed)
     names = Names.of(unique)
@@ -300,27 +309,19 @@ async def killed_again_and_again(source: str, target: str, unique: str, kills: i
     async with writers.at_work():
         for _ in range(kills):
             await kill_some_time(await start_mirror(source, target, names), random)
-            await at_rest(target, names)
             async with Admin(bootstrap_servers=target) as admin:
                 topics = set(await admin.list_topics())
             if topics.issuperset(names.topics):
-                contents = await committed(target, names.topics)
+                contents, positions = await at_rest(target, names)
                 check_whole(contents)
-                await check_outputs(target, names, contents)
+                check_outputs(names, contents, positions)
     await finish(await start_mirror(source, target, names, "--switch-over"))
-    there, here = await committed(target, names.topics), await committed(source, names.topics)
+    there, on_target = await at_rest(target, names)
+    here, on_source = await at_rest(source, names)
     assert without_offsets(there) == without_offsets(here)
     assert check_whole(there) > 0
-    await check_outputs(target, names, there)
-    await check_offsets(source, target, names, here, there)
-
-
-async def check_offsets(source: str, target: str, names: Names, here: Contents, there: Contents) -> None:
-    """A group's offset on the target is before the record that it is before on the source."""
-    async with Admin(bootstrap_servers=source) as admin, Admin(bootstrap_servers=target) as other:
-        on_source = await admin.list_consumer_group_offsets(names.group)
-        on_target = await other.list_consumer_group_offsets(names.group)
+    check_outputs(names, there, on_target)
     assert on_source and on_source.keys() == on_target.keys()
     for name, position in on_source.items():
-        before = sum(offset < position.offset for offset, _ in here[name])
-        assert before == sum(offset < on_target[name].offset for offset, _ in there[name])
+        before = sum(offset < position for offset, _ in here[name])
+        assert before == sum(offset < on_target[name] for offset, _ in there[name]), "a group stands elsewhere"

@@ -14,7 +14,8 @@ from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permissio
 from oncelog.client.aio import Admin, Consumer, Producer
 from oncelog.client.aio.admin import ConfigResource, ConfigResourceType, NewTopic, RecordsToDelete
 from oncelog.mirror.errors import MirrorRefused
-from oncelog.mirror.run import Mirror, Settings
+from oncelog.mirror.run import Mirror
+from oncelog.mirror.settings import Settings
 from oncelog.mirror.topics import Selection
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 from tests.support.mirror_world import committed, without_offsets

@@ -19,7 +19,8 @@ from oncelog.cli.properties import given_properties
 from oncelog.errors import ConfigError
 
 if TYPE_CHECKING:
-    from oncelog.mirror.run import Mirror, Progress, Settings
+    from oncelog.mirror.run import Mirror
+    from oncelog.mirror.settings import Progress, Settings
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
 MIB = 1024 * 1024
@@ -98,7 +99,7 @@ def command(
       oncelog mirror --from 127.0.0.1:9092 --to 127.0.0.1:9192 --topics-matching 'orders.*' --exclude '.*-tmp'
       oncelog mirror --from 127.0.0.1:9092 --to 127.0.0.1:9192 --switch-over --json
     """
-    from oncelog.mirror.run import Settings
+    from oncelog.mirror.settings import Settings
     from oncelog.mirror.topics import Selection
 
     if once and switch_over:

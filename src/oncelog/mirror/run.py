@@ -14,7 +14,6 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import fetch_stored
@@ -35,14 +34,13 @@ from oncelog.mirror.offset_map import (
     runs_record,
 )
 from oncelog.mirror.reading import PACK_BYTES, Packed, committed_batches, packed, scan
+from oncelog.mirror.settings import Progress, Settings
 from oncelog.mirror.target import Target
-from oncelog.mirror.topics import Selection, largest_batches, make_alike
+from oncelog.mirror.topics import largest_batches, make_alike
 from oncelog.records.batch import decode_records
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 
 READ_COMMITTED = IsolationLevel.READ_COMMITTED
-MAX_BYTES = 64 * 1024 * 1024
-"""What a round carries unless told otherwise: seconds of a transaction that may last a minute."""
 _SAMPLES = 64
 _AT_ONCE = 16
 _SETTINGS_SECONDS = 30.0
@@ -51,35 +49,6 @@ _QUIET_SECONDS = 30.0
 """So long the positions on B may lag behind where nothing was to be copied."""
 _ATTEMPTS = 5
 _FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How to mirror. ``name`` tells mirrors of one target apart."""
-
-    name: str
-    selection: Selection
-    max_bytes: int = MAX_BYTES
-    timeout_ms: int | None = None
-    interval_s: float = 0.2
-    allow_loss: bool = False
-    into_existing: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """After a round: what it carried, and what is left of each topic (offsets, markers among them)."""
-
-    records: int
-    size_bytes: int
-    groups: int
-    lag: Mapping[str, int]
-    caught_up: bool
-    """At the beginning of the round B had all of A."""
-
-    @property
-    def total_lag(self) -> int:
-        return sum(self.lag.values())
 
 
 Say = Callable[[str], None]
@@ -503,4 +472,4 @@ class Mirror:
 
 _ABORTED = (Error.TRANSACTION_ABORTABLE, Error.UNKNOWN_PRODUCER_ID, Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
 
-__all__ = ["MAX_BYTES", "Mirror", "Progress", "Settings"]
+__all__ = ["Mirror"]

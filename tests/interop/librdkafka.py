@@ -60,7 +60,9 @@ def build() -> Path:
 def passes(tests: Path, number: str, servers: str) -> bool:
     """Run one test; what it told is beside its program."""
     libraries = ":".join(str(tests.parent / name) for name in ("src", "src-cpp"))
-    environment = {"LD_LIBRARY_PATH": libraries, "TEST_KAFKA_VERSION": "4.3.1", "BROKERS": servers, "TESTS": number}
+    environment = {"LD_LIBRARY_PATH": libraries, "TEST_KAFKA_VERSION": "4.3.1", "TESTS": number}
+    settings = tests / "test.conf"
+    settings.write_text(f"bootstrap.servers={servers}\ntest.timeout.multiplier=3\n")
     told = tests / f"told-{number}.log"
     with told.open("wb") as output:
         try:

@@ -362,8 +362,13 @@ class TransactionShard:
         if not unmarked:
             self._complete(txn, now_ms)
             return
-        commit = txn.state is TransactionState.PREPARE_COMMIT
-        marker = TxnMarker(txn.stamp, commit, self._coordinator_epoch, txn.client_transaction_version, unmarked)
+        marker = TxnMarker(
+            stamp=txn.stamp,
+            commit=txn.state is TransactionState.PREPARE_COMMIT,
+            coordinator_epoch=self._coordinator_epoch,
+            transaction_version=txn.client_transaction_version,
+            partitions=unmarked,
+        )
         self._host.write_marker(marker, now_ms).then(lambda errors: self._markers_written(txn, errors, now_ms))
 
     def _exists(self, partition: TopicPartition) -> bool:

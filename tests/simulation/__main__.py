@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import multiprocessing
 import sys
 from collections.abc import Iterator
@@ -26,7 +25,6 @@ def main() -> int:
     parser.add_argument("--mutants", action="store_true", help="plant each bug of the catalogue")
     parser.add_argument("--only", default="", help="mutants whose name contains this")
     options = parser.parse_args()
-    logging.getLogger("oncelog").setLevel(logging.CRITICAL)
     if options.seed is not None:
         return _one(options.seed)
     if options.mutants:

@@ -78,8 +78,14 @@ class History:
     acknowledged: dict[bytes, tuple[TopicPartition, int]] = field(default_factory=dict)
     transactions: dict[int, Transaction] = field(default_factory=dict)
     seen: list[Seen] = field(default_factory=list)
+    starts: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
+    """Where a reader was told to begin."""
     samples: list[Sample] = field(default_factory=list)
     positions: list[Position] = field(default_factory=list)
+    forbidden: dict[bytes, str] = field(default_factory=dict)
+    """Values that must never be stored, and why."""
+    repeats: set[str] = field(default_factory=set)
+    """Names of producers that may store a record twice: they were told not to be idempotent."""
     copied: list[tuple[str, str]] = field(default_factory=list)
     """Topics of which the second one gets each record of the first one once."""
     rows: dict[str, list[bytes]] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tests.simulation.planting import Mutant
 
@@ -257,6 +257,19 @@ COORDINATOR: Sequence[Mutant] = (
         "if True:",
     ),
     Mutant(
+        "verification guard ignored",
+        "log.producer_rules:_not_verified",
+        "if not a.verify or not a.header.is_transactional:",
+        "if True:",
+        too=(("broker.verification:verify_transaction", "if guard is None:", "if True:"),),
+    ),
+    Mutant(
+        "a start goes on below the epochs of coordinators that took over",
+        "broker.nodes:BrokerNodes._lead",
+        "self._broker.metadata.leads_with(*topic_partition, epoch)",
+        "pass",
+    ),
+    Mutant(
         "old epochs may write",
         "log.producer_rules:_is_older",
         "return entry is not None and producer_epoch < entry.producer_epoch",
@@ -327,10 +340,10 @@ DURABILITY: Sequence[Mutant] = (
         "()",
     ),
     Mutant(
-        "the recovery point passes unsynced indexes",
-        "log.partition_log:PartitionLog.recovery_point",
-        "return min([self.flushed_offset, self._segments.active.base_offset, *self._closed_since_flush])",
-        "return self.log_end_offset",
+        "a start after a crash checks nothing",
+        "log.recovery:load",
+        "if not clean_shutdown:",
+        "if False:",
     ),
 )
 NODES: Sequence[Mutant] = (
@@ -359,6 +372,68 @@ NODES: Sequence[Mutant] = (
         "if False:",
     ),
 )
+
+FOUND_BY: Mapping[str, int] = {
+    "sequences are not checked": 9,
+    "a repeated batch is not recognised": 9,
+    "only the last batch is remembered": 9,
+    "four batches are remembered": 9,
+    "a snapshot is one batch old": 214,
+    "a restart forgets producers": 214,
+    "recovery forgets producers": 15,
+    "producer ids are given out again after a restart": 106,
+    "a retry is renumbered": 25,
+    "a retry goes behind newer batches": 19,
+    "a new epoch begins while an old batch may be stored": 35,
+    "a failed record does not abort its transaction": 93,
+    "the end of a transaction does not wait for its records": 7,
+    "a transaction's end keeps the old epoch": 7,
+    "an aborted batch is shown if it is alone": 7,
+    "an abort marker does not end the skipping": 7,
+    "the reader does not look at aborted transactions": 7,
+    "an answer for a position that was left is taken": 25,
+    "the position passes the end of what was fetched": 7,
+    "the last stable offset is the high watermark": 7,
+    "a committed transaction is stable before its marker is replicated": 131,
+    "the last stable offset stays where a transaction was": 7,
+    "a restart forgets open transactions": 65,
+    "readers of committed records read to the high watermark": 7,
+    "no entry in the transaction index": 7,
+    "recovery makes no entry in the transaction index": 15,
+    "the transaction index is not written": 75,
+    "the search in the transaction index ends at the first entry": 7,
+    "an answer names no aborted transactions": 7,
+    "aborted transactions are looked up in one segment": 14,
+    "markers are not sent again at load": 13,
+    "a marker that failed is not sent again": 13,
+    "every marker commits": 7,
+    "one partition gets its marker": 7,
+    "a prepared transaction is acknowledged before it is stored": 79,
+    "the epoch is not bumped for a new instance": 174,
+    "the epoch is not bumped at a transaction's end": 127,
+    "a transaction forgets its first partitions": 7,
+    "a partition that joins is not written down": 224,
+    "transactions never time out": 7,
+    "verification guard ignored": 76,
+    "a start goes on below the epochs of coordinators that took over": 3572,
+    "old epochs may write": 9,
+    "offsets are committed outside of the transaction": 212,
+    "an aborted transaction's offsets are committed": 212,
+    "a committed transaction's offsets are dropped": 78,
+    "markers are passed over when a coordinator loads": 160,
+    "a member of an old generation commits": 1326,
+    "acknowledged before the sync": 60,
+    "a run is acknowledged before the sync": 20,
+    "a sync covers what came after it": 445,
+    "a closed segment is not synced": 20,
+    "a new file's folder is not synced": 60,
+    "a start after a crash checks nothing": 15,
+    "the high watermark does not wait for replicas": 131,
+    "a replica out of sync is elected": 991,
+    "who does not lead appends": 237,
+    "a coordinator that moved is not loaded": 13,
+}
+"""For each mutant a seed that fails with it and holds without it. ``make mutants`` tries it first."""
 
 CATALOGUE: Sequence[Mutant] = (
     *IDEMPOTENCE,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType, FunctionType
@@ -22,12 +22,16 @@ class MutantDoesNotApply(Exception):
 
 @dataclass(frozen=True)
 class Mutant:
-    """``where`` is ``module:function`` or ``module:Class.method``, below ``oncelog``; ``old`` becomes ``new`` in it."""
+    """``where`` is ``module:function`` or ``module:Class.method``, below ``oncelog``; ``old`` becomes ``new`` in it.
+
+    ``too``: what else is changed, where one check stands behind another.
+    """
 
     name: str
     where: str
     old: str
     new: str
+    too: Sequence[tuple[str, str, str]] = ()
 
     def __str__(self) -> str:
         return self.name
@@ -99,13 +103,20 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 @contextmanager
 def planted(mutant: Mutant) -> Iterator[None]:
     """The bug is there for as long as the block."""
-    function, code = changed_code(mutant)
-    original = function.__code__
-    function.__code__ = code
+    changes = [changed_code(part) for part in parts(mutant)]
+    originals = [function.__code__ for function, _ in changes]
+    for function, code in changes:
+        function.__code__ = code
     try:
         yield
     finally:
-        function.__code__ = original
+        for (function, _), original in zip(changes, originals, strict=True):
+            function.__code__ = original
 
 
-__all__ = ["Mutant", "MutantDoesNotApply", "planted"]
+def parts(mutant: Mutant) -> list[Mutant]:
+    """A mutant for each place that is changed."""
+    return [mutant, *(Mutant(mutant.name, *change) for change in mutant.too)]
+
+
+__all__ = ["Mutant", "MutantDoesNotApply", "changed_code", "parts", "planted"]

@@ -7,6 +7,7 @@ history, which stands for what the program's owner knows.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -20,8 +21,13 @@ from oncelog.testing.simulation import Simulation
 from oncelog.types import TopicPartition
 from tests.simulation.history import COPY, Fate, History, Position, Seen, Sent, Transaction
 
+NO_OFFSET = -1
+"""Of a group that has none any more."""
+STANDS_STILL_S = 9.0
 PAUSE_S = 1.0
 """Between a program's failure and its next attempt."""
+TOO_LARGE_BYTES = 3000
+"""More than a topic with ``max.message.bytes`` of a focused world takes."""
 
 
 class Program:
@@ -81,17 +87,34 @@ class PlainProducer(Program):
         self._topic = topic
         self._partitions = partitions
         self._left = count
+        self.is_brief = False
+        """Each few records have a producer of their own, as where a job runs every few seconds."""
+        self.pause_s = 2.5
+        """Between some records and the next ones, on average."""
+        self.too_large = 0.0
+        """How often a record is one that the broker does not take."""
 
     async def live(self, life: str) -> None:
-        async with Producer(**self.settings) as producer:
-            while self._left > 0:
-                for _ in range(self.rng.choice([1, 4, 10, 20])):
-                    self._left -= 1
-                    where = TopicPartition(self._topic, self.rng.randrange(self._partitions))
-                    await self.send(producer, self.value(), where, life)
-                await asyncio.sleep(self.rng.expovariate(0.4))
-            await producer.flush()
+        jobs = 0
+        while self._left > 0:
+            jobs += 1
+            async with Producer(**self.settings) as producer:
+                if self.is_brief:
+                    await asyncio.sleep(self.rng.expovariate(1.0))
+                while self._left > 0:
+                    await self._send_some(producer, f"{life}.{jobs}")
+                    if self.is_brief:
+                        break
+                await producer.flush()
         self.done = True
+
+    async def _send_some(self, producer: Producer, life: str) -> None:
+        for _ in range(self.rng.choice([1, 4, 10, 20])):
+            self._left -= 1
+            where = TopicPartition(self._topic, self.rng.randrange(self._partitions))
+            large = bytes(TOO_LARGE_BYTES) if self.too_large and self.rng.random() < self.too_large else b""
+            await self.send(producer, self.value() + large, where, life)
+        await asyncio.sleep(self.rng.expovariate(1 / self.pause_s))
 
 
 class TransactionalProducer(Program):
@@ -104,6 +127,8 @@ class TransactionalProducer(Program):
         self._topic = topic
         self._partitions = partitions
         self._left = count
+        self.too_large = 0.0
+        """How often a transaction has a record that the broker does not take."""
 
     async def live(self, life: str) -> None:
         producer = Producer(**self.settings)
@@ -129,6 +154,9 @@ class TransactionalProducer(Program):
                 await self.send(producer, self.value(), where, life, transaction)
                 if self.rng.random() < 0.3:
                     await asyncio.sleep(self.rng.expovariate(2.0))
+            if self.rng.random() < self.too_large:
+                where = TopicPartition(self._topic, self.rng.randrange(self._partitions))
+                await self.send(producer, self.value() + bytes(TOO_LARGE_BYTES), where, life, transaction)
             if not aborts:
                 await commit(self.world, producer, transaction)
                 return
@@ -204,6 +232,8 @@ class Copier(Program):
         self._group, self._source, self._target, self._partitions = group, source, target, partitions
         self._consumer = {**self.settings, "group_id": group, "isolation_level": "read_committed", **consumer}
         self._producer = {**self.settings, "transactional_id": name, **producer}
+        self.stands_still = 0.0
+        """How often it does between its records and their offsets, until its group has taken it for dead."""
 
     async def live(self, life: str) -> None:
         producer = Producer(**self._producer)
@@ -231,7 +261,13 @@ class Copier(Program):
                 where = TopicPartition(self._target, self.rng.randrange(self._partitions))
                 await self.send(producer, copy_of(record.value or b"", transaction), where, life, transaction)
                 positions[partition] = record.offset + 1
-        await producer.send_offsets_to_transaction(positions, consumer.group_metadata())
+        member = consumer.group_metadata()
+        if self.stands_still and self.rng.random() < self.stands_still:
+            process = self.world.processes[self.name]
+            self.world.loop.call_later(STANDS_STILL_S, process.resume, context=contextvars.Context())
+            process.pause()
+            await asyncio.sleep(0)
+        await producer.send_offsets_to_transaction(positions, member)
         await commit(self.world, producer, transaction)
 
 
@@ -241,7 +277,9 @@ class Watcher(Program):
     def __init__(
         self, world: Simulation, history: History, name: str, wheres: Sequence[TopicPartition], **settings: Any
     ):
-        super().__init__(world, history, name, {"isolation_level": "read_committed", **settings})
+        super().__init__(
+            world, history, name, {"isolation_level": "read_committed", "fetch_max_wait_ms": 2000, **settings}
+        )
         self._wheres = wheres
 
     async def live(self, life: str) -> None:
@@ -249,6 +287,7 @@ class Watcher(Program):
             consumer.assign(self._wheres)
             await consumer.seek_to_beginning(*self._wheres)
             seeks = 0
+            self.history.starts.update({(f"{life}/0", where): 0 for where in self._wheres})
             while not self.done:
                 for where, records in (await consumer.getmany(timeout_ms=2000)).items():
                     for record in records:
@@ -258,7 +297,9 @@ class Watcher(Program):
                 if self.rng.random() < 0.1:
                     seeks += 1
                     where = self.rng.choice(list(self._wheres))
-                    consumer.seek(where, self.rng.randint(0, await consumer.position(where)))
+                    offset = self.rng.randint(0, await consumer.position(where))
+                    consumer.seek(where, offset)
+                    self.history.starts[f"{life}/{seeks}", where] = offset
 
 
 class Sampler(Program):
@@ -269,13 +310,17 @@ class Sampler(Program):
     ) -> None:
         super().__init__(world, history, name, {})
         self._wheres, self._groups = wheres, groups
+        self._known: dict[str, dict[TopicPartition, None]] = {group: {} for group in groups}
 
     async def live(self, life: str) -> None:
         async with Admin(**self.settings) as admin:
             while not self.done:
                 for group in self._groups:
-                    for where, position in (await admin.list_consumer_group_offsets(group)).items():
-                        self.history.positions.append(Position(group, where, position.offset, self.world.loop.now_ns))
+                    found = await admin.list_consumer_group_offsets(group)
+                    self._known[group].update(dict.fromkeys(found))
+                    for where in self._known[group]:
+                        offset = found[where].offset if where in found else NO_OFFSET
+                        self.history.positions.append(Position(group, where, offset, self.world.loop.now_ns))
                 await asyncio.sleep(self.rng.uniform(0.5, 3.0))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from oncelog.client.aio import Consumer, Producer
+from oncelog.client.core.errors import KafkaConnectionError
 from oncelog.testing.simulation import (
     Nondeterministic,
     NotSimulated,
@@ -156,6 +157,116 @@ def test_a_killed_program_does_nothing_more_and_begins_anew() -> None:
         assert said == ["begins", "begins", "ends", "finally"]
 
     simulate(main)
+
+
+def test_a_paused_process_notices_nothing_and_catches_up() -> None:
+    async def main(world: Simulation) -> None:
+        seen: list[float] = []
+
+        async def program() -> None:
+            for _ in range(4):
+                await asyncio.sleep(1)
+                seen.append(world.now_s)
+
+        process = world.process("program", program)
+        await asyncio.sleep(1.5)
+        process.pause()
+        await asyncio.sleep(10)
+        assert seen == [pytest.approx(1)] and process.alive
+        process.resume()
+        await asyncio.sleep(5)
+        assert seen == pytest.approx([1, 11.5, 12.5, 13.5])
+
+    simulate(main)
+
+
+def test_a_process_that_is_killed_while_it_is_paused_is_gone() -> None:
+    async def main(world: Simulation) -> None:
+        seen: list[float] = []
+
+        async def program() -> None:
+            while True:
+                await asyncio.sleep(1)
+                seen.append(world.now_s)
+
+        process = world.process("program", program)
+        await asyncio.sleep(1.5)
+        process.pause()
+        process.kill()
+        process.resume()
+        await asyncio.sleep(10)
+        assert len(seen) == 1
+        process.start()
+        await asyncio.sleep(1.5)
+        assert len(seen) == 2
+
+    simulate(main)
+
+
+def test_a_paused_broker_answers_when_it_goes_on() -> None:
+    async def main(world: Simulation) -> None:
+        async with Producer(bootstrap_servers=world.bootstrap_servers) as producer:
+            await producer.send_and_wait("t", b"before")
+            world.broker.pause()
+            sent = await producer.send("t", b"after")
+            await asyncio.sleep(20)
+            assert not sent.done()
+            world.broker.resume()
+            assert (await sent).offset == 1
+        assert world.broker.lives == 1
+
+    simulate(main)
+
+
+def test_a_sync_takes_time_so_that_power_can_fail_before_it() -> None:
+    """The server measures its syncs, and waits for slow ones elsewhere: no answer leaves in the turn of the append."""
+
+    async def main(world: Simulation) -> float:
+        world.machine.sync_s = (0.5, 0.5)
+        async with Producer(bootstrap_servers=world.bootstrap_servers) as producer:
+            for number in range(20):
+                begun = world.now_s
+                await producer.send_and_wait("t", b"%d" % number)
+            return world.now_s - begun
+
+    assert simulate(main) >= 0.5
+
+
+def test_a_full_disk_refuses_until_there_is_room() -> None:
+    async def main(world: Simulation) -> list[bytes | None]:
+        async with Producer(bootstrap_servers=world.bootstrap_servers) as producer:
+            await producer.send_and_wait("t", b"before")
+            world.machine.content.free_bytes = 0
+            sent = await producer.send("t", b"after")
+            await asyncio.sleep(20)
+            assert not sent.done()
+            world.machine.content.free_bytes = None
+            world.broker.crash()
+            world.broker.start()
+            await sent
+        async with Consumer("t", bootstrap_servers=world.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+            return [(await consumer.getone()).value for _ in range(2)]
+
+    assert simulate(main) == [b"before", b"after"]
+
+
+def test_tls_is_refused_by_name() -> None:
+    async def main(world: Simulation) -> None:
+        async with Producer(bootstrap_servers=world.bootstrap_servers, security_protocol="SSL"):
+            """Not reached."""
+
+    with pytest.raises(KafkaConnectionError, match="TLS is not simulated: use listeners and clients without it"):
+        simulate(main)
+    with pytest.raises(NotSimulated, match=r"TLS is not simulated: leave out ssl\.keystore\.location=x"):
+        simulate(main, settings={"ssl.keystore.location": "x"})
+
+
+def test_a_trouble_of_several_nodes_is_refused_with_one() -> None:
+    async def main(world: Simulation) -> None:
+        """Not reached."""
+
+    with pytest.raises(SimulationError, match="the trouble 'elect_lagging' needs several nodes, and nodes is 1"):
+        simulate(main, troubles=["elect_lagging"])
 
 
 @pytest.mark.parametrize("power", [False, True])

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.mutants import CATALOGUE
-from tests.simulation.planting import Mutant, MutantDoesNotApply, changed_code, planted
-from tests.simulation.seeds import explain
+from tests.simulation.mutants import CATALOGUE, FOUND_BY
+from tests.simulation.planting import Mutant, MutantDoesNotApply, changed_code, parts, planted
+from tests.simulation.scenes import SCENES
+from tests.simulation.seeds import explain, hunt
 from tests.simulation.worlds import run
 
 SEEDS, A_TEST = 200, 10
-ONCE_FAILED = (46,)
-"""A coordinator that had taken over sent its markers and was killed before it wrote that they were: the next start
-had a smaller epoch, its markers were refused, and the transaction never ended."""
+ONCE_FAILED = (171, 190, 3572)
+"""171: what an unclean election takes are markers, too; 190: who is forgotten while batches are under way (both worlds
+asked for more than Apache Kafka promises). 3572: a
+coordinator that had taken over sent its markers and was killed before it wrote that they were; the next start had a
+smaller epoch, its markers were refused, and the transaction never ended."""
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, A_TEST))
@@ -27,14 +30,27 @@ def test_what_failed_once_holds(seed: int) -> None:
     assert run(seed).breaches == []
 
 
-@pytest.mark.parametrize("seed", [3, 7])
-def test_a_seed_has_one_course(seed: int) -> None:
-    assert run(seed).fingerprint == run(seed).fingerprint
+@pytest.mark.parametrize("scene", SCENES)
+def test_a_seed_has_one_course(scene: str) -> None:
+    assert run(3, scene=scene).fingerprint == run(3, scene=scene).fingerprint
 
 
 @pytest.mark.parametrize("mutant", CATALOGUE, ids=str)
 def test_every_mutant_applies(mutant: Mutant) -> None:
-    changed_code(mutant)
+    for part in parts(mutant):
+        changed_code(part)
+
+
+def test_every_mutant_has_its_seed() -> None:
+    names = [mutant.name for mutant in CATALOGUE]
+    assert sorted(FOUND_BY) == sorted(set(names)) and len(names) == len(set(names)) >= 40
+
+
+@pytest.mark.parametrize("mutant", CATALOGUE[::8], ids=str)
+def test_a_mutant_is_found_by_its_seed(mutant: Mutant) -> None:
+    """All of them: ``make mutants``."""
+    seed, tried, _ = hunt(mutant, [])
+    assert (seed, tried) == (FOUND_BY[mutant.name], 1)
 
 
 def test_a_mutant_whose_code_has_changed_is_named() -> None:

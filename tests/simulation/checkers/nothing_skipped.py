@@ -1,4 +1,4 @@
-"""A reader is given every committed record between the first and the last one that it is given."""
+"""A reader is given every committed record from where it begins to the last one that it is given."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ def check(history: History) -> Sequence[str]:
     found = []
     for (reader, where), offsets in read.items():
         committed = [offset for offset, _ in history.committed.get(where, [])]
-        wanted = {offset for offset in committed if offsets[0] <= offset <= offsets[-1]}
+        begin = min(offsets[0], history.starts.get((reader, where), offsets[0]))
+        wanted = {offset for offset in committed if begin <= offset <= offsets[-1]}
         missing = sorted(wanted - set(offsets))
         if missing:
-            found.append(f"{reader} was given offsets {offsets[0]} to {offsets[-1]} of {where}, but not {missing[:5]}")
+            found.append(
+                f"{reader}, from {begin} on, was given offsets {offsets[0]} to {offsets[-1]} of {where}, but not "
+                f"{missing[:5]}"
+            )
     return found

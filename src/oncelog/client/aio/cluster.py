@@ -218,7 +218,7 @@ class Cluster:
         :raises KafkaError: a partition does not exist, or has no leader now.
         """
         wanted = list(partitions)
-        missing = self.metadata.want({name.topic for name in wanted})
+        missing = self.metadata.want(dict.fromkeys(name.topic for name in wanted))
         if missing or self._leaders_unsure or any(self.metadata.leader(name) == NO_NODE for name in wanted):
             await self.refresh()
         by_leader: dict[int, list[TopicPartition]] = {}

@@ -218,7 +218,7 @@ class Consumer:
         self._subscription.assign(arguments.partitions(partitions))
         if self._loop is None:
             return  # start() does what follows
-        self._metadata.set_wanted({name.topic for name in self._subscription.assigned})
+        self._metadata.set_wanted(sorted({name.topic for name in self._subscription.assigned}))
         self._metadata.request_update()
         self._polling.soon()
 

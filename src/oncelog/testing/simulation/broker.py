@@ -20,7 +20,7 @@ from oncelog.server.nodes import Nodes
 from oncelog.server.opening import Machine, open_server
 from oncelog.server.server import Server, Worker
 from oncelog.testing.simulation.disk import FaultyDisk
-from oncelog.testing.simulation.errors import SimulationError
+from oncelog.testing.simulation.errors import NotSimulated, SimulationError
 from oncelog.testing.simulation.loop import Process, SimulatedLoop, run_in, task_in
 
 if TYPE_CHECKING:
@@ -83,15 +83,19 @@ class SimulatedMachine(Machine):
     """:param rng: how long a sync takes, and what a power failure leaves.
 
     :param folder: a real one, for the metadata alone.
+    :param spend: is told the seconds that each sync takes, as the server measures them: it syncs in its own turn where
+        they are few.
     """
 
-    def __init__(self, folder: Path, rng: random.Random) -> None:
+    def __init__(self, folder: Path, rng: random.Random, spend: Callable[[float], None]) -> None:
         super().__init__(None)
         self.keeps = True
         self.store_path = str(folder / FILE_NAME)
         self.content = FaultyDisk()
-        self.sync_s = (0.0002, 0.005)
+        self.sync_s: tuple[float, float] = (0.0002, 0.005)
+        """Least and greatest time from the order to sync until it is done."""
         self.extra_sync_s = 0.0
+        self.content.on_sync = lambda: spend(self.sync_s[1] / 2 + self.extra_sync_s)
         self._rng = rng
 
     def claim(self) -> descriptors.Shares | None:
@@ -127,6 +131,7 @@ class SimulatedBroker:
         self.machine = machine
         self.node_count = nodes
         self._settings = {name: _text(value) for name, value in {**QUICK, **settings}.items()}
+        _refuse_tls(self._settings)
         self._listeners: tuple[Listener, ...] = parse_listeners(f"{HOST}:{FIRST_PORT}", self._settings, HOST)
         self._process = Process("broker")
         self._server: Server | None = None
@@ -206,6 +211,17 @@ class SimulatedBroker:
         self._network.died(self._process, silent=False)
         await task
 
+    def pause(self) -> None:
+        """It stands still, with its connections open, until :meth:`resume`."""
+        self._note("the broker stands still")
+        self._loop.pause(self._process)
+
+    def resume(self) -> None:
+        """It goes on where it stood."""
+        if self._process.held is not None:
+            self._note("the broker goes on")
+            self._loop.resume(self._process)
+
     @property
     def is_running(self) -> bool:
         return self._server is not None
@@ -237,6 +253,13 @@ def _at_once(work: Coroutine[Any, Any, T]) -> T:
         return end.value  # type: ignore[no-any-return]
     work.close()
     raise SimulationError(f"{work!r} waits, which it must not here")
+
+
+def _refuse_tls(settings: Mapping[str, str]) -> None:
+    """A handshake takes its chance from OpenSSL, so that no seed would have one course."""
+    for name, value in settings.items():
+        if name.startswith("ssl.") or ".ssl." in name or "SSL" in value.upper().replace("SASL", ""):
+            raise NotSimulated(f"TLS is not simulated: leave out {name}={value}, and use listeners without it")
 
 
 def _text(value: object) -> str:

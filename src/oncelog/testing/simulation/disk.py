@@ -48,6 +48,8 @@ class FaultyFile(MemoryFile):
         if self._disk.failing_syncs:
             self._disk.failing_syncs -= 1
             raise StorageError(f"cannot sync {self.path}: Input/output error")
+        if self._disk.on_sync is not None:
+            self._disk.on_sync()
         self._disk.note_synced(self._data, bytes(self._data))
 
 
@@ -68,7 +70,7 @@ class FaultyDisk(MemoryDisk):
     """``MemoryDisk`` with faults.
 
     ``free_bytes``: what is left of the disk, None for no bound. ``failing_syncs`` and ``torn_appends``: how many of the
-    next ones fail.
+    next ones fail. ``on_sync`` is called as each sync begins.
     """
 
     def __init__(self) -> None:
@@ -76,6 +78,7 @@ class FaultyDisk(MemoryDisk):
         self.free_bytes: int | None = None
         self.failing_syncs = 0
         self.torn_appends = 0
+        self.on_sync: Callable[[], None] | None = None
         # The bytes of a file with what of them is on stable storage, by identity; kept, so that none is used again.
         self._synced: dict[int, tuple[bytearray, bytes]] = {}
         self._named: dict[str, _Folder] = {"": _Folder()}
@@ -148,6 +151,7 @@ class FaultyDisk(MemoryDisk):
     def crash(self, rng: random.Random) -> FaultyDisk:
         """The disk after a power loss, as the next start finds it; this one is spent."""
         after = FaultyDisk()
+        after.free_bytes, after.on_sync = self.free_bytes, self.on_sync
         self._take_over(after, "", self._named[""], rng)
         return after
 
@@ -162,7 +166,7 @@ class FaultyDisk(MemoryDisk):
             else:
                 survived = self._survivor(self.synced_content(entry), bytes(entry), rng)
                 file = after.open(below, create=True)
-                file.append([survived])
+                file._data.extend(survived)
                 after.note_synced(file._data, survived)
         after.sync_folder(path)
 

@@ -13,17 +13,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oncelog.faults.rules import FaultError
 from oncelog.testing.simulation.broker import FIRST_PORT, HOST
 from oncelog.testing.simulation.errors import SimulationError
+from oncelog.testing.simulation.moments import MOMENTS, REQUESTS, Undo, in_the_middle, later
 from oncelog.testing.simulation.network import Ambush
+from oncelog.testing.simulation.node_faults import SEVERAL_NODES, make_whole
 
 if TYPE_CHECKING:
+    from oncelog.testing.simulation.connections import Connection
     from oncelog.testing.simulation.world import Simulation
 
-Undo = Callable[[], None]
 _ANSWERS = ("Produce", "EndTxn", "AddPartitionsToTxn", "TxnOffsetCommit", "OffsetCommit", "InitProducerId", None)
-_REQUESTS = ("Produce", "Produce", "EndTxn", "TxnOffsetCommit", "AddPartitionsToTxn", "InitProducerId", "JoinGroup")
 _NOT_NOW = (
     ("Produce", "NOT_ENOUGH_REPLICAS"),
     ("Produce", "NOT_ENOUGH_REPLICAS"),
@@ -53,21 +53,6 @@ class Trouble:
         return f"{self.at_s:7.3f} s  {self.kind} for {self.for_s:.3f} s (number {self.number})"
 
 
-def _in_the_middle(world: Simulation, chance: random.Random, act: Callable[[], None]) -> None:
-    """Do it now, or just after the next request of some kind has arrived: when its work is under way."""
-    if chance.random() < 0.25:
-        act()
-        return
-    later = chance.uniform(0.0, 0.006)
-    world.network.lie_in_wait(
-        Ambush(chance.choice(_REQUESTS), chance.randrange(4), lambda connection: _later(world, later, act))
-    )
-
-
-def _later(world: Simulation, seconds: float, act: Callable[[], None]) -> None:
-    world.loop.call_later(seconds, act)
-
-
 def cut_connection(world: Simulation, chance: random.Random) -> Undo | None:
     """One connection ends, with what is under way."""
 
@@ -76,14 +61,14 @@ def cut_connection(world: Simulation, chance: random.Random) -> Undo | None:
         if there:
             world.network.cut(chance.choice(there))
 
-    _in_the_middle(world, chance, cut)
+    in_the_middle(world, chance, cut)
     return None
 
 
 def cut_before_answer(world: Simulation, chance: random.Random) -> Undo | None:
     """Connections end when a request of a kind has arrived, or just before its answer does."""
     for _ in range(chance.randint(1, 5)):
-        api, lost = chance.choice(_REQUESTS), chance.random() < 0.6
+        api, lost = chance.choice(REQUESTS), chance.random() < 0.6
         what = f"answer to {api}" if lost else api
         world.network.lie_in_wait(Ambush(what, chance.randrange(6), world.network.cut, lost=lost))
     return None
@@ -126,14 +111,19 @@ def slow_disk(world: Simulation, chance: random.Random) -> Undo | None:
 
 def kill_broker(world: Simulation, chance: random.Random) -> Undo | None:
     """The broker's process is killed; what it wrote is there."""
-    _in_the_middle(world, chance, lambda: world.broker.crash() if world.broker.is_running else None)
-    return world.broker.start
+    return in_the_middle(
+        world, chance, lambda: world.broker.crash() if world.broker.is_running else None, lambda: _start(world)
+    )
 
 
 def power_loss(world: Simulation, chance: random.Random) -> Undo | None:
     """The broker's machine loses its power: what was not synced is lost, in part or whole."""
-    _in_the_middle(world, chance, lambda: world.broker.crash(power=True) if world.broker.is_running else None)
-    return world.broker.start
+    return in_the_middle(
+        world,
+        chance,
+        lambda: world.broker.crash(power=True) if world.broker.is_running else None,
+        lambda: _start(world),
+    )
 
 
 def restart_broker(world: Simulation, chance: random.Random) -> Undo | None:
@@ -143,8 +133,31 @@ def restart_broker(world: Simulation, chance: random.Random) -> Undo | None:
         if world.broker.is_running:
             world.keep(world.loop.create_task(world.broker.stop()))
 
-    _in_the_middle(world, chance, stop)
-    return world.broker.start
+    return in_the_middle(world, chance, stop, lambda: _start(world))
+
+
+def pause_broker(world: Simulation, chance: random.Random) -> Undo | None:
+    """The broker stands still, and goes on as if nothing had happened."""
+    return in_the_middle(
+        world, chance, lambda: world.broker.pause() if world.broker.is_running else None, world.broker.resume
+    )
+
+
+def full_disk(world: Simulation, chance: random.Random) -> Undo | None:
+    """No space is left on the broker's disk, until somebody makes room and starts the broker again."""
+    machine = world.machine
+    machine.content.free_bytes = chance.choice([0, chance.randint(0, 300), chance.randint(0, 3000)])
+    world.note("the disk is full", "trouble")
+
+    def undo() -> None:
+        machine.content.free_bytes = None
+        world.note("there is room on the disk", "trouble")
+        if world.broker.is_running:
+            world.broker.resume()
+            world.broker.crash()
+        _start(world)
+
+    return undo
 
 
 def lose_answers(world: Simulation, chance: random.Random) -> Undo | None:
@@ -177,8 +190,11 @@ def refuse_requests(world: Simulation, chance: random.Random) -> Undo | None:
 
 
 def crash_coordinator(world: Simulation, chance: random.Random) -> Undo | None:
-    """A transaction's coordinator is taken over while the transaction ends."""
-    return _by_name(world, lambda: world.broker.faults.crash_coordinator(chance.choice(_PHASES)))
+    """A transaction's coordinator is taken over while the transaction ends, or those of the next ones are."""
+    return _by_name(
+        world,
+        lambda: world.broker.faults.crash_coordinator(chance.choice(_PHASES), times=chance.choice([1, 1, 3])),
+    )
 
 
 def hold_markers(world: Simulation, chance: random.Random) -> Undo | None:
@@ -205,8 +221,21 @@ def kill_program(world: Simulation, chance: random.Random) -> Undo | None:
     if not alive:
         return None
     victim, power = chance.choice(alive), chance.random() < 0.3
-    _in_the_middle(world, chance, lambda: victim.kill(power=power) if victim.alive else None)
-    return victim.restart
+    return in_the_middle(world, chance, lambda: victim.kill(power=power) if victim.alive else None, victim.restart)
+
+
+def pause_program(world: Simulation, chance: random.Random) -> Undo | None:
+    """A program stands still when it has sent something or was answered, and goes on where it stood."""
+    lasts = chance.choice([min(20.0, chance.expovariate(1 / 3.0)), chance.uniform(6.5, 15.0)])
+
+    def pause(connection: Connection) -> None:
+        victim = world.processes.get(connection.client)
+        if victim is not None and not world.is_calm:
+            victim.pause()
+            later(world, lasts, victim.resume)
+
+    world.network.lie_in_wait(Ambush(chance.choice((*REQUESTS, *MOMENTS)), chance.randrange(4), pause))
+    return None
 
 
 def double_program(world: Simulation, chance: random.Random) -> Undo | None:
@@ -214,49 +243,6 @@ def double_program(world: Simulation, chance: random.Random) -> Undo | None:
     alive = [process for name, process in sorted(world.processes.items()) if process.alive and not process.alone]
     if alive:
         chance.choice(alive).double()
-    return None
-
-
-def kill_node(world: Simulation, chance: random.Random) -> Undo | None:
-    """One of several nodes ends."""
-    node = 1 + chance.randrange(world.broker.node_count)
-    kill = chance.random() < 0.7
-    _nodes(world, lambda: world.broker.run_nodes(lambda nodes: nodes.stop(node, kill=kill)), f"node {node} ends")
-    return lambda: _nodes(
-        world, lambda: world.broker.run_nodes(lambda nodes: nodes.start(node)), f"node {node} is back"
-    )
-
-
-def isolate_node(world: Simulation, chance: random.Random) -> Undo | None:
-    """One of several nodes is cut off from everybody."""
-    node = 1 + chance.randrange(world.broker.node_count)
-    _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.isolate(node)), f"node {node} is cut off")
-    return lambda: _nodes(
-        world, lambda: world.broker.on_loop(lambda nodes: nodes.heal(node)), f"node {node} is reached"
-    )
-
-
-def pause_replication(world: Simulation, chance: random.Random) -> Undo | None:
-    """The replicas of a node copy nothing."""
-    node = 1 + chance.randrange(world.broker.node_count)
-    _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.hold_back(node)), f"node {node} copies nothing")
-    return lambda: _nodes(world, lambda: world.broker.on_loop(lambda nodes: nodes.let_go(node)), f"node {node} copies")
-
-
-def move_leaders(world: Simulation, chance: random.Random) -> Undo | None:
-    """Leaders of some partitions, internal ones too, move to other nodes."""
-    if not world.broker.is_running:
-        return None
-    partitions = [
-        (info.name, index) for info in world.broker.server.broker.metadata.topics() for index in range(info.partitions)
-    ]
-    for topic, index in chance.sample(partitions, min(len(partitions), 3)):
-        node = 1 + chance.randrange(world.broker.node_count)
-        _nodes(
-            world,
-            lambda: world.broker.on_loop(lambda nodes: nodes.move_leader(topic, index, node)),  # noqa: B023
-            f"node {node} leads {topic}-{index}",
-        )
     return None
 
 
@@ -278,6 +264,8 @@ ONE_BROKER: Mapping[str, Callable[[Simulation, random.Random], Undo | None]] = {
         kill_broker,
         power_loss,
         restart_broker,
+        pause_broker,
+        full_disk,
         lose_answers,
         lose_requests,
         delay_answers,
@@ -287,12 +275,10 @@ ONE_BROKER: Mapping[str, Callable[[Simulation, random.Random], Undo | None]] = {
         lose_marker,
         repeat_marker,
         kill_program,
+        pause_program,
         double_program,
         set_clock,
     )
-}
-SEVERAL_NODES: Mapping[str, Callable[[Simulation, random.Random], Undo | None]] = {
-    made.__name__: made for made in (kill_node, isolate_node, pause_replication, move_leaders)
 }
 _TELLING = ("cut_before_answer", "refuse_requests", "kill_program", "double_program", "kill_broker", "restart_broker")
 """One of these is in most plans that may have them: they break what is under way."""
@@ -306,15 +292,10 @@ def _by_name(world: Simulation, make: Callable[[], object]) -> Undo | None:
     return None
 
 
-def _nodes(world: Simulation, change: Callable[[], object], what: str) -> None:
-    if world.broker.is_running:
-        try:
-            change()
-        except Exception as error:
-            if not isinstance(error, FaultError | SimulationError) and type(error).__name__ != "KafkaError":
-                raise
-            what = f"{what}: refused, {error}"
-        world.note(what, "trouble")
+def _start(world: Simulation) -> None:
+    """Nobody starts a broker on a full disk: who makes room there starts it."""
+    if world.machine.content.free_bytes is None:
+        world.broker.start()
 
 
 def plan(
@@ -380,14 +361,19 @@ class Troubles:
         """Nothing is broken any more."""
         world = self._world
         world.note("calm", "trouble")
+        world.is_calm = True
         while self._undo:
             self._undo.pop()()
+        world.broker.resume()
         while world.broker.is_stopping:
             await asyncio.sleep(0.01)
         world.broker.start()
         world.broker.faults.clear()
+        for node in range(1, 1 + world.broker.node_count) if world.broker.node_count > 1 else ():
+            make_whole(world, node)
         world.network.heal()
         for process in world.processes.values():
+            process.resume()
             process.restart()
 
 

@@ -70,9 +70,11 @@ class _Replacements:
         loop = self._loop
         self.put(time, "time", lambda: (loop.now_ns + loop.wall_ahead_ns + WALL_NS) / 1e9)
         self.put(time, "time_ns", lambda: loop.now_ns + loop.wall_ahead_ns + WALL_NS)
-        for name in ("monotonic", "perf_counter", "process_time", "thread_time"):
+        for name in ("monotonic", "process_time", "thread_time"):
             self.put(time, name, lambda: loop.now_ns / 1e9)
             self.put(time, f"{name}_ns", lambda: loop.now_ns)
+        self.put(time, "perf_counter", lambda: (loop.now_ns + loop.spent_ns) / 1e9)
+        self.put(time, "perf_counter_ns", lambda: loop.now_ns + loop.spent_ns)
         self.put(time, "sleep", _wrong("time.sleep", "await asyncio.sleep, which takes no time here"))
         self._dates()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import heapq
 import math
 import socket
 from collections.abc import Awaitable, Callable
@@ -31,11 +32,13 @@ START_NS = 1_000_000_000_000
 class Process:
     """Something that can be killed as a whole; one life of a simulated machine."""
 
-    __slots__ = ("alive", "name")
+    __slots__ = ("alive", "held", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.alive = True
+        self.held: list[asyncio.Handle] | None = None
+        """While it stands still: what waits until it goes on, in its order."""
 
     def __repr__(self) -> str:
         return f"Process({self.name})"
@@ -71,6 +74,8 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self.now_ns = START_NS
         self.wall_ahead_ns = 0
         """How far somebody has set the wall clock."""
+        self.spent_ns = 0
+        """What syncs have taken by ``time.perf_counter``, though no virtual time passed while they were carried out."""
         self._order = order
         self._end_ns = START_NS + int(limit_s * 1e9)
         self._idle_turns = 0
@@ -111,6 +116,10 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         process = RUNNING.get(None) if context is None else context.get(RUNNING)
         if self.is_over or (process is not None and not process.alive):
             return _dead(self)
+        if process is not None and process.held is not None:
+            handle = asyncio.Handle(callback, args, self, context)
+            process.held.append(handle)
+            return handle
         return super().call_soon(callback, *args, context=context)
 
     def call_at(  # type: ignore[override]
@@ -119,6 +128,10 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         process = RUNNING.get(None) if context is None else context.get(RUNNING)
         if self.is_over or (process is not None and not process.alive):
             return _dead(self)
+        if process is not None and process.held is not None:
+            timer = asyncio.TimerHandle(when, callback, args, self, context)
+            process.held.append(timer)
+            return timer
         return super().call_at(when, callback, *args, context=context)
 
     def call_soon_threadsafe(  # type: ignore[override]
@@ -129,9 +142,41 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     def freeze(self, process: Process) -> None:
         """Nothing of a process runs any more."""
         process.alive = False
-        for handle in [*self._ready, *self._scheduled]:  # type: ignore[attr-defined]
-            if handle._context is not None and handle._context.get(RUNNING) is process:
-                handle.cancel()
+        held, process.held = process.held or [], None
+        for handle in [*self._taken_out(process), *held]:
+            handle.cancel()
+
+    def pause(self, process: Process) -> None:
+        """A process stands still, as one that is stopped by a signal or swapped out does; nobody is told."""
+        if process.alive and process.held is None:
+            process.held = self._taken_out(process)
+
+    def resume(self, process: Process) -> None:
+        """It goes on; what was due meanwhile is due now."""
+        held, process.held = process.held or [], None
+        for handle in held:
+            if isinstance(handle, asyncio.TimerHandle) and handle.when() > self.time():
+                heapq.heappush(self._scheduled, handle)  # type: ignore[attr-defined]
+                handle._scheduled = True  # type: ignore[attr-defined]
+            else:
+                self._ready.append(handle)  # type: ignore[attr-defined]
+
+    def _taken_out(self, process: Process) -> list[asyncio.Handle]:
+        """What of a process waits to be called, in its order; nothing is left of it."""
+        found: list[asyncio.Handle] = []
+        ready, scheduled = self._ready, self._scheduled  # type: ignore[attr-defined]
+        for index, handle in enumerate(ready):  # in place: this turn of the loop counts on their number
+            if _is_of(handle, process):
+                found.append(handle)
+                ready[index] = _dead(self)
+        timers = []
+        for index, handle in enumerate(scheduled):
+            if _is_of(handle, process):
+                timers.append(handle)
+                handle._scheduled = False
+                scheduled[index] = _dead(self, handle.when())
+                self._timer_cancelled_count += 1  # type: ignore[attr-defined]
+        return found + sorted(timers, key=asyncio.TimerHandle.when)
 
     # -- what is simulated --------------------------------------------------------------------------------------
 
@@ -203,10 +248,15 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """There is none."""
 
 
-def _dead(loop: SimulatedLoop) -> asyncio.TimerHandle:
-    handle = _Nothing(0.0, _nothing, (), loop)
+def _dead(loop: SimulatedLoop, when: float = 0.0) -> asyncio.TimerHandle:
+    handle = _Nothing(when, _nothing, (), loop)
     handle._cancelled = True
+    handle._scheduled = True  # type: ignore[attr-defined]
     return handle
+
+
+def _is_of(handle: Any, process: Process) -> bool:
+    return not handle._cancelled and handle._context is not None and handle._context.get(RUNNING) is process
 
 
 def _nothing() -> None:

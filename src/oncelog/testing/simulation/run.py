@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from oncelog.testing.simulation.culprits import watched
-from oncelog.testing.simulation.errors import Nondeterministic
-from oncelog.testing.simulation.faults import Trouble, Troubles, plan
+from oncelog.testing.simulation.errors import Nondeterministic, SimulationError
+from oncelog.testing.simulation.faults import SEVERAL_NODES, Trouble, Troubles, plan
 from oncelog.testing.simulation.guards import guarded
 from oncelog.testing.simulation.network import Habits
 from oncelog.testing.simulation.timeline import Timeline, first_difference
@@ -50,6 +50,11 @@ class Setting:
         given = list(self.troubles)
         ready = [trouble for trouble in given if isinstance(trouble, Trouble)]
         kinds = [trouble for trouble in given if isinstance(trouble, str)]
+        for name in [*kinds, *(trouble.kind for trouble in ready)]:
+            if self.nodes < 2 and name in SEVERAL_NODES:
+                raise SimulationError(
+                    f"the trouble {name!r} needs several nodes, and nodes is {self.nodes}: say nodes=3"
+                )
         return ready + plan(seed, kinds=kinds, begin_s=0.0, end_s=self.calm_s * 0.9)
 
 

@@ -72,6 +72,18 @@ class SimulatedProcess:
         if self.killed or self.failure is not None:
             self.start()
 
+    def pause(self) -> None:
+        """It stands still as it is, with its connections open, until :meth:`resume`."""
+        if self.alive:
+            self._simulation.note("stands still", self.name)
+            self._simulation.loop.pause(self._process)
+
+    def resume(self) -> None:
+        """It goes on where it stood, if it still lives; it has not noticed anything."""
+        if self._process.held is not None:
+            self._simulation.note("goes on", self.name)
+            self._simulation.loop.resume(self._process)
+
     def kill(self, *, power: bool = False) -> None:
         """It stops where it stands: no ``finally`` runs, nothing is sent. ``power``: its peers do not hear of it."""
         if not self._process.alive:
@@ -104,11 +116,16 @@ class Simulation:
         self.loop = SimulatedLoop(self.rng("executors"), limit_s)
         self.network = Network(self.loop, self.rng("network"), self.timeline, habits or Habits())
         self.loop.network = self.network
-        self.machine = SimulatedMachine(folder, self.rng("machine"))
+        self.machine = SimulatedMachine(folder, self.rng("machine"), self._spend)
         self.broker = SimulatedBroker(self.loop, self.network, self.machine, nodes, settings or {})
         self.processes: dict[str, SimulatedProcess] = {}
         self._kept: list[object] = []
         self._troubles: asyncio.Task[None] | None = None
+        self.is_calm = False
+        """Troubles are through."""
+
+    def _spend(self, seconds: float) -> None:
+        self.loop.spent_ns += int(seconds * 1e9)
 
     def rng(self, name: str) -> random.Random:
         """A stream of chance of its own, from the seed."""

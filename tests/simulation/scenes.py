@@ -1,0 +1,424 @@
+"""What a seed's world is about: a scene has programs, settings and troubles that belong together.
+
+``everything`` has something of all, so that things meet that nobody thought of. The others are small and aim at one
+part of the system each, with the pairs of troubles that break it: a bug there shows within a few seeds.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from oncelog.metadata.features import GROUP_VERSION, TRANSACTION_VERSION
+from oncelog.testing.simulation import Habits, Simulation
+from oncelog.testing.simulation.faults import ONE_BROKER, SEVERAL_NODES
+from tests.simulation.history import History
+from tests.simulation.programs import Copier, Deserter, PlainProducer, Program, TransactionalProducer, some
+from tests.simulation.raw import RawProducer, RawTransactions
+from tests.simulation.spark_sink import SparkQuery
+
+People = Callable[["Scene", Simulation, History, random.Random], list[Program]]
+NETWORK = ("cut_connection", "cut_before_answer", "cut_all_connections", "part_network", "slow_network")
+LOSSES = ("lose_answers", "lose_requests", "delay_answers", "refuse_requests")
+DEATHS = ("kill_broker", "power_loss", "restart_broker")
+QUICK_DISK, DISK, SLOW_DISK = (0.0001, 0.0008), (0.0002, 0.005), (0.2, 1.5)
+
+
+@dataclass
+class Scene:
+    """:ivar topics: which ones there are; a program writes to its own.
+
+    :ivar kinds: troubles that may come, and ``most`` of them, until ``calm_s``.
+    :ivar waived: checkers whose promise nobody makes here.
+    :ivar foreseen: what logged errors may say here.
+    """
+
+    people: People
+    nodes: int
+    partitions: int
+    topics: Sequence[str]
+    kinds: Collection[str]
+    settings: dict[str, object] = field(default_factory=dict)
+    topic_settings: dict[str, Any] = field(default_factory=dict)
+    transaction_version: int = 2
+    habits: Habits = field(default_factory=Habits)
+    sync_s: tuple[float, float] = DISK
+    end: str = "kill"
+    most: int = 6
+    calm_s: float = 20.0
+    waived: Collection[str] = ()
+    foreseen: Collection[str] = ()
+    name: str = ""
+
+    @property
+    def features(self) -> Mapping[str, int]:
+        return {GROUP_VERSION: 1, TRANSACTION_VERSION: self.transaction_version}
+
+
+def draw(seed: int, name: str | None = None) -> tuple[Scene, random.Random]:
+    """The scene of a seed, or another one by its name; and the chance that its programs' settings are drawn from."""
+    rng = random.Random(f"{seed}/world")
+    drawn = rng.choice([name for name, weight in WEIGHTS.items() for _ in range(weight)])
+    scene = SCENES[name or drawn](rng)
+    scene.name = name or drawn
+    scene.settings.setdefault("transaction.abort.timed.out.transaction.cleanup.interval.ms", 1000)
+    if scene.settings.get("oncelog.flush.policy", "commit") != "commit":
+        scene.kinds = set(scene.kinds) - {"power_loss"}  # what it takes then was never promised to stay
+        scene.end = "kill" if scene.end == "power" else scene.end
+    return scene, rng
+
+
+def _habits(rng: random.Random) -> Habits:
+    return Habits(
+        slow=rng.choice([0.0, 0.01, 0.1]), split=rng.choice([0.0, 0.02, 0.2]),
+        window_bytes=rng.choice([256 * 1024, 256 * 1024, 700]),
+    )  # fmt: skip
+
+
+def _segments(rng: random.Random) -> dict[str, Any]:
+    return some(rng, **{"internal.segment.bytes": [None, "300", "500", "2000"]})
+
+
+def _end(rng: random.Random) -> str:
+    return rng.choice(["kill", "stop", "power"])
+
+
+# -- everything ----------------------------------------------------------------------------------------------------
+
+
+_ALL_SETTINGS: Mapping[str, Sequence[Any]] = {
+    "oncelog.flush.policy": ["commit", "commit", "interval"],
+    "transaction.partition.verification.enable": [None, None, None, "false"],
+}
+
+
+def everything(rng: random.Random) -> Scene:
+    nodes = rng.choice([1, 1, 3])
+    return Scene(
+        people=_all_people,
+        nodes=nodes,
+        partitions=rng.randint(1, 3),
+        topics=["plain", "transactional", "copies", "rows"],
+        kinds=(set(ONE_BROKER) | (set(SEVERAL_NODES) if nodes > 1 else set())) - {"full_disk"},
+        settings=some(rng, **_ALL_SETTINGS),
+        topic_settings=_segments(rng),
+        transaction_version=rng.choice([2, 2, 2, 1, 0]),
+        habits=_habits(rng),
+        sync_s=rng.choice([QUICK_DISK, DISK, DISK]),
+        end=_end(rng),
+        most=12,
+        calm_s=40.0,
+    )
+
+
+def _all_people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+    people: list[Program] = []
+    partitions = scene.partitions
+    client: dict[str, Any] = some(rng, request_timeout_ms=[None, 5000, 30_000])
+    for number in range(rng.randint(0, 2)):
+        settings = some(
+            rng, linger_ms=[None, 0, 0, 100], max_batch_size=[None, 100, 100], compression_type=[None, "lz4"],
+            delivery_timeout_ms=[None, 600_000],
+        )  # fmt: skip
+        people.append(PlainProducer(world, history, f"plain{number}", "plain", partitions, 48, **client, **settings))
+    for number in range(rng.randint(0, 2) if people else rng.randint(1, 2)):
+        settings = some(rng, transaction_timeout_ms=[None, 5000, 30_000], linger_ms=[None, 50])
+        people.append(
+            TransactionalProducer(world, history, f"txn{number}", "transactional", partitions, 14, **client, **settings)
+        )
+    if rng.random() < 0.4:
+        people.append(Deserter(world, history, "deserter", "transactional", partitions, **client))
+    if rng.random() < 0.6:
+        people += _copiers(scene, world, history, rng, rng.choice(["plain", "transactional"]), client)
+    if rng.random() < 0.3:
+        people.append(SparkQuery(world, history, "spark", "rows", partitions, 6))
+    return people
+
+
+def _copiers(
+    scene: Scene, world: Simulation, history: History, rng: random.Random, source: str, client: dict[str, Any],
+    most: int = 2,
+) -> list[Copier]:  # fmt: skip
+    """A group's members that copy a topic."""
+    history.copied.append((source, "copies"))
+    consumer = some(rng, group_protocol=[None, "consumer"], session_timeout_ms=[6000, 6000])
+    if "group_protocol" in consumer:
+        consumer.pop("session_timeout_ms", None)
+    static = rng.random() < 0.3
+    people: list[Copier] = []
+    for number in range(rng.randint(1, most)):
+        name = f"copier{number}"
+        own = {"group_instance_id": name} if static else {}
+        people.append(
+            Copier(
+                world, history, name, "copiers", source, "copies", scene.partitions, {**client, **consumer, **own},
+                {**client, "transaction_timeout_ms": rng.choice([10_000, 60_000])},
+            )
+        )  # fmt: skip
+    return people
+
+
+# -- focused -------------------------------------------------------------------------------------------------------
+
+
+def raw(rng: random.Random) -> Scene:
+    """Who breaks the rules of idempotence and transactions is refused, also after restarts and elections."""
+    nodes = rng.choice([1, 1, 3])
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        made: list[Program] = [RawProducer(world, history, "raw", "plain", scene.partitions, 40)]
+        if rng.random() < 0.7:
+            made.append(RawTransactions(world, history, "rawtxn", "transactional", scene.partitions, 10))
+        return made
+
+    return Scene(
+        people, nodes, rng.randint(1, 2), ["plain", "transactional"],
+        {rng.choice(DEATHS), rng.choice(NETWORK), rng.choice(LOSSES), "kill_program",
+         *(("move_leaders", "kill_node") if nodes > 1 else ())},
+        topic_settings=_segments(rng), transaction_version=rng.choice([2, 1, 1]), end=_end(rng),
+    )  # fmt: skip
+
+
+def replication(rng: random.Random) -> Scene:
+    """Replicas fall behind while something is written, and lead afterwards."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        made: list[Program] = []
+        if rng.random() < 0.7:
+            made.append(PlainProducer(world, history, "plain", "plain", scene.partitions, 40, **_batches(rng)))
+        if rng.random() < 0.8 or not made:
+            made.append(TransactionalProducer(world, history, "txn", "transactional", scene.partitions, 16))
+        return made
+
+    return Scene(
+        people, 3, rng.randint(1, 2), ["plain", "transactional"],
+        {"elect_lagging",
+         rng.choice(["lose_majority", "move_leaders", "pause_replication", "kill_node", "kill_broker"])},
+        settings={
+            "replica.lag.time.max.ms": rng.choice([1500, 1500, 30_000]),
+            "transaction.state.log.replication.factor": rng.choice([1, 1, 3]),
+        },
+        topic_settings=_segments(rng), end=_end(rng), most=10,
+    )  # fmt: skip
+
+
+def _batches(rng: random.Random) -> dict[str, Any]:
+    return some(rng, linger_ms=[None, 20], max_batch_size=[None, 100, 100])
+
+
+def durability(rng: random.Random) -> Scene:
+    """The power fails between an append and its sync, and while segments roll and checkpoints are written."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        made: list[Program] = [
+            PlainProducer(world, history, "plain", "plain", scene.partitions, 40, **_batches(rng)),
+        ]
+        if rng.random() < 0.6:
+            made.append(TransactionalProducer(world, history, "txn", "transactional", scene.partitions, 12))
+        return made
+
+    return Scene(
+        people, 1, rng.randint(1, 2), ["plain", "transactional"],
+        {"power_loss", *rng.sample(("slow_disk", "kill_broker", "restart_broker", "pause_broker"), 1)},
+        settings={"log.flush.offset.checkpoint.interval.ms": rng.choice([200, 1000, 60_000])},
+        topic_settings=some(rng, **{"internal.segment.bytes": ["200", "500", "2000"]}),
+        sync_s=rng.choice([QUICK_DISK, DISK, (0.005, 0.1), SLOW_DISK]), end="power", most=8,
+    )  # fmt: skip
+
+
+def coordinator(rng: random.Random) -> Scene:
+    """Coordinators end, move and stand still between a transaction's phases, and markers are lost."""
+    nodes = rng.choice([1, 3])
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        made: list[Program] = []
+        for number in range(rng.randint(1, 2)):
+            settings = some(rng, transaction_timeout_ms=[None, 3000], linger_ms=[None, 50])
+            made.append(
+                TransactionalProducer(world, history, f"txn{number}", "transactional", scene.partitions, 10, **settings)
+            )
+        if rng.random() < 0.4:
+            made.append(Deserter(world, history, "deserter", "transactional", scene.partitions))
+        return made
+
+    return Scene(
+        people, nodes, rng.randint(1, 3), ["transactional"],
+        {"crash_coordinator", rng.choice(["lose_marker", "hold_markers", "repeat_marker"]),
+         rng.choice(["pause_program", "pause_broker", "double_program", "kill_program"]),
+         rng.choice([*DEATHS, *(("move_leaders", "elect_lagging") if nodes > 1 else ())])},
+        transaction_version=rng.choice([2, 2, 1, 0]), sync_s=rng.choice([DISK, (0.005, 0.1)]), end=_end(rng), most=8,
+    )  # fmt: skip
+
+
+def copying(rng: random.Random) -> Scene:
+    """Consume, transform, produce, while members stand still, die, are doubled, and their group rebalances."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        made: list[Program] = [
+            TransactionalProducer(world, history, "txn", "transactional", scene.partitions, 14)
+            if rng.random() < 0.5
+            else PlainProducer(world, history, "plain", "transactional", scene.partitions, 40)
+        ]
+        copiers = _copiers(scene, world, history, rng, "transactional", {}, most=3)
+        if scene.transaction_version == 1 and scene.end == "stop":  # in some of these worlds
+            for program in copiers:
+                program.stands_still = 0.15
+        return [*made, *copiers]
+
+    return Scene(
+        people, rng.choice([1, 1, 3]), rng.randint(1, 3), ["transactional", "copies"],
+        {"pause_program", rng.choice(["kill_program", "double_program"]),
+         rng.choice(["cut_before_answer", "part_network", "lose_answers"]),
+         rng.choice(["kill_broker", "crash_coordinator"])},
+        transaction_version=rng.choice([2, 2, 1, 0]), end=_end(rng), most=8, calm_s=30.0,
+    )  # fmt: skip
+
+
+def impatient(rng: random.Random) -> Scene:
+    """Clients that give records up after seconds, and that send what is too large."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        made: list[Program] = []
+        timeouts = {"request_timeout_ms": 1000, "delivery_timeout_ms": rng.choice([1500, 3000, 5000])}
+        if rng.random() < 0.6:
+            plain = PlainProducer(world, history, "plain", "plain", scene.partitions, 60, **timeouts, **_batches(rng))
+            made.append(plain)
+        if rng.random() < 0.5 or not made:
+            transactional = TransactionalProducer(
+                world, history, "txn", "transactional", scene.partitions, 12, **(timeouts if rng.random() < 0.5 else {})
+            )
+            transactional.too_large = rng.choice([0.0, 0.4])
+            made.append(transactional)
+        return made
+
+    return Scene(
+        people, 1, rng.randint(1, 2), ["plain", "transactional"],
+        {*LOSSES, "slow_network", "slow_disk", "cut_before_answer", "part_network", "pause_broker"},
+        topic_settings={"max.message.bytes": "2000"}, end=_end(rng), most=10,
+    )  # fmt: skip
+
+
+def loose(rng: random.Random) -> Scene:
+    """A producer that is not idempotent, one request at a time: records may be there twice, but in order."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        once: dict[str, Any] = {"enable_idempotence": False, "max_in_flight_requests_per_connection": 1}
+        program = PlainProducer(
+            world, history, "loose", "plain", scene.partitions, 150, **once, request_timeout_ms=1000, max_batch_size=60
+        )
+        program.pause_s = 0.5
+        history.repeats.add("loose")
+        return [program]
+
+    return Scene(
+        people, rng.choice([1, 3]), 1, ["plain"],
+        {"lose_answers", "lose_requests", "refuse_requests", "cut_before_answer"},
+        end=_end(rng), most=12, calm_s=12.0,
+    )  # fmt: skip
+
+
+def expiry(rng: random.Random) -> Scene:
+    """Brokers that forget producers after seconds, which go on nevertheless (KIP-360).
+
+    Who is forgotten while batches are under way may have them stored in another order, as on Apache Kafka, but once.
+    """
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        made: list[Program] = []
+        for number in range(rng.randint(1, 2)):
+            plain = PlainProducer(world, history, f"plain{number}", "plain", scene.partitions, 60, max_batch_size=100)
+            plain.too_large = rng.choice([0.0, 0.1])
+            made.append(plain)
+        made.append(TransactionalProducer(world, history, "txn", "transactional", scene.partitions, 10))
+        return made
+
+    return Scene(
+        people, 1, rng.randint(1, 2), ["plain", "transactional"], {"slow_network", "delay_answers"},
+        settings={"producer.id.expiration.ms": 2000, "producer.id.expiration.check.interval.ms": 500},
+        topic_settings={"max.message.bytes": "2000"}, end=_end(rng), most=10, waived=("restart_knows", "order"),
+    )  # fmt: skip
+
+
+def restarts(rng: random.Random) -> Scene:
+    """Many short lives of programs and brokers: what is known of each is there after the next start."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        made: list[Program] = [
+            PlainProducer(world, history, f"plain{number}", "plain", scene.partitions, 30, **_batches(rng))
+            for number in range(2)
+        ]
+        brief = PlainProducer(world, history, "brief", "plain", scene.partitions, 40)
+        brief.is_brief = True
+        made.append(brief)
+        made.append(TransactionalProducer(world, history, "txn", "transactional", scene.partitions, 10))
+        return made
+
+    return Scene(
+        people, 1, 1, ["plain", "transactional"], {*DEATHS, "kill_program"},
+        settings=some(rng, **{"oncelog.flush.policy": ["commit", "interval"]}),
+        topic_settings=_segments(rng), end=_end(rng), most=8,
+    )  # fmt: skip
+
+
+def full_disks(rng: random.Random) -> Scene:
+    """The disk fills up, again and again; what was acknowledged is there when there is room again."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        return [
+            PlainProducer(world, history, "plain", "plain", scene.partitions, 40, **_batches(rng)),
+            TransactionalProducer(world, history, "txn", "transactional", scene.partitions, 12),
+        ]
+
+    return Scene(
+        people, 1, rng.randint(1, 2), ["plain", "transactional"], {"full_disk", rng.choice([*DEATHS, "slow_disk"])},
+        settings=some(rng, **{"oncelog.flush.policy": ["commit", "interval"]}),
+        topic_settings=_segments(rng), end=_end(rng), foreseen=("No space left on device",),
+    )  # fmt: skip
+
+
+def unclean(rng: random.Random) -> Scene:
+    """Whoever is left leads, whatever it lacks: records and markers may go, as in Apache Kafka, so that an aborted
+    transaction can end with the next one's commit; but nothing is stored twice, and everything ends."""
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        return [
+            PlainProducer(world, history, "plain", "plain", scene.partitions, 40, **_batches(rng)),
+            TransactionalProducer(world, history, "txn", "transactional", scene.partitions, 12),
+        ]
+
+    return Scene(
+        people, 3, rng.randint(1, 2), ["plain", "transactional"], {"lose_majority", "elect_lagging", "kill_node"},
+        settings={"replica.lag.time.max.ms": 1500},
+        topic_settings={**_segments(rng), "unclean.leader.election.enable": "true"}, end=_end(rng),
+        waived=("nothing_lost", "aborted_unread", "nothing_skipped", "transactions_whole", "replicas_agree",
+                "last_stable_offset", "order"),
+    )  # fmt: skip
+
+
+def sink(rng: random.Random) -> Scene:
+    """The Spark sink alone, while its brokers and its driver end."""
+    nodes = rng.choice([1, 3])
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        return [SparkQuery(world, history, "spark", "rows", scene.partitions, 6)]
+
+    return Scene(
+        people, nodes, rng.randint(1, 3), ["rows"],
+        {rng.choice(DEATHS), rng.choice(NETWORK), rng.choice(LOSSES), "kill_program", "pause_program",
+         "crash_coordinator", *(("move_leaders", "elect_lagging") if nodes > 1 else ())},
+        transaction_version=rng.choice([2, 2, 1]), end=_end(rng), most=8,
+    )  # fmt: skip
+
+
+SCENES: Mapping[str, Callable[[random.Random], Scene]] = {
+    made.__name__: made
+    for made in (
+        everything, raw, replication, durability, coordinator, copying, impatient, loose, expiry, restarts, full_disks,
+        unclean, sink,
+    )
+}  # fmt: skip
+WEIGHTS: Mapping[str, int] = {name: 3 if name == "everything" else 1 for name in SCENES}
+
+__all__ = ["SCENES", "Scene", "draw"]

@@ -29,6 +29,7 @@ SOME = (
     "offset_commit_in_every_version",
     "a_static_member_keeps_its_partitions_over_a_leave",
     "find_coordinator_in_every_version",
+    "groups_are_listed_described_and_deleted",
 )
 
 

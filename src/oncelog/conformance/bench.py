@@ -6,7 +6,7 @@ import contextlib
 
 from oncelog.conformance.home import name_at_home
 from oncelog.conformance.transactions import find_coordinator
-from oncelog.conformance.wire import TRANSACTION, Connection
+from oncelog.conformance.wire import GROUP, TRANSACTION, Connection
 
 
 class Bench:
@@ -27,9 +27,11 @@ class Bench:
         return self._topic
 
     def group(self) -> str:
-        """A group whose coordinator serves."""
-        name = f"{self.name}-group"
-        find_coordinator(self.connection, name, 0)
+        """A group that the node which answers this connection coordinates: each node lists its own alone."""
+        name, world = f"{self.name}-group", self.connection.world
+        if world is not None:
+            name = name_at_home(self.connection, world, name, GROUP)
+        find_coordinator(self.connection, name, GROUP)
         return name
 
     def at_home(self, transactional_id: str) -> str:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import click
+import pyspark
 import pytest
 import yaml
 
@@ -27,7 +30,7 @@ DEPLOY = ROOT / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text())
 MANIFESTS = [
     manifest
-    for name in ("kafka", "pipeline")
+    for name in ("kafka", "pipeline", "spark")
     for manifest in yaml.safe_load_all((DEPLOY / "kubernetes" / f"{name}.yaml").read_text())
 ]
 THREE = {
@@ -50,6 +53,7 @@ def our_commands() -> Iterator[list[str]]:
             yield service["command"]
     for deployment in of_kind("Deployment"):
         yield from (container["args"] for container in deployment["spec"]["template"]["spec"]["containers"])
+    yield from (application["spec"]["arguments"] for application in of_kind("SparkApplication"))
     (given,) = re.findall(r"^CMD (\[.*\])$", (DEPLOY / "pipeline" / "Dockerfile").read_text(), re.MULTILINE)
     yield json.loads(given)
 
@@ -110,6 +114,9 @@ def test_versions_are_the_project_s() -> None:
     assert of_kind("Kafka")[0]["spec"]["kafka"]["version"] == KAFKA_VERSION
     (container,) = of_kind("Deployment")[0]["spec"]["template"]["spec"]["containers"]
     assert container["image"] == PIPELINE_IMAGE
+    (application,) = of_kind("SparkApplication")
+    assert application["spec"]["image"] == PIPELINE_IMAGE
+    assert application["spec"]["sparkVersion"] == version("pyspark")
     assert f"pyspark=={version('pyspark')}" in (DEPLOY / "pipeline" / "Dockerfile").read_text()
 
 
@@ -127,9 +134,100 @@ def test_services_and_volumes_that_are_named_exist() -> None:
     for service in services.values():
         assert set(service.get("depends_on", ())) <= services.keys()
         assert {volume.partition(":")[0] for volume in service.get("volumes", ())} <= volumes.keys()
-    claims = {claim["metadata"]["name"] for claim in of_kind("PersistentVolumeClaim")}
-    used = of_kind("Deployment")[0]["spec"]["template"]["spec"]["volumes"]
-    assert {volume["persistentVolumeClaim"]["claimName"] for volume in used} == claims
+    modes = {
+        claim["metadata"]["name"]: tuple(claim["spec"]["accessModes"]) for claim in of_kind("PersistentVolumeClaim")
+    }
+    used = [of_kind("Deployment")[0]["spec"]["template"]["spec"], of_kind("SparkApplication")[0]["spec"]]
+    found = [volume["persistentVolumeClaim"]["claimName"] for pods in used for volume in pods["volumes"]]
+    assert [modes.pop(name) for name in found] == [("ReadWriteOnce",), ("ReadWriteMany",)]
+    assert not modes
+
+
+def test_driver_and_executors_reach_the_checkpoint_and_the_driver_may_make_pods() -> None:
+    spec = of_kind("SparkApplication")[0]["spec"]
+    checkpoint = spec["arguments"][spec["arguments"].index("--checkpoint") + 1]
+    for pods in (spec["driver"], spec["executor"]):
+        (mount,) = pods["volumeMounts"]
+        assert mount["name"] in {volume["name"] for volume in spec["volumes"]}
+        assert checkpoint.startswith(f"{mount['mountPath']}/")
+    account, role, binding = (of_kind(kind)[0] for kind in ("ServiceAccount", "Role", "RoleBinding"))
+    assert spec["driver"]["serviceAccount"] == account["metadata"]["name"] == binding["subjects"][0]["name"]
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert {"create", "delete"} <= set(role["rules"][0]["verbs"])
+
+
+def test_what_is_copied_into_the_image_is_there_and_let_through() -> None:
+    let_through = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    text = (DEPLOY / "pipeline" / "Dockerfile").read_text()
+    sources = [
+        source
+        for line in re.findall(r"^COPY (?:--chmod=\d+ )?((?!--).*)$", text, re.MULTILINE)
+        for source in line.split()[:-1]
+    ]
+    assert "examples" in sources
+    for source in sources:
+        assert (ROOT / source).exists(), source
+        assert let_through & {source, *map(str, Path(source).parents)}, f".dockerignore keeps {source} away"
+    main = of_kind("SparkApplication")[0]["spec"]["mainApplicationFile"]
+    assert f"deploy/pipeline/{main.removeprefix('local:///opt/oncelog/')}" in sources
+
+
+def entered(folder: Path, words: list[str], **environment: str) -> list[str]:
+    """The program that the image's entry point becomes with these words, and its arguments."""
+    for name in ("spark-submit", "java", "oncelog"):
+        (folder / name).write_text('#!/bin/sh\nprintf "%s\\n" "${0##*/}" "$@"\n')
+        (folder / name).chmod(0o755)
+    (folder / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (folder / "python").chmod(0o755)
+    entry = DEPLOY / "pipeline" / "entrypoint.sh"
+    path = f"{folder}:/usr/bin:/bin"
+    ended = subprocess.run(
+        ["bash", entry, *words], env={"PATH": path, **environment}, capture_output=True, text=True, check=True
+    )
+    return ended.stdout.splitlines()
+
+
+def test_the_image_is_a_driver_where_spark_says_so(tmp_path: Path) -> None:
+    """The words are those that Spark gives a driver's container on Kubernetes."""
+    given = ["--properties-file", "/opt/spark/conf/spark.properties", "local:///opt/oncelog/main.py", "two words"]
+    told = entered(tmp_path, ["driver", *given], SPARK_DRIVER_BIND_ADDRESS="10.0.0.7")
+    assert told[:3] == ["spark-submit", "--deploy-mode", "client"]
+    assert "spark.driver.bindAddress=10.0.0.7" in told
+    assert told[-4:] == given
+
+
+def test_the_image_is_an_executor_where_spark_says_so(tmp_path: Path) -> None:
+    """The variables are those that Spark gives an executor's container on Kubernetes."""
+    told = entered(
+        tmp_path,
+        ["executor"],
+        **{f"SPARK_JAVA_OPT_{number}": f"-Dnumber={number} of 11" for number in range(11)},
+        SPARK_EXECUTOR_MEMORY="2g",
+        SPARK_DRIVER_URL="spark://driver:7078",
+        SPARK_EXECUTOR_ID="3",
+        SPARK_EXECUTOR_CORES="1",
+        SPARK_APPLICATION_ID="spark-1",
+        SPARK_EXECUTOR_POD_IP="10.0.0.8",
+        SPARK_EXECUTOR_POD_NAME="late-3",
+        SPARK_RESOURCE_PROFILE_ID="0",
+        SPARK_CONF_DIR="/opt/spark/conf",
+    )
+    assert told[:12] == ["java", *(f"-Dnumber={number} of 11" for number in range(11))]
+    assert told[12:15] == ["-Xms2g", "-Xmx2g", "-cp"]
+    assert told[15] == f"/opt/spark/conf:{Path(pyspark.__file__).parent}/jars/*"
+    assert dict(zip(told[17::2], told[18::2], strict=True)) == {
+        "--driver-url": "spark://driver:7078",
+        "--executor-id": "3",
+        "--cores": "1",
+        "--app-id": "spark-1",
+        "--hostname": "10.0.0.8",
+        "--resourceProfileId": "0",
+        "--podName": "late-3",
+    }
+
+
+def test_the_image_is_oncelog_with_all_other_words(tmp_path: Path) -> None:
+    assert entered(tmp_path, ["topics", "list"]) == ["oncelog", "topics", "list"]
 
 
 @pytest.mark.skipif(not HADOLINT.exists(), reason="hadolint has no wheel for this system")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,12 +11,12 @@ import click
 from oncelog.cli.completion import complete_topics
 from oncelog.cli.options import Cluster, cluster_options, partition_numbers, text
 from oncelog.cli.output import counted, progress, remark, show_json, show_table
-from oncelog.errors import ConfigError
+from oncelog.errors import ConfigError, Error, KafkaError
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin
-    from oncelog.client.core.admin_types import PartitionReassignment
+    from oncelog.client.core.admin_types import PartitionDescription, PartitionReassignment
     from oncelog.client.core.replica_placement import Nodes
 
 POLL_S = 0.5
@@ -61,16 +61,16 @@ def command(
             _show_under_way(cluster, admin.list_partition_reassignments(current))
         elif action == "cancel":
             under_way = admin.list_partition_reassignments(current)
-            _in_parts(admin, dict.fromkeys(under_way))
+            _cancel(admin, under_way)
             _say(cluster, "cancelled", [_row(name, move.replicas, None) for name, move in under_way.items()])
         else:
             _reassign(cluster, admin, current, _nodes(admin, node_ids), replication_factor, dry_run, no_wait)
 
 
-def _current(admin: Admin, topics: tuple[str, ...]) -> dict[TopicPartition, tuple[int, ...]]:
+def _current(admin: Admin, topics: tuple[str, ...]) -> dict[TopicPartition, PartitionDescription]:
     wanted = partition_numbers(topics, "TOPIC")
     found = {
-        TopicPartition(topic.name, item.partition): item.replicas
+        TopicPartition(topic.name, item.partition): item
         for topic in admin.describe_topics(list(wanted) or admin.list_topics(internal=True))
         for item in topic.partitions
     }
@@ -79,8 +79,8 @@ def _current(admin: Admin, topics: tuple[str, ...]) -> dict[TopicPartition, tupl
         if missing:
             raise ConfigError(f"topic {topic!r} has no partition {missing[0]}")
     return {
-        name: replicas
-        for name, replicas in found.items()
+        name: item
+        for name, item in found.items()
         if not wanted or (chosen := wanted[name.topic]) is None or name.partition in chosen
     }
 
@@ -103,7 +103,7 @@ def _nodes(admin: Admin, given: str | None) -> Nodes:
 def _reassign(
     cluster: Cluster,
     admin: Admin,
-    current: Mapping[TopicPartition, tuple[int, ...]],
+    there: Mapping[TopicPartition, PartitionDescription],
     nodes: Nodes,
     replication_factor: int | None,
     dry_run: bool,
@@ -111,23 +111,50 @@ def _reassign(
 ) -> None:
     from oncelog.client.core.replica_placement import spread
 
-    target = spread(current, nodes, replication_factor)
-    moves = {name: replicas for name, replicas in target.items() if replicas != current[name]}
+    current = {name: item.replicas for name, item in there.items()}
+    under_way = admin.list_partition_reassignments(current)
+    wanted = {name: _without(replicas, under_way.get(name)) for name, replicas in current.items()}
+    target = spread(wanted, nodes, replication_factor)
+    moves = {name: replicas for name, replicas in target.items() if replicas != current[name] or name in under_way}
     rows = [_row(name, current[name], replicas) for name, replicas in moves.items()]
     if dry_run:
         _say(cluster, "would be moved", rows)
         return
-    _in_parts(admin, moves)
+    for names in _parts(moves):
+        admin.alter_partition_reassignments({name: moves[name] for name in names})
     if not no_wait:
+        for name in moves:
+            if there[name].leader < 0:
+                remark(f"{name} has no leader, and is moved once it has one; --cancel ends the moves that wait")
         _wait(admin, moves)
-        admin.elect_leaders(moves)
+        _have_first_lead(admin, moves)
     _say(cluster, "moves begun" if no_wait else "moved", rows)
 
 
-def _in_parts(admin: Admin, moves: Mapping[TopicPartition, Sequence[int] | None]) -> None:
-    names = list(moves)
-    for first in range(0, len(names), AT_ONCE):
-        admin.alter_partition_reassignments({name: moves[name] for name in names[first : first + AT_ONCE]})
+def _without(replicas: Sequence[int], move: PartitionReassignment | None) -> list[int]:
+    """The replicas that a partition has once its move is done: until then it has both, the old and the new."""
+    return [node for node in replicas if move is None or node not in move.removing]
+
+
+def _parts(partitions: Iterable[TopicPartition]) -> Iterator[list[TopicPartition]]:
+    names = list(partitions)
+    return (names[first : first + AT_ONCE] for first in range(0, len(names), AT_ONCE))
+
+
+def _cancel(admin: Admin, under_way: Iterable[TopicPartition]) -> None:
+    for names in _parts(under_way):
+        try:
+            admin.alter_partition_reassignments(dict.fromkeys(names))
+        except KafkaError as error:
+            if error.error is not Error.NO_REASSIGNMENT_IN_PROGRESS:  # one that was done meanwhile
+                raise
+
+
+def _have_first_lead(admin: Admin, moved: Iterable[TopicPartition]) -> None:
+    for names in _parts(moved):
+        for name, error in admin.elect_leaders(names).items():
+            if error not in (Error.NONE, Error.ELECTION_NOT_NEEDED):
+                remark(f"the first replica of {name} does not lead: {error.name}")
 
 
 def _wait(admin: Admin, moves: Iterable[TopicPartition]) -> None:

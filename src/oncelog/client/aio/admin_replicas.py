@@ -35,7 +35,8 @@ _PREFERRED, _UNCLEAN = 0, 1
 
 
 class ReplicasAdmin(AdminConnection):
-    """Where several partitions are named, all are tried, and the first refusal is raised at the end."""
+    """Where several partitions are named, all are tried, and the first refusal is raised at the end, before any that
+    says only that there was no move to end."""
 
     async def alter_partition_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> None:
         """Have these nodes hold a partition, the preferred leader first; None ends a move that is under way.
@@ -81,7 +82,7 @@ class ReplicasAdmin(AdminConnection):
             await self.cluster.repeat("alter_partition_reassignments", attempt)
             self.cluster.metadata.request_update()
         if refused:
-            raise refused[0]
+            raise min(refused, key=lambda refusal: refusal.error is Error.NO_REASSIGNMENT_IN_PROGRESS)
 
     async def list_partition_reassignments(
         self, partitions: Iterable[TopicPartition] | None = None

@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -153,7 +153,7 @@ def planned(
     :raises PromotionError: the source is no data folder or in use, or the target is there.
     :raises ConfigError: a setting that Kafka would not start with.
     """
-    source, target = source.absolute(), target.absolute()
+    source, target = source.resolve(), target.resolve()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise PromotionError(f"the target {target} exists and is not an empty folder; name another one")
     if target.is_relative_to(source):
@@ -163,7 +163,30 @@ def planned(
     taken = {name: value for name, value in settings.items() if name not in secured}
     with _locked_metadata(source) as metadata_copy:
         plan = _plan(source, target, metadata_copy, addresses, taken, mode, now_ms, plain)
+        check_partial(partial_of(target), {item.path.partition("/")[0] for item in plan.items})
         yield replace(plan, dropped_settings=(*plan.dropped_settings, *secured))
+
+
+def partial_of(target: Path) -> Path:
+    """Where the target is built."""
+    return target.with_name(f"{target.name}.partial")
+
+
+def check_partial(partial: Path, names: Collection[str]) -> None:
+    """What is in the way is removed only if a promotion that was killed has left it."""
+    made = {*names, META_PROPERTIES, CLUSTER_METADATA_FOLDER, SERVER_PROPERTIES}
+    if not partial.is_symlink() and not partial.exists():
+        return
+    if partial.is_symlink() or not partial.is_dir():
+        strange = [partial.name]
+    else:
+        found = sorted(entry.name for entry in partial.iterdir())
+        strange = [name for name in found if name not in made and not name.startswith(f"{META_PROPERTIES}.")]
+    if strange:
+        raise PromotionError(
+            f"{partial}, where the target would be built, is not what a promotion has left ({strange[0]}): "
+            f"move it away, or remove it"
+        )
 
 
 @contextmanager
@@ -323,27 +346,33 @@ def _server_properties(target: Path, node_id: int, controller: Address, listener
 
 def promote(plan: Plan, mode: Mode, advance: Advance = lambda amount, text: None) -> None:
     """Build the target; with ``move`` the source is removed once the target is whole and on stable storage."""
-    partial = plan.target.with_name(f"{plan.target.name}.partial")
-    if partial.exists():
-        shutil.rmtree(partial)  # of a promotion that was killed
-    partial.mkdir(parents=True)
+    partial = partial_of(plan.target)
     try:
+        if partial.exists():
+            shutil.rmtree(partial)  # of a promotion that was killed
+        partial.mkdir(parents=True)
         for item in plan.items:
             _take(plan.source / item.path, partial / item.path, linked=item.linked)
             advance(item.size_bytes, item.path.partition("/")[0])
         _write_metadata(plan, partial)
+        os.sync()
+        if plan.target.exists():
+            plan.target.rmdir()
+        partial.rename(plan.target)
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
         raise PromotionError(
             f"cannot build {plan.target}: {error}; the data folder {plan.source} is as it was"
         ) from error
     os.sync()
-    if plan.target.exists():
-        plan.target.rmdir()
-    partial.rename(plan.target)
-    os.sync()
     if mode == "move":
-        shutil.rmtree(plan.source)
+        try:
+            shutil.rmtree(plan.source)
+        except OSError as error:
+            raise PromotionError(
+                f"{plan.target} is whole, but the data folder {plan.source} could not be removed: {error}; "
+                f"remove it, and start no broker on it"
+            ) from error
 
 
 def _take(source: Path, target: Path, *, linked: bool) -> None:

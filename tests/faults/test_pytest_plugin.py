@@ -13,7 +13,7 @@ from oncelog.conformance.groups import stable_alone
 from oncelog.conformance.transactions import find_coordinator
 from oncelog.conformance.wire import GROUP, TRANSACTION, Connection
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
-from oncelog.testing.brokers import Embedded
+from oncelog.testing.brokers import ClusterThere, Embedded
 
 TESTS = """
 import pytest
@@ -164,6 +164,14 @@ def test_members_that_a_test_has_left_keep_no_later_one_waiting() -> None:
         stable_alone(client, "g")
         shared.clean()
         assert shared.admin.list_consumer_groups() == []
+
+
+def test_a_topic_that_a_test_has_deleted_itself_troubles_no_later_one() -> None:
+    with oncelog.Broker() as cluster, ClusterThere(cluster.bootstrap_servers) as shared:
+        shared.admin.delete_topics([shared.create_topic("t")])
+        shared.create_topic("t")
+        shared.clean()
+        assert shared.admin.list_topics() == []
 
 
 def test_a_marker_that_cannot_be_is_refused(tmp_path: Path) -> None:

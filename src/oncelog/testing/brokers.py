@@ -148,9 +148,11 @@ class ClusterThere(TestBroker):
         return super().create_topic(own, partitions, configs)
 
     def clean(self) -> None:
-        if self._made:
-            self.admin.delete_topics(self._made)
-            self._made.clear()
+        made, self._made = self._made, []
+        there = set(self.admin.list_topics()) if made else set()
+        left = [name for name in made if name in there]
+        if left:
+            self.admin.delete_topics(left)
 
 
 class KafkaBroker(Broker):

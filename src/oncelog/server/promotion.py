@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -350,7 +351,7 @@ def promote(plan: Plan, mode: Mode, advance: Advance = lambda amount, text: None
     try:
         if partial.exists():
             shutil.rmtree(partial)  # of a promotion that was killed
-        partial.mkdir(parents=True)
+        partial.mkdir(mode=stat.S_IMODE(plan.source.stat().st_mode), parents=True)  # what it keeps from others stays so
         for item in plan.items:
             _take(plan.source / item.path, partial / item.path, linked=item.linked)
             advance(item.size_bytes, item.path.partition("/")[0])

@@ -68,9 +68,26 @@ def test_a_target_that_cannot_be_made_is_refused_in_a_sentence(tmp_path: Path) -
         promote(cast("Any", plan), "link")
 
 
-def test_a_data_folder_that_cannot_be_removed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def built(folder: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What is promoted of an empty data folder that its owner alone may read."""
     monkeypatch.setattr(promotion, "_write_metadata", lambda plan, folder: None)
-    plan = SimpleNamespace(source=tmp_path / "data", target=tmp_path / "kafka", items=())
+    (folder / "data").mkdir(mode=0o700)
+    plan = SimpleNamespace(source=folder / "data", target=folder / "kafka", items=())
+    promote(cast("Any", plan), cast("Any", mode))
+    return folder / "kafka"
+
+
+def test_nobody_may_read_the_target_who_may_not_read_the_data_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert built(tmp_path, "link", monkeypatch).stat().st_mode & 0o777 == 0o700
+
+
+def test_a_data_folder_that_cannot_be_removed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("oncelog.server.promotion.shutil.rmtree", refuse)
     with pytest.raises(PromotionError, match=r"is whole, but the data folder .* could not be removed"):
-        promote(cast("Any", plan), "move")
+        built(tmp_path, "move", monkeypatch)
     assert (tmp_path / "kafka").is_dir()

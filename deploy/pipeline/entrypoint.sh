@@ -13,11 +13,11 @@ driver)
 executor)
     # each of Spark's options for Java is a variable of its own, numbered from 0
     options=()
-    while name="SPARK_JAVA_OPT_${#options[@]}" && [[ -v $name ]]; do
+    while name="SPARK_JAVA_OPT_${#options[@]}" && [[ -n "${!name-}" ]]; do
         options+=("${!name}")
     done
     home=$(python -c 'import os, pyspark; print(os.path.dirname(pyspark.__file__))')
-    exec java "${options[@]}" "-Xms$SPARK_EXECUTOR_MEMORY" "-Xmx$SPARK_EXECUTOR_MEMORY" \
+    exec java ${options[@]+"${options[@]}"} "-Xms$SPARK_EXECUTOR_MEMORY" "-Xmx$SPARK_EXECUTOR_MEMORY" \
         -cp "${SPARK_CONF_DIR:+$SPARK_CONF_DIR:}${SPARK_CLASSPATH:+$SPARK_CLASSPATH:}$home/jars/*" \
         org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend \
         --driver-url "$SPARK_DRIVER_URL" \

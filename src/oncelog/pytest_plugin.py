@@ -65,7 +65,8 @@ def _oncelog_session_broker(request: pytest.FixtureRequest) -> Iterator[TestBrok
 
 @pytest.fixture
 def oncelog_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TestBroker]:
-    """A broker in memory, shared by the session; what a test leaves on it is gone before the next one.
+    """A broker in memory, shared by the session; topics, groups, transactions and faults of a test are gone before the
+    next one, but not settings, quotas and users.
 
     ``oncelog_broker.bootstrap_servers`` is what clients want. With the marker ``oncelog`` it is the test's own.
     """

@@ -81,6 +81,8 @@ def test_the_admin_client_says_what_was_refused(broker: oncelog.Broker) -> None:
             admin.alter_partition_reassignments({name: [9]})
         with pytest.raises(KafkaError, match="NO_REASSIGNMENT_IN_PROGRESS"):
             admin.alter_partition_reassignments({name: None})
+        with pytest.raises(KafkaError, match="INVALID_REPLICA_ASSIGNMENT"):  # the graver one of two
+            admin.alter_partition_reassignments({name: None, TopicPartition("t", 1): [9]})
         with pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION"):
             admin.alter_partition_reassignments({TopicPartition("none", 0): [1]})
         assert admin.elect_leaders([name]) == {name: Error.ELECTION_NOT_NEEDED}

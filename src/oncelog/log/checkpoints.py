@@ -51,11 +51,15 @@ def decode_lines(data: bytes, path: str) -> list[str]:
     """The lines of a checkpoint file.
 
     An empty file has none: Apache Kafka makes it so, and writes into it later; killed in between, it leaves it.
+    The last line ends like the others: leader epochs are renamed into place before they are synced, so a power loss
+    may leave the first part of a file, and the first digits of a number are a number too.
 
-    :raises CorruptLogError: another version, or not as many lines as it claims.
+    :raises CorruptLogError: another version, not as many lines as it claims, or a last line that is cut off.
     """
     if not data:
         return []
+    if not data.endswith(b"\n"):
+        raise CorruptLogError(f"the checkpoint {path} is cut off: its last line does not end")
     try:
         version, count, *lines = data.decode().splitlines()
         if int(version) != _VERSION or int(count) != len(lines):

@@ -197,6 +197,16 @@ def test_a_damaged_checkpoint_is_noticed(root: FaultyDisk, data: bytes) -> None:
         checkpoints.read_offset_checkpoint(root, "c")
 
 
+def test_no_part_of_a_checkpoint_passes_for_the_whole() -> None:
+    """A power loss leaves the first part of a file that was not synced: "1 16" must not be read as "1 1"."""
+    whole = checkpoints.encode_leader_epochs((EpochEntry(0, 0), EpochEntry(1, 16)))
+    for kept in range(1, len(whole)):
+        for zeros in (0, len(whole) - kept):
+            with pytest.raises(CorruptLogError):
+                checkpoints.decode_leader_epochs(whole[:kept] + bytes(zeros), "c")
+    assert checkpoints.decode_leader_epochs(whole, "c") == [(0, 0), (1, 16)]
+
+
 def test_partition_metadata_names_the_topic_id(root: FaultyDisk) -> None:
     root.make_folder("t-0")
     assert checkpoints.read_partition_metadata(root, "t-0") is None

@@ -149,13 +149,13 @@ def test_without_any_snapshot_a_clean_folder_is_not_read_for_its_producers(disk:
     assert reopen().active_producers() == []
 
 
-@pytest.mark.parametrize("damage", [b"", b"0\n7\n", b"garbage"])
+@pytest.mark.parametrize("damage", [b"", b"0\n7\n", b"garbage", b"0\n3\n0 0\n2 8\n5 1"])
 def test_lost_leader_epochs_are_read_from_the_batches(disk: FaultyDisk, damage: bytes) -> None:
     log = open_log(disk)
     for epoch in (0, 2, 5):
-        log.append_client(batch(3), leader_epoch=epoch, now_ms=NOW_MS)
+        log.append_client(batch(8), leader_epoch=epoch, now_ms=NOW_MS)
     expected = log.leader_epoch_cache.entries
-    assert expected == ((0, 0), (2, 3), (5, 6))
+    assert expected == ((0, 0), (2, 8), (5, 16))
     log.close()
     overwrite(disk, f"{FOLDER}/leader-epoch-checkpoint", damage)
     assert open_log(disk, clean=True).leader_epoch_cache.entries == expected

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -43,16 +44,16 @@ class Clusters:
     def names(self) -> tuple[TopicPartition, TopicPartition]:
         return TopicPartition(self.topic, 0), TopicPartition(self.topic, 1)
 
-    def mirror(self, name: str | None = None, **more: object) -> Mirror:
-        settings = Settings(name or self.topic, Selection((self.topic,)), **more)  # type: ignore[arg-type]
+    def mirror(self, name: str | None = None, **more: Any) -> Mirror:
+        settings = Settings(name or self.topic, Selection((self.topic,)), **more)
         return Mirror(self.source, self.target, settings, self.said.append)
 
-    async def started(self, **more: object) -> Mirror:
+    async def started(self, **more: Any) -> Mirror:
         mirror = self.mirror(**more)
         await mirror.open()
         return mirror
 
-    async def mirrored(self, **more: object) -> Mirror:
+    async def mirrored(self, **more: Any) -> Mirror:
         """A mirror that has carried everything over."""
         mirror = await self.started(**more)
         await caught_up(mirror)
@@ -274,10 +275,83 @@ def test_records_of_others_on_the_target_are_refused_unless_asked(play: Callable
 def test_name_mirrors_one_cluster_only(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.mirrored()
-        backwards = Mirror(made.target, made.source, Settings(made.topic, Selection((made.topic,))), made.said.append)
-        await backwards.open()
         with pytest.raises(MirrorRefused, match="the same cluster"):
             await Mirror(made.source, made.source, Settings("x", Selection()), made.said.append).open()
+        assert "oncelog-mirror.x" not in await made.source.list_topics()
+
+    play(flow)
+
+
+def test_two_mirrors_of_a_topic_and_circles_are_refused_while_it_is_empty(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        mirror = await made.mirrored()
+        backwards = Mirror(made.target, made.source, Settings(made.topic, Selection((made.topic,))), made.said.append)
+        for _ in range(2):
+            with pytest.raises(MirrorRefused, match="in circles"):
+                await backwards.open()
+        with pytest.raises(MirrorRefused, match="twice"):
+            await made.mirrored(name=f"{made.topic}-2", into_existing=True)
+        await made.write(b"one")
+        await caught_up(mirror)
+        assert await made.values() == [b"one"]
+
+    play(flow)
+
+
+def test_topic_that_comes_later_and_would_go_in_circles_is_stopped(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        later = f"{made.topic}-later"
+        back = Settings(f"{made.topic}-back", Selection((later,)))
+        backwards = Mirror(made.target, made.source, back, made.said.append)
+        await backwards.open()
+        forth = Settings(made.topic, Selection((made.topic, later)))
+        mirror = Mirror(made.source, made.target, forth, made.said.append)
+        await mirror.open()
+        await made.source.create_topics([NewTopic(later, 1, 1)])
+        await caught_up(mirror)
+        await caught_up(backwards)
+        assert any("in circles" in text for text in made.said)
+        mirror.check_complete()
+        with pytest.raises(MirrorRefused, match=f"chosen topics {later} are not mirrored"):
+            backwards.check_complete()
+
+    play(flow)
+
+
+def test_topic_chosen_later_brings_its_groups_offsets(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        other, group = f"{made.topic}-other", f"{made.topic}-group"
+        await made.source.create_topics([NewTopic(other, 1, 1)])
+        await made.write(b"one", b"two")
+        await made.source.alter_consumer_group_offsets(group, {made.names[0]: 1})
+        first = Mirror(made.source, made.target, Settings(made.topic, Selection((other,))), made.said.append)
+        await first.open()
+        await caught_up(first)
+        await first.close()
+        await made.mirrored()
+        assert (await made.target.list_consumer_group_offsets(group))[made.names[0]].offset == 1
+
+    play(flow)
+
+
+def test_target_that_would_date_records_itself_keeps_timestamps(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        await made.target.create_topics([NewTopic(made.topic, 2, 1, {}, {"message.timestamp.type": "LogAppendTime"})])
+        await made.write(b"one", b"two")
+        await made.mirrored()
+        here, there = [await committed(address, (made.topic,)) for address in made.addresses]
+        assert without_offsets(here) == without_offsets(there)
+
+    play(flow)
+
+
+def test_round_of_the_smallest_size_is_carried(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        async with Producer(bootstrap_servers=made.addresses[0], transactional_id=made.topic) as producer:
+            await made.transaction(producer, b"one", b"two")
+            await producer.commit_transaction()
+        await made.mirrored(max_bytes=1)
+        assert await made.values() == await made.values(1) == [b"one", b"two"]
 
     play(flow)
 

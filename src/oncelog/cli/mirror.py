@@ -60,7 +60,7 @@ MIB = 1024 * 1024
 @click.option("--interval-ms", type=click.IntRange(min=1), default=200, show_default=True, help="Between two rounds.")
 @click.option(
     "--transaction-timeout-ms",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=2**31 - 1),
     help="Of a round.  [default: 900000 or what the target allows]",
 )
 @click.option("--into-existing", is_flag=True, help="Mirror behind records of others in topics of the target.")
@@ -91,7 +91,7 @@ def command(
     as the group is not active there. Killed at any point, the same command goes on where the last transaction ended.
 
     Before a switch-over stop the producers of the source, or take their rights: --switch-over waits for what they have
-    written, not for them.
+    written, not for them. With --once and --switch-over the exit status is 130 where it was interrupted before.
 
     \b
     Examples:
@@ -145,10 +145,17 @@ async def _run(
             except BaseException:
                 await mirror.give_up()
                 raise
+    _say_end(done, once=once, switch_over=switch_over)
+
+
+def _say_end(done: bool, *, once: bool, switch_over: bool) -> None:
+    """:raises click.Abort: it was stopped before that for which it was to wait."""
     if switch_over and done:
         remark("the target has everything: start producers and consumers there")
     elif not done:
         remark("stopped; the same command goes on from here")
+        if once or switch_over:
+            raise click.Abort
 
 
 @contextmanager
@@ -193,6 +200,8 @@ async def _rounds(
         size_bytes += told.size_bytes
         advance(told.records, f"{counted(records, 'record')}, {size_bytes / MIB:.1f} MiB, lag {told.total_lag}")
         reached = (goal is not None and mirror.has_reached(goal)) or (switch_over and told.caught_up)
+        if reached:
+            mirror.check_complete()
         if as_json and (told.records or told.groups or reached):
             show_json(_as_json(told, records))
         if reached:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from oncelog.client.aio.admin import Admin
+from oncelog.client.core.errors import KafkaTimeoutError
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
@@ -44,6 +45,30 @@ def offset_commits(records: Iterable[Record]) -> Iterator[OffsetCommit]:
                 yield OffsetCommit(key.group, name, value.offset, value.metadata)
 
 
+class LateOffsets:
+    """Positions that A told at a start, for groups whose commits may lie below where the mirror stands.
+
+    Such are those of topics that were chosen only later. They are due when all that A had then (``ends``) is on B: what
+    was written in a transaction with one of them is there too. What ``__consumer_offsets`` brings first is newer.
+    """
+
+    def __init__(self, asked: GroupPositions, ends: Mapping[TopicPartition, int]) -> None:
+        self._asked = asked
+        self._ends = ends
+
+    def due(self, brought: Iterable[tuple[str, TopicPartition]], cut: Mapping[TopicPartition, int]) -> GroupPositions:
+        """What is to be set by a round that goes up to ``cut``, once.
+
+        :param brought: positions that ``__consumer_offsets`` has up to there.
+        """
+        for key in brought:
+            self._asked.pop(key, None)
+        if any(name in cut and cut[name] < end for name, end in self._ends.items()):
+            return {}
+        due, self._asked = self._asked, {}
+        return due
+
+
 class GroupsOnB(NamedTuple):
     """What may be set on B, and the groups that are left alone, each with the reason."""
 
@@ -72,8 +97,7 @@ async def settable(
         if state not in _AT_REST:
             found.left_alone[group] = "it has members on the target"
             continue
-        there = await admin.list_consumer_group_offsets(group) if group in states else {}
-        moved = [name for name in positions if name in there and there[name].offset != written.get((group, name))]
+        moved = await _moved(admin, group, positions, written) if group in states else []
         if moved:
             found.left_alone[group] = f"its offset of {min(moved)} on the target is not the mirror's"
         else:
@@ -81,4 +105,25 @@ async def settable(
     return found
 
 
-__all__ = ["GroupPositions", "GroupsOnB", "OffsetCommit", "offset_commits", "settable"]
+async def _moved(
+    admin: Admin,
+    group: str,
+    positions: Iterable[TopicPartition],
+    written: Mapping[tuple[str, TopicPartition], int],
+) -> list[TopicPartition]:
+    """Partitions at which the group stands elsewhere on B than the mirror has set it."""
+    moved: list[TopicPartition] = []
+    for stable in (False, True):  # the mirror's own last transaction may be decided and its offsets not in force yet
+        try:
+            there = await admin.list_consumer_group_offsets(group, require_stable=stable)
+        except KafkaTimeoutError:
+            if not stable:
+                raise
+            break  # a transaction of somebody else holds offsets of it
+        moved = [name for name in positions if name in there and there[name].offset != written.get((group, name))]
+        if not moved:
+            break
+    return moved
+
+
+__all__ = ["GroupPositions", "GroupsOnB", "LateOffsets", "OffsetCommit", "offset_commits", "settable"]

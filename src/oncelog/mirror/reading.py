@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.batch_transaction import ReadyBatch
-from oncelog.client.aio.log_reader import fetch_stored
+from oncelog.client.aio.log_reader import Stored, fetch_stored
 from oncelog.client.aio.offsets import EARLIEST
 from oncelog.client.core.read_committed import AbortedFilter, control_type_of
 from oncelog.errors import Error, KafkaError
@@ -43,7 +43,7 @@ async def scan(admin: Admin, view: PartitionView, end: int) -> None:
     name = view.name
     while view.scanned < end:
         try:
-            stored = await fetch_stored(admin, name, view.scanned, IsolationLevel.READ_UNCOMMITTED)
+            stored = await _fetch(admin, name, view.scanned, end, IsolationLevel.READ_UNCOMMITTED)
         except KafkaError as error:
             if error.error is not Error.OFFSET_OUT_OF_RANGE:
                 raise
@@ -75,6 +75,21 @@ def _take(view: PartitionView, records: bytes | memoryview, at: int, header: Bat
             view.take_need(header.base_offset, commit.partition, commit.offset)
 
 
+async def _fetch(admin: Admin, name: TopicPartition, offset: int, end: int, isolation: IsolationLevel) -> Stored:
+    """What lies from ``offset`` on; a new leader is waited for until it knows what the last one told, up to ``end``."""
+
+    async def attempt() -> Stored:
+        stored = await fetch_stored(admin, name, offset, isolation)
+        committed = isolation is IsolationLevel.READ_COMMITTED
+        known = stored.last_stable_offset if committed else stored.high_watermark
+        if not stored.records and known < end:
+            what = "is decided" if committed else "can be read"
+            raise KafkaError(Error.OFFSET_NOT_AVAILABLE, f"{name} {what} up to {known} only, and was up to {end}")
+        return stored
+
+    return await admin.cluster.repeat(f"reading {name}", attempt)
+
+
 async def _out_of_range(admin: Admin, name: TopicPartition, position: int) -> MirrorRefused:
     first = (await admin.list_offsets({name: EARLIEST}))[name].offset
     if first > position:
@@ -91,7 +106,7 @@ async def committed_batches(
     """The batches from ``begin`` to before ``end`` that a reader of read_committed is given, packed as stored."""
     position = begin
     while position < end:
-        stored = await fetch_stored(admin, name, position, IsolationLevel.READ_COMMITTED)
+        stored = await _fetch(admin, name, position, end, IsolationLevel.READ_COMMITTED)
         transactions = AbortedFilter(stored.aborted)
         view = memoryview(stored.records)
         before = position
@@ -106,11 +121,6 @@ async def committed_batches(
             if kept and header.records_count:
                 yield header, view[at : at + header.size_bytes]
         if position == before:
-            if stored.last_stable_offset < end:
-                raise MirrorRefused(
-                    f"{name} holds a transaction open from offset {stored.last_stable_offset} on that was over before; "
-                    "look at the source's log before anything else is done"
-                )
             return  # compaction has left nothing up to the end
 
 

@@ -23,7 +23,7 @@ from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.mirror.cut import PartitionView, Sample, choose_cut
 from oncelog.mirror.errors import MirrorRefused, RangeGone
-from oncelog.mirror.groups import GroupPositions, offset_commits, settable
+from oncelog.mirror.groups import GroupPositions, LateOffsets, offset_commits, settable
 from oncelog.mirror.offset_map import (
     MirrorState,
     Position,
@@ -33,6 +33,7 @@ from oncelog.mirror.offset_map import (
     position_record,
     runs_record,
 )
+from oncelog.mirror.others import clashing, mirrors_into
 from oncelog.mirror.reading import PACK_BYTES, Packed, committed_batches, packed, scan
 from oncelog.mirror.settings import Progress, Settings
 from oncelog.mirror.target import Target
@@ -74,6 +75,8 @@ class Mirror:
         self._samples: deque[Sample] = deque(maxlen=_SAMPLES)
         self._ends: dict[TopicPartition, int] = {}
         self._reads_offsets = True
+        self._target_cluster = ""
+        self._late = LateOffsets({}, {})
         self._alike_at = 0.0
         self._written_at = 0.0
         self._forgot_at = 0.0
@@ -90,15 +93,16 @@ class Mirror:
 
         :raises MirrorRefused: the name mirrors another cluster, or topics of B hold records that are none of A's.
         """
+        source = (await self._source.describe_cluster()).cluster_id or ""
+        target = (await self._target.admin.describe_cluster()).cluster_id or ""
+        if source == target:
+            raise MirrorRefused(f"source and target are the same cluster, {source}: a mirror needs two")
+        self._target_cluster = target
         self._state = await self._target.open()
         self._views.clear()
         self._topics.clear()
         self._samples.clear()
         self._alike_at = 0.0
-        source = (await self._source.describe_cluster()).cluster_id or ""
-        target = (await self._target.admin.describe_cluster()).cluster_id or ""
-        if source == target:
-            raise MirrorRefused(f"source and target are the same cluster, {source}: a mirror needs two")
         known = self._state.source_cluster
         if known is not None and known != source:
             raise MirrorRefused(
@@ -111,6 +115,8 @@ class Mirror:
         await self._refresh(first=True)
         if not self._topics:
             self.say_once("no topic of the source is chosen yet; the mirror waits for one")
+        asked = await self._asked_offsets() if self._reads_offsets else {}
+        self._late = LateOffsets(asked, await self._ends_of(list(self._views)))
 
     async def stable_ends(self) -> dict[TopicPartition, int]:
         """The last stable offsets of A now."""
@@ -120,6 +126,19 @@ class Mirror:
     def has_reached(self, ends: Mapping[TopicPartition, int]) -> bool:
         """Whether B has all before ``ends``, of partitions that are still mirrored."""
         return all(self._views[name].position >= end for name, end in ends.items() if name in self._views)
+
+    def check_complete(self) -> None:
+        """To be asked before B is said to have everything.
+
+        :raises MirrorRefused: topics that were to be mirrored are not.
+        """
+        missing = sorted(self._stopped.union(self._settings.selection.names) - self._topics.keys())
+        if missing or not self._topics:
+            raise MirrorRefused(
+                f"the target does not have everything: of the chosen topics {', '.join(missing) or 'none'} "
+                f"{'are not mirrored' if missing else 'is on the source'}; leave out with --exclude what is not to be "
+                "mirrored, or choose others with --topic"
+            )
 
     # --- topics
 
@@ -186,7 +205,7 @@ class Mirror:
         if not self._settings.into_existing:
             await self._refuse_foreign(new, first=first)
         new = {name: position for name, position in new.items() if name.topic not in self._stopped}
-        await self._begin_at(new)
+        await self._begin_at(new, first=first)
         for topic, description in chosen.items():
             if topic in self._stopped:
                 continue
@@ -210,16 +229,29 @@ class Mirror:
                     raise MirrorRefused(why)
                 self._stop(name.topic, why)
 
-    async def _begin_at(self, new: Mapping[TopicPartition, Position]) -> None:
-        """Write where the mirroring of new partitions begins: at their first offset now."""
+    async def _begin_at(self, new: Mapping[TopicPartition, Position], *, first: bool) -> None:
+        """Write where the mirroring of new partitions begins: at their first offset now.
+
+        Other mirrors are looked for when that is written, so of two that begin at once one at least sees the other.
+        """
         if not new:
             return
         begins = await self._source.list_offsets(dict.fromkeys(new, EARLIEST))
         for name, position in new.items():
             position.offset = begins[name].offset
-            self._state.positions[name] = position
         await self._target.write_map([position_record(name, position) for name, position in sorted(new.items())])
-        await self._target.transactions.end(commit=True)
+        into_target = await mirrors_into(self._target.admin, but_for=self._target.map.topic)
+        into_source = await mirrors_into(self._source)
+        clashes = clashing(new, self._target_cluster, into_target, into_source)
+        await self._target.transactions.end(commit=not clashes)
+        if not clashes:
+            self._state.positions.update(new)
+            return
+        for topic, why in sorted(clashes.items()):
+            if first:
+                raise MirrorRefused(why)
+            self._stop(topic, why)
+        await self._begin_at({name: at for name, at in new.items() if name.topic not in clashes}, first=first)
 
     async def _take_up_group_offsets(self) -> None:
         """The partitions of ``__consumer_offsets``, as soon as there are any and if they may be read."""
@@ -245,7 +277,8 @@ class Mirror:
         known = self._state.positions.get(names[0])
         if known is not None and known.source_id != source_id:
             raise MirrorRefused(f"{CONSUMER_OFFSETS_TOPIC} of the source was made anew: mirror under another --name")
-        await self._begin_at({name: Position(0, source_id, "") for name in names if name not in self._state.positions})
+        new = {name: Position(0, source_id, "") for name in names if name not in self._state.positions}
+        await self._begin_at(new, first=False)
         for name in names:
             self._views[name] = PartitionView(name, self._state.positions[name].offset)
 
@@ -329,17 +362,17 @@ class Mirror:
             moved = any(offset > self._views[name].position for name, offset in cut.items())
             if moved or all(start[name] >= view.scanned for name, view in self._views.items()):
                 return cut
-            share *= 2
+            share = max(1, share * 2)
 
     async def _carry(self, cut: Mapping[TopicPartition, int], asked: GroupPositions) -> tuple[int, int, int]:
         """One transaction on B up to ``cut``; records, bytes and groups in it."""
         ahead = {name: offset for name, offset in cut.items() if offset > self._views[name].position}
         copied = await self._copy({name: end for name, end in ahead.items() if name.topic != CONSUMER_OFFSETS_TOPIC})
-        positions = asked
+        brought: GroupPositions = {}
         for name, end in ahead.items():
             if name.topic == CONSUMER_OFFSETS_TOPIC:
-                positions = positions | await self._offsets_in(name, end)
-        groups = await self._write_groups(positions, cut)
+                brought |= await self._offsets_in(name, end)
+        groups = await self._write_groups(asked | self._late.due(brought, cut), brought, cut)
         late = time.monotonic() - self._written_at >= _QUIET_SECONDS
         if copied[0] or groups or (ahead and late):
             await self._write_positions(cut)
@@ -431,19 +464,33 @@ class Mirror:
         return found
 
     async def _asked_offsets(self) -> GroupPositions:
-        """Every group's position of a mirrored partition, as A tells it now, none of them in an open transaction."""
+        """Every group's position of a mirrored partition, as A tells it now; none that is in an open transaction."""
         found: GroupPositions = {}
+        denied = []
         for listing in await self._source.list_consumer_groups():
-            offsets = await self._source.list_consumer_group_offsets(listing.group_id, require_stable=True)
+            try:
+                offsets = await self._source.list_consumer_group_offsets(listing.group_id)
+            except KafkaError as error:
+                if error.error is not Error.GROUP_AUTHORIZATION_FAILED:
+                    raise
+                denied.append(listing.group_id)
+                continue
             for name, position in offsets.items():
                 if name in self._views:
                     found[listing.group_id, name] = position
+        if denied:
+            self.say_once(
+                f"offsets of groups on the source may not be asked for, as that takes DESCRIBE on {', '.join(denied)}: "
+                f"{'they come with the next commits' if self._reads_offsets else 'they are left alone'}"
+            )
         return found
 
-    async def _write_groups(self, positions: GroupPositions, cut: Mapping[TopicPartition, int]) -> int:
+    async def _write_groups(
+        self, asked: GroupPositions, brought: GroupPositions, cut: Mapping[TopicPartition, int]
+    ) -> int:
         """Translate and set positions, in the open transaction; how many groups."""
         wanted: GroupPositions = {}
-        for (group, name), position in positions.items():
+        for (group, name), position in (asked | brought).items():
             if name not in cut:
                 continue
             if position.offset > cut[name]:
@@ -455,7 +502,7 @@ class Mirror:
             offset = self._state.map_of(name).translate(position.offset)
             if offset is None:
                 offset = (await self._target.admin.list_offsets({name: LATEST}))[name].offset
-            if self._state.groups.get((group, name)) != offset or self._reads_offsets:
+            if self._state.groups.get((group, name)) != offset or (group, name) in brought:
                 wanted[group, name] = OffsetAndMetadata(offset, position.metadata)
         found = await settable(self._target.admin, wanted, self._state.groups)
         for group, why in found.left_alone.items():

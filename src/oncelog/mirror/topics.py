@@ -27,6 +27,9 @@ NOT_TAKEN_ALONG = (
     "unclean.leader.election.enable",
 )
 """Settings of a topic that are about the cluster it is in, or (timestamps) would change what is mirrored."""
+_TYPE = "message.timestamp.type"
+_LIMITS = ("message.timestamp.after.max.ms", "message.timestamp.before.max.ms")
+_NO_LIMIT = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +94,34 @@ async def make_alike(source: Admin, target: Admin, topics: Mapping[str, TopicDes
         difference.update(dict.fromkeys(present[name].keys() - wanted[name].keys()))
         if difference:
             changes[ConfigResource(ConfigResourceType.TOPIC, name)] = difference
+    here, there_now = await _of_timestamps(source, sorted(topics)), await _of_timestamps(target, sorted(topics))
+    for name in sorted(topics):
+        if dated := keeps_timestamps(here[name], there_now[name]):
+            changes.setdefault(ConfigResource(ConfigResourceType.TOPIC, name), {}).update(dated)
     if changes:
         await target.alter_configs(changes)
+
+
+async def _of_timestamps(admin: Admin, topics: Sequence[str]) -> dict[str, dict[str, str]]:
+    """What is in force; clusters before Kafka 3.6 have no such limits."""
+    if not topics:
+        return {}
+    resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in topics]
+    found = await admin.describe_configs(resources, names=[_TYPE, *_LIMITS])
+    return {
+        resource.name: {name: entry.value for name, entry in entries.items() if entry.value is not None}
+        for resource, entries in found.items()
+    }
+
+
+def keeps_timestamps(source: Mapping[str, str], target: Mapping[str, str]) -> dict[str, str]:
+    """What B's topic must be told so that it takes each record of A's with the timestamp that it has."""
+    changes = {} if target[_TYPE] == "CreateTime" else {_TYPE: "CreateTime"}
+    for name in _LIMITS:
+        allowed = int(source.get(name, _NO_LIMIT))
+        if int(target.get(name, _NO_LIMIT)) < allowed:
+            changes[name] = str(allowed)
+    return changes
 
 
 async def largest_batches(admin: Admin, topics: Sequence[str]) -> dict[str, int]:

@@ -16,6 +16,7 @@ from oncelog.client.aio.cluster import check
 from oncelog.client.core.read_committed import Aborted, AbortedFilter, control_type_of
 from oncelog.client.core.structs import TopicPartition
 from oncelog.client.core.wire import Api
+from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.fetch_response import FetchResponse
 from oncelog.records.batch import BatchHeader, Record, decode_records, iter_headers
@@ -129,6 +130,8 @@ async def fetch_stored(
     async def ask(node: int) -> Stored:
         answer = await cluster.ask(node, FETCH, request)
         check(answer.error_code, f"{name} can not be read")
+        if not answer.responses:  # so a quota is answered, and the next request is kept waiting
+            raise KafkaError(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster holds back reading {name}")
         item = answer.responses[0].partitions[0]
         check(item.error_code, f"{name} can not be read from offset {offset} on")
         aborted = [(entry.first_offset, entry.producer_id) for entry in item.aborted_transactions or ()]

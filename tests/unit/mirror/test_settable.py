@@ -1,0 +1,45 @@
+"""Which groups' positions may be set on the target."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from oncelog.client.core.errors import KafkaTimeoutError
+from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.mirror.groups import settable
+from oncelog.types import TopicPartition
+
+NAME = TopicPartition("t", 0)
+WANTED = {("g", NAME): OffsetAndMetadata(9, "")}
+WRITTEN = {("g", NAME): 5}
+
+
+class Target:
+    """Knows one group without members; what was decided last is in force only where a stable answer is waited for."""
+
+    def __init__(self, now: int, stable: int | None) -> None:
+        self.now = now
+        self.stable = stable
+
+    async def list_consumer_groups(self) -> list[Any]:
+        return [SimpleNamespace(group_id="g", state="Empty")]
+
+    async def list_consumer_group_offsets(self, group: str, *, require_stable: bool = False) -> Any:
+        if require_stable and self.stable is None:
+            raise KafkaTimeoutError("a transaction is open")
+        return {NAME: OffsetAndMetadata(self.stable if require_stable and self.stable is not None else self.now, "")}
+
+
+@pytest.mark.parametrize(
+    ("now", "stable", "alone"),
+    [(5, 5, False), (4, 5, False), (4, 4, True), (4, None, True), (5, None, False)],
+)
+def test_group_is_left_alone_only_where_somebody_else_has_moved_it(now: int, stable: int | None, alone: bool) -> None:
+    admin: Any = Target(now, stable)
+    found = asyncio.run(settable(admin, WANTED, WRITTEN))
+    assert ("g" in found.left_alone) is alone
+    assert ("g" in found.positions) is not alone

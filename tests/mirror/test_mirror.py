@@ -396,6 +396,18 @@ def test_without_the_right_to_read_consumer_offsets_groups_are_asked(
         assert any("may not be read" in text for text in made.said)
         await caught_up(mirror)
         assert (await made.target.list_consumer_group_offsets(group))[made.names[0]].offset == 1
+        hidden = Acl(
+            AclResourceType.GROUP,
+            group,
+            PatternType.LITERAL,
+            "User:ANONYMOUS",
+            "*",
+            Operation.DESCRIBE,
+            Permission.DENY,
+        )
+        await made.source.create_acls([hidden])
+        await caught_up(mirror)
+        assert any(f"DESCRIBE on {group}" in text for text in made.said)
 
     async def main(source: str) -> None:
         async with clusters((source, brokers[1]), unique_name) as made:

@@ -136,8 +136,8 @@ class Mirror:
         if missing or not self._topics:
             raise MirrorRefused(
                 f"the target does not have everything: of the chosen topics {', '.join(missing) or 'none'} "
-                f"{'are not mirrored' if missing else 'is on the source'}; leave out with --exclude what is not to be "
-                "mirrored, or choose others with --topic"
+                f"{'are not mirrored' if missing else 'is on the source'}; choose what is there with --topic, or leave "
+                "out with --exclude what is not to be mirrored any more"
             )
 
     # --- topics

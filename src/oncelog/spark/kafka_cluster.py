@@ -223,6 +223,8 @@ class KafkaFetcher:
         except KafkaError:
             self.replica = None
             raise
+        if not answer.responses:  # so Apache Kafka's quotas answer, and keep the next request waiting
+            raise error_for(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster holds back {self._partition}")
         data = answer.responses[0].partitions[0]
         error = error_of(data.error_code)
         near = data.preferred_read_replica if version >= 11 else -1

@@ -334,6 +334,19 @@ def test_topic_chosen_later_brings_its_groups_offsets(play: Callable[[Flow], Non
     play(flow)
 
 
+def test_offsets_that_the_target_has_forgotten_are_set_again(play: Callable[[Flow], None]) -> None:
+    async def flow(made: Clusters) -> None:
+        group = f"{made.topic}-group"
+        await made.write(b"one", b"two")
+        await made.source.alter_consumer_group_offsets(group, {made.names[0]: 1})
+        await made.mirrored()
+        await made.target.delete_consumer_group_offsets(group, [made.names[0]])
+        await made.mirrored()
+        assert (await made.target.list_consumer_group_offsets(group))[made.names[0]].offset == 1
+
+    play(flow)
+
+
 def test_target_that_would_date_records_itself_keeps_timestamps(play: Callable[[Flow], None]) -> None:
     async def flow(made: Clusters) -> None:
         await made.target.create_topics([NewTopic(made.topic, 2, 1, {}, {"message.timestamp.type": "LogAppendTime"})])

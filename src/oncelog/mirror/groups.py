@@ -5,12 +5,13 @@ Called by :mod:`oncelog.mirror.reading` and :mod:`oncelog.mirror.run`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from oncelog.client.aio.admin import Admin
 from oncelog.client.core.errors import KafkaTimeoutError
 from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
 from oncelog.protocol.internal_records import GroupRecord, decode_group_record
@@ -45,11 +46,33 @@ def offset_commits(records: Iterable[Record]) -> Iterator[OffsetCommit]:
                 yield OffsetCommit(key.group, name, value.offset, value.metadata)
 
 
+async def asked_offsets(admin: Admin, mirrored: Container[TopicPartition]) -> tuple[GroupPositions, list[str]]:
+    """Every group's position of a mirrored partition, as A tells it now; none that is in an open transaction.
+
+    Also the groups that may not be asked.
+    """
+    found: GroupPositions = {}
+    denied = []
+    for listing in await admin.list_consumer_groups():
+        try:
+            offsets = await admin.list_consumer_group_offsets(listing.group_id)
+        except KafkaError as error:
+            if error.error is not Error.GROUP_AUTHORIZATION_FAILED:
+                raise
+            denied.append(listing.group_id)
+            continue
+        for name, position in offsets.items():
+            if name in mirrored:
+                found[listing.group_id, name] = position
+    return found, denied
+
+
 class LateOffsets:
     """Positions that A told at a start, for groups whose commits may lie below where the mirror stands.
 
-    Such are those of topics that were chosen only later. They are due when all that A had then (``ends``) is on B: what
-    was written in a transaction with one of them is there too. What ``__consumer_offsets`` brings first is newer.
+    Such are those of topics that were chosen only later, and those that B has forgotten since. They are due when all
+    that A had then (``ends``) is on B: what was written in a transaction with one of them is there too. What
+    ``__consumer_offsets`` brings first is newer.
     """
 
     def __init__(self, asked: GroupPositions, ends: Mapping[TopicPartition, int]) -> None:
@@ -126,4 +149,4 @@ async def _moved(
     return moved
 
 
-__all__ = ["GroupPositions", "GroupsOnB", "LateOffsets", "OffsetCommit", "offset_commits", "settable"]
+__all__ = ["GroupPositions", "GroupsOnB", "LateOffsets", "OffsetCommit", "asked_offsets", "offset_commits", "settable"]

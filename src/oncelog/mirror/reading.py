@@ -13,10 +13,11 @@ from oncelog.client.aio.batch_transaction import ReadyBatch
 from oncelog.client.aio.log_reader import Stored, fetch_stored
 from oncelog.client.aio.offsets import EARLIEST
 from oncelog.client.core.read_committed import AbortedFilter, control_type_of
+from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.mirror.cut import PartitionView
 from oncelog.mirror.errors import MirrorRefused, RangeGone
-from oncelog.mirror.groups import offset_commits
+from oncelog.mirror.groups import GroupPositions, offset_commits
 from oncelog.records.batch import (
     DELETE_HORIZON_BIT,
     BatchBuilder,
@@ -124,6 +125,15 @@ async def committed_batches(
             return  # compaction has left nothing up to the end
 
 
+async def offsets_in(admin: Admin, name: TopicPartition, begin: int, end: int) -> GroupPositions:
+    """The last committed position of each group and partition in a stretch of ``__consumer_offsets``."""
+    found: GroupPositions = {}
+    async for _, data in committed_batches(admin, name, begin, end):
+        for commit in offset_commits(decode_records(data)):
+            found[commit.group, commit.partition] = OffsetAndMetadata(commit.offset, commit.metadata)
+    return found
+
+
 class Packed(NamedTuple):
     """A batch for B, and the offsets of A that its records come from: (first, count) by turns, in order."""
 
@@ -195,4 +205,4 @@ def _goes_as_it_is(header: BatchHeader, begin: int) -> bool:
     )
 
 
-__all__ = ["PACK_BYTES", "Packed", "committed_batches", "packed", "scan"]
+__all__ = ["PACK_BYTES", "Packed", "committed_batches", "offsets_in", "packed", "scan"]

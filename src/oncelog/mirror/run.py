@@ -23,7 +23,7 @@ from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.mirror.cut import PartitionView, Sample, choose_cut
 from oncelog.mirror.errors import MirrorRefused, RangeGone
-from oncelog.mirror.groups import GroupPositions, LateOffsets, offset_commits, settable
+from oncelog.mirror.groups import GroupPositions, LateOffsets, asked_offsets, settable
 from oncelog.mirror.offset_map import (
     MirrorState,
     Position,
@@ -34,11 +34,10 @@ from oncelog.mirror.offset_map import (
     runs_record,
 )
 from oncelog.mirror.others import clashing, mirrors_into
-from oncelog.mirror.reading import PACK_BYTES, Packed, committed_batches, packed, scan
+from oncelog.mirror.reading import PACK_BYTES, Packed, committed_batches, offsets_in, packed, scan
 from oncelog.mirror.settings import Progress, Settings
 from oncelog.mirror.target import Target
 from oncelog.mirror.topics import largest_batches, make_alike
-from oncelog.records.batch import decode_records
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 
 READ_COMMITTED = IsolationLevel.READ_COMMITTED
@@ -48,6 +47,7 @@ _SETTINGS_SECONDS = 30.0
 _FORGET_SECONDS = 60.0
 _QUIET_SECONDS = 30.0
 """So long the positions on B may lag behind where nothing was to be copied."""
+_ASK_AGAIN_SECONDS = 86_400.0
 _ATTEMPTS = 5
 _FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
 
@@ -77,6 +77,7 @@ class Mirror:
         self._reads_offsets = True
         self._target_cluster = ""
         self._late = LateOffsets({}, {})
+        self._asked_at = 0.0
         self._alike_at = 0.0
         self._written_at = 0.0
         self._forgot_at = 0.0
@@ -115,8 +116,7 @@ class Mirror:
         await self._refresh(first=True)
         if not self._topics:
             self.say_once("no topic of the source is chosen yet; the mirror waits for one")
-        asked = await self._asked_offsets() if self._reads_offsets else {}
-        self._late = LateOffsets(asked, await self._ends_of(list(self._views)))
+        await self._ask_late()
 
     async def stable_ends(self) -> dict[TopicPartition, int]:
         """The last stable offsets of A now."""
@@ -305,6 +305,8 @@ class Mirror:
         raise AssertionError("a round neither ended nor failed")
 
     async def _round(self) -> Progress:
+        if time.monotonic() - self._asked_at > _ASK_AGAIN_SECONDS:
+            await self._ask_late()
         asked = {} if self._reads_offsets else await self._asked_offsets()
         known = list(self._views)
         before = await self._ends_of(known)
@@ -371,8 +373,8 @@ class Mirror:
         brought: GroupPositions = {}
         for name, end in ahead.items():
             if name.topic == CONSUMER_OFFSETS_TOPIC:
-                brought |= await self._offsets_in(name, end)
-        groups = await self._write_groups(asked | self._late.due(brought, cut), brought, cut)
+                brought |= await offsets_in(self._source, name, self._views[name].position, end)
+        groups = await self._write_groups(asked, self._late.due(brought, cut) | brought, cut)
         late = time.monotonic() - self._written_at >= _QUIET_SECONDS
         if copied[0] or groups or (ahead and late):
             await self._write_positions(cut)
@@ -455,29 +457,14 @@ class Mirror:
 
     # --- groups
 
-    async def _offsets_in(self, name: TopicPartition, end: int) -> GroupPositions:
-        """The last committed position of each group and partition in a stretch of ``__consumer_offsets``."""
-        found: GroupPositions = {}
-        async for _, data in committed_batches(self._source, name, self._views[name].position, end):
-            for commit in offset_commits(decode_records(data)):
-                found[commit.group, commit.partition] = OffsetAndMetadata(commit.offset, commit.metadata)
-        return found
+    async def _ask_late(self) -> None:
+        """At a start and every day: B forgets offsets of a group without members a week after they were set."""
+        self._asked_at = time.monotonic()
+        self._late = LateOffsets(await self._asked_offsets(), await self._ends_of(list(self._views)))
 
     async def _asked_offsets(self) -> GroupPositions:
-        """Every group's position of a mirrored partition, as A tells it now; none that is in an open transaction."""
-        found: GroupPositions = {}
-        denied = []
-        for listing in await self._source.list_consumer_groups():
-            try:
-                offsets = await self._source.list_consumer_group_offsets(listing.group_id)
-            except KafkaError as error:
-                if error.error is not Error.GROUP_AUTHORIZATION_FAILED:
-                    raise
-                denied.append(listing.group_id)
-                continue
-            for name, position in offsets.items():
-                if name in self._views:
-                    found[listing.group_id, name] = position
+        """What A's groups say now."""
+        found, denied = await asked_offsets(self._source, self._views)
         if denied:
             self.say_once(
                 f"offsets of groups on the source may not be asked for, as that takes DESCRIBE on {', '.join(denied)}: "
@@ -488,7 +475,10 @@ class Mirror:
     async def _write_groups(
         self, asked: GroupPositions, brought: GroupPositions, cut: Mapping[TopicPartition, int]
     ) -> int:
-        """Translate and set positions, in the open transaction; how many groups."""
+        """Translate and set positions, in the open transaction; how many groups.
+
+        :param asked: are set only where they have changed.
+        """
         wanted: GroupPositions = {}
         for (group, name), position in (asked | brought).items():
             if name not in cut:

@@ -43,12 +43,7 @@ async def scan(admin: Admin, view: PartitionView, end: int) -> None:
     """
     name = view.name
     while view.scanned < end:
-        try:
-            stored = await _fetch(admin, name, view.scanned, end, IsolationLevel.READ_UNCOMMITTED)
-        except KafkaError as error:
-            if error.error is not Error.OFFSET_OUT_OF_RANGE:
-                raise
-            raise await _out_of_range(admin, name, view.position) from None
+        stored = await _fetch(admin, name, view.scanned, end, IsolationLevel.READ_UNCOMMITTED)
         if stored.log_start_offset > view.position:
             raise RangeGone(name, view.position, stored.log_start_offset)
         before = view.scanned
@@ -77,7 +72,10 @@ def _take(view: PartitionView, records: bytes | memoryview, at: int, header: Bat
 
 
 async def _fetch(admin: Admin, name: TopicPartition, offset: int, end: int, isolation: IsolationLevel) -> Stored:
-    """What lies from ``offset`` on; a new leader is waited for until it knows what the last one told, up to ``end``."""
+    """What lies from ``offset`` on; a new leader is waited for until it knows what the last one told, up to ``end``.
+
+    :raises MirrorRefused: nothing can be read there, see :func:`_out_of_range`.
+    """
 
     async def attempt() -> Stored:
         stored = await fetch_stored(admin, name, offset, isolation)
@@ -88,7 +86,12 @@ async def _fetch(admin: Admin, name: TopicPartition, offset: int, end: int, isol
             raise KafkaError(Error.OFFSET_NOT_AVAILABLE, f"{name} {what} up to {known} only, and was up to {end}")
         return stored
 
-    return await admin.cluster.repeat(f"reading {name}", attempt)
+    try:
+        return await admin.cluster.repeat(f"reading {name}", attempt)
+    except KafkaError as error:
+        if error.error is not Error.OFFSET_OUT_OF_RANGE:
+            raise
+        raise await _out_of_range(admin, name, offset) from None
 
 
 async def _out_of_range(admin: Admin, name: TopicPartition, position: int) -> MirrorRefused:

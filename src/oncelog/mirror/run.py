@@ -292,6 +292,10 @@ class Mirror:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 return await self._round()
+            except RangeGone:  # while it was copied
+                if not self._settings.allow_loss or attempt == _ATTEMPTS:
+                    raise
+                await self.open()
             except KafkaError as error:
                 if error.error in _FENCED:
                     raise MirrorRefused(

@@ -1,4 +1,4 @@
-"""A new leader that does not know yet what the last one has told is waited for."""
+"""What the source answers where it is not as it was: a new leader that lags, retention that overtakes the mirror."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from typing import Any
 import pytest
 
 from oncelog.client.aio.log_reader import Stored
-from oncelog.errors import KafkaError
+from oncelog.errors import Error, KafkaError
 from oncelog.mirror import reading
 from oncelog.mirror.cut import PartitionView
+from oncelog.mirror.errors import RangeGone
 from oncelog.types import TopicPartition
 
 NAME = TopicPartition("t", 0)
 
 
-class Repeats:
+class Cluster:
+    """Repeats what may be repeated."""
+
     async def repeat(self, what: str, attempt: Callable[[], Awaitable[Stored]]) -> Stored:
         while True:
             try:
@@ -37,7 +40,7 @@ def admin(monkeypatch: pytest.MonkeyPatch) -> Any:
         return next(answers)
 
     monkeypatch.setattr(reading, "fetch_stored", fetch)
-    return SimpleNamespace(cluster=Repeats())
+    return SimpleNamespace(cluster=Cluster())
 
 
 def test_scan_goes_never_back(admin: Any) -> None:
@@ -51,3 +54,19 @@ def test_what_was_decided_is_waited_for_until_it_is_again(admin: Any) -> None:
         return [batch async for batch in reading.committed_batches(admin, NAME, 5, 7)]
 
     assert asyncio.run(read()) == []
+
+
+def test_retention_that_overtakes_a_copy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fetch(*_: Any) -> Stored:
+        raise KafkaError(Error.OFFSET_OUT_OF_RANGE)
+
+    async def list_offsets(*_: Any) -> dict[TopicPartition, Any]:
+        return {NAME: SimpleNamespace(offset=6)}
+
+    async def read() -> list[Any]:
+        admin: Any = SimpleNamespace(cluster=Cluster(), list_offsets=list_offsets)
+        return [batch async for batch in reading.committed_batches(admin, NAME, 5, 7)]
+
+    monkeypatch.setattr(reading, "fetch_stored", fetch)
+    with pytest.raises(RangeGone, match="offsets 5 to 5 were not mirrored"):
+        asyncio.run(read())

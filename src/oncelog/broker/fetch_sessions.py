@@ -87,7 +87,7 @@ def _weight(key: PartitionKey) -> int:
 class FetchSessionCache:
     """At most ``slots`` sessions, of ``MOST_PARTITIONS`` in all.
 
-    A new one replaces the one that was idle longest, if idle for two minutes.
+    What is new replaces those that were idle longest, if idle for two minutes.
     """
 
     EVICTION_MS = 120_000
@@ -105,14 +105,8 @@ class FetchSessionCache:
         self, partitions: dict[PartitionKey, FetchPosition], uses_topic_ids: bool, now_ms: int
     ) -> FetchSession | None:
         """A new session, or None where the cache is full of sessions in use."""
-        if len(self._sessions) >= self._slots:
-            oldest = min(self._sessions.values(), key=lambda session: session.last_used_ms, default=None)
-            if oldest is None or now_ms - oldest.last_used_ms < self.EVICTION_MS:
-                return None
-            del self._sessions[oldest.session_id]
-            self.evictions += 1
         weight = sum(map(_weight, partitions))
-        if self._weight() + weight > MOST_PARTITIONS:
+        if weight > MOST_PARTITIONS or not self._make_room(self._slots - 1, MOST_PARTITIONS - weight, now_ms):
             return None
         session_id = NO_SESSION
         while session_id == NO_SESSION or session_id in self._sessions:
@@ -127,13 +121,22 @@ class FetchSessionCache:
         """Take over an incremental request's changes; False: there is no room, and the session is over."""
         before = session.weight
         session.update(wanted, forgotten)
-        if session.weight > before and self._weight() > MOST_PARTITIONS:
+        if session.weight > before and not self._make_room(self._slots, MOST_PARTITIONS, session.last_used_ms):
             self.close(session.session_id)
             return False
         return True
 
-    def _weight(self) -> int:
-        return sum(session.weight for session in self._sessions.values())
+    def _make_room(self, slots: int, weight: int, now_ms: int) -> bool:
+        """Close sessions that nobody uses until the others take no more than this; whether they do."""
+        used = sum(session.weight for session in self._sessions.values())
+        while len(self._sessions) > slots or used > weight:
+            oldest = min(self._sessions.values(), key=lambda session: session.last_used_ms, default=None)
+            if oldest is None or now_ms - oldest.last_used_ms < self.EVICTION_MS:
+                return False
+            del self._sessions[oldest.session_id]
+            used -= oldest.weight
+            self.evictions += 1
+        return True
 
     def clock_was_set(self, step_ms: int) -> None:
         for session in self._sessions.values():

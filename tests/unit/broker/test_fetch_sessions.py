@@ -98,6 +98,25 @@ def test_sessions_hold_a_bounded_number_of_partitions(monkeypatch: pytest.Monkey
     assert cache.open(many(6), False, 0) is not None
 
 
+def test_sessions_that_nobody_uses_make_room_for_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that opened large ones and went took them from everybody else for good."""
+    monkeypatch.setattr(fetch_sessions, "MOST_PARTITIONS", 10)
+    cache = FetchSessionCache(1000, CountingRandom())
+    left = [cache.open(many(4), False, at) for at in (0, 1)]
+    used = cache.open(many(2), False, 100_000)
+    assert used is not None
+    assert cache.open(many(11), False, 200_000) is None
+    assert len(cache) == 3, "what could never fit costs nobody his session"
+    assert cache.open(many(5), False, 119_999) is None
+    assert cache.open(many(4), False, 120_000) is not None
+    assert cache.evictions == 1
+    first, second = (session.session_id for session in left if session is not None)
+    assert cache.resume(first, 1, False, 120_000) is Error.FETCH_SESSION_ID_NOT_FOUND
+    assert cache.resume(used.session_id, 1, False, 130_000) is used
+    assert cache.update(used, many(6), []), "a session that grows finds room in the same way"
+    assert cache.resume(second, 1, False, 130_000) is Error.FETCH_SESSION_ID_NOT_FOUND
+
+
 def test_a_session_that_outgrows_the_bound_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its fetcher begins again, as it does after a restart of the broker."""
     monkeypatch.setattr(fetch_sessions, "MOST_PARTITIONS", 10)

@@ -187,6 +187,8 @@ class TransactionShard:
                 self.submit(transactional_id, Timeout(self._host.transaction_version), now_ms)
                 if not number % ABORTED_IN_A_PIECE:
                     yield
+                    if not self._leading:
+                        return
             yield
 
     def clock_was_set(self, step_ms: int) -> None:

@@ -795,3 +795,24 @@ def test_transactions_that_time_out_together_are_aborted_in_pieces(host: MemoryT
     steps = [after - before for before, after in zip([0, *aborted], aborted, strict=False)]
     assert aborted[-1] == 100
     assert max(steps) <= 10
+
+
+def test_an_abort_in_pieces_ends_where_the_shard_is_unloaded(host: MemoryTransactionHost) -> None:
+    """What another shard of the partition knows by then would be written over."""
+    coordinator = host.coordinator(parse(BrokerConfig, {"transaction.state.log.num.partitions": "1"}))
+    for number in range(20):
+        given = coordinator.init_producer_id(f"id-{number}", 1_000, NO_PRODUCER, NOW).value
+        coordinator.add_partitions(f"id-{number}", given.stamp, (P0,), NOW, 2)
+    written: list[int] = []
+
+    def moved() -> None:
+        if not written:
+            coordinator.runtime.unload(0)
+            host.load(coordinator, 0, 1, NOW)
+            written.append(len(host.log))
+
+    host.between = moved
+    host.timers.fire(NOW + 10_000)
+    assert len(host.log) == written[0]
+    host.timers.fire(NOW + 20_000)
+    assert {listing.state for listing in finished(coordinator.list(NOW)).transactions} == {S.COMPLETE_ABORT}

@@ -8,13 +8,14 @@ others of its kind, and the shell calls ``step`` when nothing else is to be done
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from oncelog.broker.context import Channel
 from oncelog.deferred import Deferred
 
 T = TypeVar("T")
+U = TypeVar("U")
 Work = Generator[None, None, T]
 
 AT_ONCE = 20
@@ -86,6 +87,23 @@ class Slices:
 def in_parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]
+
+
+def groups_in_parts(
+    groups: Iterable[T], elements: Callable[[T], Sequence[U]], size: int
+) -> Iterator[list[tuple[T, Sequence[U]]]]:
+    """Groups with their elements, about ``size`` elements at a time; a group without any counts like an element."""
+    part: list[tuple[T, Sequence[U]]] = []
+    count = 0
+    for group in groups:
+        for some in list(in_parts(elements(group), size)) or [()]:
+            part.append((group, some))
+            count += len(some) or 1
+            if count >= size:
+                yield part
+                part, count = [], 0
+    if part:
+        yield part
 
 
 def finished(work: Work[T]) -> T:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, cast
 
-from oncelog.broker.slices import AT_ONCE, Slices
+from oncelog.broker.slices import AT_ONCE, Slices, groups_in_parts
 
 
 def counting(name: str, pieces: int, done: list[str]) -> Generator[None, None, str]:
@@ -55,3 +55,14 @@ def test_answers_that_nobody_waits_for_are_not_worked_out_but_changes_are_made()
     slices.finish()
     assert set(done) == {"change"}
     assert change.value == "change"
+
+
+def test_groups_come_in_parts_of_about_as_many_elements() -> None:
+    groups = {"a": [1, 2, 3, 4, 5], "b": [], "c": [6], "d": [7]}
+    assert list(groups_in_parts(groups, groups.__getitem__, 2)) == [
+        [("a", [1, 2])],
+        [("a", [3, 4])],
+        [("a", [5]), ("b", ())],
+        [("c", [6]), ("d", [7])],
+    ]
+    assert list(groups_in_parts([], groups.__getitem__, 2)) == []

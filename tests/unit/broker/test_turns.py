@@ -6,10 +6,18 @@ Work is counted in calls of functions. ``python -m benchmarks.turns`` takes the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
+from oncelog.broker.apis import metadata
 from oncelog.broker.broker import Broker
+from oncelog.protocol.generated.alter_client_quotas_request import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
@@ -48,6 +56,24 @@ def list_offsets() -> ListOffsetsRequest:
     return ListOffsetsRequest(-1, 0, [ListOffsetsTopic("wide", asked)])
 
 
+def fetch_of_one_again_and_again() -> FetchRequest:
+    partitions = [FetchPartition(partition=0, partition_max_bytes=1000)] * 5000
+    return FetchRequest(max_wait_ms=0, session_epoch=-1, topics=[FetchTopic(topic="wide", partitions=partitions)])
+
+
+def fetch_of_no_partitions() -> FetchRequest:
+    return FetchRequest(max_wait_ms=0, session_epoch=-1, topics=[FetchTopic(topic="wide", partitions=[])] * 20_000)
+
+
+def empty_list_offsets() -> ListOffsetsRequest:
+    return ListOffsetsRequest(-1, 0, [ListOffsetsTopic("wide", [])] * 20_000)
+
+
+def alter_quotas() -> AlterClientQuotasRequest:
+    ops = [OpData("producer_byte_rate", 1000.0, False)]
+    return AlterClientQuotasRequest([EntryData([EntityData("client-id", name)], ops) for name in NAMES], True)
+
+
 def describe_configs() -> DescribeConfigsRequest:
     return DescribeConfigsRequest([DescribeConfigsResource(2, "wide", None)] * 200, True, False)
 
@@ -55,7 +81,11 @@ def describe_configs() -> DescribeConfigsRequest:
 LONG: dict[str, tuple[Callable[[], Message], int]] = {
     "Fetch that is answered": (lambda: fetch(0), 12),
     "Fetch that waits": (lambda: fetch(60_000), 12),
+    "Fetch that names one partition again and again": (fetch_of_one_again_and_again, 12),
+    "Fetch of no partitions": (fetch_of_no_partitions, 12),
     "ListOffsets": (list_offsets, 7),
+    "ListOffsets of no partitions": (empty_list_offsets, 7),
+    "AlterClientQuotas": (alter_quotas, 1),
     "Metadata": (lambda: MetadataRequest(topics=None), 12),
     "DescribeConfigs": (describe_configs, 4),
     "FindCoordinator": (lambda: FindCoordinatorRequest(key_type=0, coordinator_keys=NAMES), 4),
@@ -131,3 +161,28 @@ def test_others_are_answered_between(busy: Admin) -> None:
     assert (len(slow.answers), len(quick.answers)) == (0, 1)
     busy.broker.slices.finish()
     assert len(slow.answers) == 1
+
+
+@pytest.mark.parametrize("partitions", [1, 99, 250])
+def test_metadata_pauses_after_topics_however_many_partitions_each_has(partitions: int) -> None:
+    """Topics of 99 partitions were described 20 at a time; those that the caller may not see, all in one go."""
+    seen: list[int] = []
+    topics = [SimpleNamespace(name=f"t{n}", partitions=partitions, topic_id=b"", internal=False) for n in range(200)]
+
+    def allowed(*_: object) -> bool:
+        seen.append(0)
+        return len(seen) <= 5
+
+    broker = SimpleNamespace(
+        authorizer=None if partitions > 1 else SimpleNamespace(allows=allowed),
+        metadata=SimpleNamespace(topics=lambda: topics),
+        partition=lambda _: seen.append(0),
+        node=SimpleNamespace(node_id=1),
+    )
+    context = SimpleNamespace(principal="User:a", client_host="a")
+    most = before = 0
+    for _ in metadata._topics(broker, context, MetadataRequest(topics=None)):  # type: ignore[arg-type]
+        most, before = max(most, len(seen) - before), len(seen)
+    most = max(most, len(seen) - before)
+    assert len(seen) >= 200 * partitions
+    assert most <= 2 * metadata.PARTITIONS_IN_A_PIECE

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 
+ENTRIES_IN_A_PIECE = 100
 ENTITIES_IN_A_PIECE = 10
 """They become durable together."""
 
@@ -34,14 +35,16 @@ def handle(
 def _alter(broker: Broker, request: AlterClientQuotasRequest) -> Work[AlterClientQuotasResponse]:
     results: dict[QuotaEntity, tuple[Error, str | None]] = {}
     changes: dict[QuotaEntity, list[QuotaChange]] = {}
-    for entry in request.entries:
-        entity = entity_of([(part.entity_type, part.entity_name) for part in entry.entity])
-        if entity in changes:
-            parts = ", ".join(f"{kind}={name}" for kind, name in entity)
-            message = f"Ignoring duplicate entity ClientQuotaEntity(entries={{{parts}}})"
-            results[entity] = Error.INVALID_REQUEST, message
-            continue
-        changes[entity] = [QuotaChange(op.key, op.value, op.remove) for op in entry.ops]
+    for entries in in_parts(request.entries, ENTRIES_IN_A_PIECE):
+        for entry in entries:
+            entity = entity_of([(part.entity_type, part.entity_name) for part in entry.entity])
+            if entity in changes:
+                parts = ", ".join(f"{kind}={name}" for kind, name in entity)
+                message = f"Ignoring duplicate entity ClientQuotaEntity(entries={{{parts}}})"
+                results[entity] = Error.INVALID_REQUEST, message
+                continue
+            changes[entity] = [QuotaChange(op.key, op.value, op.remove) for op in entry.ops]
+        yield
     for part in in_parts(list(changes.items()), ENTITIES_IN_A_PIECE):
         for entity, done in _change(broker, part, validate_only=request.validate_only):
             # The first of several entries of one entity takes effect though the entity is told of the others.
@@ -49,16 +52,18 @@ def _alter(broker: Broker, request: AlterClientQuotasRequest) -> Work[AlterClien
             results[entity] = refused if refused is not None and done[0] is Error.NONE else done
         yield
     broker.quotas_changed()
-    return AlterClientQuotasResponse(
-        entries=[
+    answers: list[EntryData] = []
+    for told in in_parts(list(results.items()), ENTRIES_IN_A_PIECE):
+        answers += [
             EntryData(
                 error_code=error,
                 error_message=message,
                 entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
             )
-            for entity, (error, message) in results.items()
+            for entity, (error, message) in told
         ]
-    )
+        yield
+    return AlterClientQuotasResponse(entries=answers)
 
 
 def _change(

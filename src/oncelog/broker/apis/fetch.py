@@ -25,7 +25,7 @@ from oncelog.broker.fetch_sessions import (
 from oncelog.broker.partition import Partition
 from oncelog.broker.purgatory import ParkedFetch
 from oncelog.broker.security.access import TOPIC, allows
-from oncelog.broker.slices import Work, finished, in_parts
+from oncelog.broker.slices import Work, finished, groups_in_parts, in_parts
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.fetch_fast import set_slices
@@ -67,7 +67,8 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
     isolation = ISOLATION_LEVELS.get(request.isolation_level)
     if isolation is None:
         return FetchResponse(error_code=Error.INVALID_REQUEST)
-    if sum([len(topic.partitions) for topic in request.topics]) > PARTITIONS_IN_A_PIECE:
+    named, most = (*request.topics, *request.forgotten_topics_data), PARTITIONS_IN_A_PIECE
+    if len(named) > most or sum([len(topic.partitions) for topic in named]) > most:
         return _WideFetch(broker, context, request, isolation).begin(_positions(broker, context, request))
     opened = finished(_positions(broker, context, request))
     if isinstance(opened, Error):
@@ -257,18 +258,23 @@ def _positions(broker: Broker, context: RequestContext, request: FetchRequest) -
     """The session in use (None without) and what to read, in serving order (``FetchManager.newContext``)."""
     by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
     wanted: dict[PartitionKey, FetchPosition] = {}
-    for topic in request.topics:
-        for asked in topic.partitions:
-            if len(wanted) % PARTITIONS_IN_A_PIECE == PARTITIONS_IN_A_PIECE - 1:
-                yield
-            key = _key(broker, by_id, topic.topic, topic.topic_id, asked.partition)
-            wanted[key] = FetchPosition(
-                asked.fetch_offset,
-                asked.partition_max_bytes,
-                asked.current_leader_epoch,
-                asked.last_fetched_epoch,
-                asked.log_start_offset,
-            )
+    for piece in groups_in_parts(request.topics, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
+        for topic, part in piece:
+            for asked in part:
+                wanted[_key(broker, by_id, topic.topic, topic.topic_id, asked.partition)] = FetchPosition(
+                    asked.fetch_offset,
+                    asked.partition_max_bytes,
+                    asked.current_leader_epoch,
+                    asked.last_fetched_epoch,
+                    asked.log_start_offset,
+                )
+        yield
+    forgotten: dict[PartitionKey, None] = {}
+    for left in groups_in_parts(request.forgotten_topics_data, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
+        for gone, indexes in left:
+            for index in indexes:
+                forgotten[_key(broker, by_id, gone.topic, gone.topic_id, index)] = None
+        yield
     sessions = broker.fetch_sessions
     if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
         if request.session_id != NO_SESSION:
@@ -279,11 +285,6 @@ def _positions(broker: Broker, context: RequestContext, request: FetchRequest) -
     session = sessions.resume(request.session_id, request.session_epoch, by_id, context.now_ms)
     if isinstance(session, Error):
         return session
-    forgotten = [
-        _key(broker, by_id, topic.topic, topic.topic_id, index)
-        for topic in request.forgotten_topics_data
-        for index in topic.partitions
-    ]
     if not sessions.update(session, wanted, forgotten):
         return Error.FETCH_SESSION_ID_NOT_FOUND
     return session, dict(session.partitions)

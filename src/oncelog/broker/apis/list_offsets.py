@@ -8,16 +8,22 @@ here, so -4 is the log's start, and -5 and -6 are unknown. Source: Kafka's ``Rep
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.partition import Partition
 from oncelog.broker.security.access import TOPIC, allows
-from oncelog.broker.slices import Work, finished, in_parts
+from oncelog.broker.slices import Work, finished, groups_in_parts
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.protocol.generated.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
+from oncelog.protocol.generated.list_offsets_request import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from oncelog.protocol.generated.list_offsets_response import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
@@ -47,36 +53,45 @@ def handle(
     broker: Broker, context: RequestContext, request: ListOffsetsRequest
 ) -> ListOffsetsResponse | Deferred[ListOffsetsResponse]:
     looking = _look_up_each(broker, context, request)
-    if sum(len(topic.partitions) for topic in request.topics) <= PARTITIONS_IN_A_PIECE:
+    topics, most = request.topics, PARTITIONS_IN_A_PIECE
+    if len(topics) <= most and sum([len(topic.partitions) for topic in topics]) <= most:
         return finished(looking)
     return broker.slices.begin(looking, context.channel)
 
 
 def _look_up_each(broker: Broker, context: RequestContext, request: ListOffsetsRequest) -> Work[ListOffsetsResponse]:
     isolated = request.isolation_level in ISOLATION_LEVELS
-    seen: dict[TopicPartition, int] = {}
-    for topic in request.topics:
-        for asked in topic.partitions:
-            key = TopicPartition(topic.name, asked.partition_index)
-            seen[key] = seen.get(key, 0) + 1
-    hidden = {
-        topic.name for topic in request.topics if not allows(broker, context, Operation.DESCRIBE, TOPIC, topic.name)
-    }
-    topics = []
-    for topic in request.topics:
-        found = ListOffsetsTopicResponse(name=topic.name)
-        topics.append(found)
-        for part in in_parts(topic.partitions, PARTITIONS_IN_A_PIECE):
-            found.partitions += [
+    seen: dict[str, Counter[int]] = {}
+    hidden: set[str] = set()
+    for piece in groups_in_parts(request.topics, _partitions, PARTITIONS_IN_A_PIECE):
+        for topic, part in piece:
+            if topic.name not in seen:
+                seen[topic.name] = Counter()
+                if not allows(broker, context, Operation.DESCRIBE, TOPIC, topic.name):
+                    hidden.add(topic.name)
+            seen[topic.name].update([asked.partition_index for asked in part])
+        yield
+    topics: list[ListOffsetsTopicResponse] = []
+    last: ListOffsetsTopic | None = None
+    for piece in groups_in_parts(request.topics, _partitions, PARTITIONS_IN_A_PIECE):
+        for topic, part in piece:
+            if topic is not last:
+                last = topic
+                topics.append(ListOffsetsTopicResponse(name=topic.name))
+            topics[-1].partitions += [
                 _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
                 if topic.name in hidden
                 else _refused(asked, Error.INVALID_REQUEST)
-                if not isolated or seen[TopicPartition(topic.name, asked.partition_index)] > 1
+                if not isolated or seen[topic.name][asked.partition_index] > 1
                 else _answer(broker, context, request, topic.name, asked)
                 for asked in part
             ]
-            yield
+        yield
     return ListOffsetsResponse(topics=topics)
+
+
+def _partitions(topic: ListOffsetsTopic) -> Sequence[ListOffsetsPartition]:
+    return topic.partitions
 
 
 def _answer(

@@ -43,7 +43,7 @@ NEVER_THROTTLED = MAX_SHORT
 FIRST_VERSION_WITH_IDS_ASKED = 12
 PARTITIONS_IN_A_PIECE = 100
 TOPICS_IN_A_PIECE = 20
-"""Of a long answer; each may have to be made."""
+"""Of a long answer, whether the caller sees them or not; each may have to be made."""
 
 
 def handle(
@@ -91,11 +91,15 @@ def cluster_operations(broker: Broker, context: RequestContext) -> int:
 
 def _topics(broker: Broker, context: RequestContext, request: MetadataRequest) -> Work[list[MetadataResponseTopic]]:
     found: list[MetadataResponseTopic] = []
+    looked_at = partitions = 0
     for describing in _each_topic(broker, context, request):
         topic = yield from describing
+        looked_at += 1
         if topic is not None:
             found.append(topic)
-        if len(found) % TOPICS_IN_A_PIECE == 0:
+            partitions += len(topic.partitions)
+        if looked_at >= TOPICS_IN_A_PIECE or partitions >= PARTITIONS_IN_A_PIECE:
+            looked_at = partitions = 0
             yield
     return found
 

@@ -6,8 +6,9 @@ data moves to the end, so that a small ``max_bytes`` starves none. Source: Kafka
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from oncelog.errors import Error
 from oncelog.ports import Random
@@ -54,9 +55,12 @@ class FetchSession:
     weight: int = 0
     """What it counts for ``MOST_PARTITIONS``."""
 
-    def update(self, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Iterable[PartitionKey]) -> None:
-        """Take over an incremental request's changes."""
-        for key, position in wanted.items():
+    def update(self, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Collection[PartitionKey]) -> None:
+        """Take over an incremental request's changes. Of a topic deleted meanwhile the id alone is known."""
+        nameless = any(topic_id and not name for name, topic_id, _ in chain(wanted, forgotten))
+        names = {topic_id: name for name, topic_id, _ in self.partitions} if nameless else {}
+        for asked, position in wanted.items():
+            key = _named(asked, names)
             known = self.partitions.get(key)
             if known is not None:
                 position.told_high_watermark = known.told_high_watermark
@@ -66,7 +70,8 @@ class FetchSession:
             else:
                 self.weight += _weight(key)
             self.partitions[key] = position
-        for key in forgotten:
+        for asked in forgotten:
+            key = _named(asked, names)
             if self.partitions.pop(key, None) is not None:
                 self.weight -= _weight(key)
 
@@ -78,6 +83,11 @@ class FetchSession:
 
     def next_epoch(self) -> None:
         self.epoch = 1 if self.epoch == MAX_EPOCH else self.epoch + 1
+
+
+def _named(key: PartitionKey, names: Mapping[bytes, str]) -> PartitionKey:
+    name, topic_id, partition = key
+    return (names.get(topic_id, name), topic_id, partition) if names else key
 
 
 def _weight(key: PartitionKey) -> int:
@@ -116,7 +126,7 @@ class FetchSessionCache:
         return session
 
     def update(
-        self, session: FetchSession, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Iterable[PartitionKey]
+        self, session: FetchSession, wanted: Mapping[PartitionKey, FetchPosition], forgotten: Collection[PartitionKey]
     ) -> bool:
         """Take over an incremental request's changes; False: there is no room, and the session is over."""
         before = session.weight

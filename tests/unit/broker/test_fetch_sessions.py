@@ -130,3 +130,13 @@ def test_a_session_that_outgrows_the_bound_is_over(monkeypatch: pytest.MonkeyPat
     assert not cache.update(session, many(1, "w"), [])
     assert cache.resume(session.session_id, 1, False, 0) is Error.FETCH_SESSION_ID_NOT_FOUND
     assert cache.open(many(10), False, 0) is not None
+
+
+def test_a_partition_of_a_deleted_topic_is_forgotten_by_its_id() -> None:
+    """Its name is unknown by then; what stays is told as an error with each answer, which ends the session."""
+    cache = FetchSessionCache(1, CountingRandom())
+    session = cache.open({("t", b"1" * 16, 0): position(), ("t", b"1" * 16, 1): position()}, True, 0)
+    assert session is not None
+    assert cache.update(session, {("", b"1" * 16, 1): position(5)}, [("", b"1" * 16, 0), ("", b"2" * 16, 0)])
+    assert [(key, at.fetch_offset) for key, at in session.partitions.items()] == [(("t", b"1" * 16, 1), 5)]
+    assert session.weight == 1

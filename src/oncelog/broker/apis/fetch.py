@@ -67,8 +67,7 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
     isolation = ISOLATION_LEVELS.get(request.isolation_level)
     if isolation is None:
         return FetchResponse(error_code=Error.INVALID_REQUEST)
-    named, most = (*request.topics, *request.forgotten_topics_data), PARTITIONS_IN_A_PIECE
-    if len(named) > most or sum([len(topic.partitions) for topic in named]) > most:
+    if _names_many(request):
         return _WideFetch(broker, context, request, isolation).begin(_positions(broker, context, request))
     opened = finished(_positions(broker, context, request))
     if isinstance(opened, Error):
@@ -109,6 +108,14 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
 
     broker.fetches.park(ParkedFetch(context.channel, watched, attempt), context.now_ms + request.max_wait_ms)
     return response
+
+
+def _names_many(request: FetchRequest) -> bool:
+    topics, forgotten = request.topics, request.forgotten_topics_data
+    if len(topics) + len(forgotten) > PARTITIONS_IN_A_PIECE:
+        return True
+    named = sum([len(topic.partitions) for topic in topics]) + sum([len(topic.partitions) for topic in forgotten])
+    return named > PARTITIONS_IN_A_PIECE
 
 
 def _is_enough(request: FetchRequest, answers: Sequence[_Answer]) -> bool:

@@ -20,6 +20,7 @@ from oncelog.protocol.generated.alter_client_quotas_request import (
 )
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
+from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
 from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
@@ -69,6 +70,10 @@ def empty_list_offsets() -> ListOffsetsRequest:
     return ListOffsetsRequest(-1, 0, [ListOffsetsTopic("wide", [])] * 20_000)
 
 
+def describe_no_producers() -> DescribeProducersRequest:
+    return DescribeProducersRequest([TopicRequest("wide", [])] * 20_000)
+
+
 def alter_quotas() -> AlterClientQuotasRequest:
     ops = [OpData("producer_byte_rate", 1000.0, False)]
     return AlterClientQuotasRequest([EntryData([EntityData("client-id", name)], ops) for name in NAMES], True)
@@ -85,6 +90,7 @@ LONG: dict[str, tuple[Callable[[], Message], int]] = {
     "Fetch of no partitions": (fetch_of_no_partitions, 12),
     "ListOffsets": (list_offsets, 7),
     "ListOffsets of no partitions": (empty_list_offsets, 7),
+    "DescribeProducers of no partitions": (describe_no_producers, 0),
     "AlterClientQuotas": (alter_quotas, 1),
     "Metadata": (lambda: MetadataRequest(topics=None), 12),
     "DescribeConfigs": (describe_configs, 4),

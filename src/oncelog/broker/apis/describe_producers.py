@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
-from oncelog.broker.slices import Work, in_parts
+from oncelog.broker.slices import Work, groups_in_parts
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest
+from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
 from oncelog.protocol.generated.describe_producers_response import (
     DescribeProducersResponse,
     PartitionResponse,
@@ -35,19 +35,23 @@ def handle(
 def _describe_each(
     broker: Broker, context: RequestContext, request: DescribeProducersRequest
 ) -> Work[DescribeProducersResponse]:
-    hidden = {topic.name for topic in request.topics if not allows(broker, context, Operation.READ, TOPIC, topic.name)}
-    topics = []
-    for topic in request.topics:
-        described = TopicResponse(name=topic.name)
-        topics.append(described)
-        for part in in_parts(topic.partition_indexes, PARTITIONS_IN_A_PIECE):
-            described.partitions += [
-                PartitionResponse(partition_index=index, error_code=Error.TOPIC_AUTHORIZATION_FAILED)
-                if topic.name in hidden
-                else _describe(broker, context, TopicPartition(topic.name, index))
+    may_read: dict[str, bool] = {}
+    topics: list[TopicResponse] = []
+    last: TopicRequest | None = None
+    for piece in groups_in_parts(request.topics, lambda topic: topic.partition_indexes, PARTITIONS_IN_A_PIECE):
+        for topic, part in piece:
+            if topic is not last:
+                last = topic
+                topics.append(TopicResponse(name=topic.name))
+            if topic.name not in may_read:
+                may_read[topic.name] = allows(broker, context, Operation.READ, TOPIC, topic.name)
+            topics[-1].partitions += [
+                _describe(broker, context, TopicPartition(topic.name, index))
+                if may_read[topic.name]
+                else PartitionResponse(partition_index=index, error_code=Error.TOPIC_AUTHORIZATION_FAILED)
                 for index in part
             ]
-            yield
+        yield
     return DescribeProducersResponse(topics=topics)
 
 

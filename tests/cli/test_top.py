@@ -51,8 +51,8 @@ def test_a_cluster_is_shown_whoever_wrote_it(broker: RunningBroker) -> None:
             consumer.commit({TopicPartition(topic, 0): 0})
         producer.begin_transaction()
         producer.send_and_wait(topic, b"open")
-        found = call("top", "--once", "--interval", 0.1, "--lines", 100, "-b", servers, "--json").done().json
-        drawn = call("top", "--once", "--interval", 0.1, "--lines", 100, "-b", servers).done().out
+        found = call("top", "--once", "--interval", 0.1, "--lines", 100_000, "-b", servers, "--json").done().json
+        drawn = call("top", "--once", "--interval", 0.1, "--lines", 100_000, "-b", servers).done().out
         producer.abort_transaction()
     (row,) = [row for row in found["topics"] if row["topic"] == topic]
     assert (row["end"], row["held_back"]) == (3, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import gc
 import os
 import random
 import socket
@@ -324,6 +325,46 @@ def test_who_reads_the_real_clock_is_named() -> None:
 
     with pytest.raises(Nondeterministic, match=r"time\.time at .*test_engine\.py:\d+"):
         check_deterministic(main, 1)
+
+
+def test_another_threads_chance_is_no_part_of_a_seed() -> None:
+    async def main(world: Simulation) -> None:
+        for _ in range(200):
+            world.note(f"{random.random()} {random.choice(range(9))}")
+            await asyncio.sleep(1)
+
+    over = threading.Event()
+
+    def draw() -> None:
+        while not over.is_set():
+            random.random()
+
+    beside = threading.Thread(target=draw)
+    beside.start()
+    try:
+        check_deterministic(main, 1)
+    finally:
+        over.set()
+        beside.join()
+
+
+def test_the_collector_of_others_is_no_culprit() -> None:
+    def looks_at_the_clock(*_: object) -> None:
+        real()
+
+    async def main(world: Simulation) -> None:
+        gc.collect()
+        kept.append(object())
+        world.note(f"{kept[-1]!r}")
+
+    real, kept = time.perf_counter, list[object]()
+    gc.callbacks.append(looks_at_the_clock)
+    try:
+        with pytest.raises(Nondeterministic) as found:
+            check_deterministic(main, 1)
+    finally:
+        gc.callbacks.remove(looks_at_the_clock)
+    assert "time.perf_counter" not in str(found.value)
 
 
 def test_the_order_of_addresses_is_found() -> None:

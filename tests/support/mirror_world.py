@@ -146,6 +146,7 @@ class Writers:
         self.names = names
         self.random = random
         self.stop = asyncio.Event()
+        self.has_looped = asyncio.Event()
         self._stop_thread = threading.Event()
         self._number = 0
 
@@ -237,6 +238,7 @@ class Writers:
                 ends = {name: records[-1].offset + 1 for name, records in batch.items()}
                 await producer.send_offsets_to_transaction(ends, consumer.group_metadata())
                 await producer.commit_transaction()
+                self.has_looped.set()
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
@@ -315,13 +317,16 @@ async def killed_again_and_again(source: str, target: str, unique: str, kills: i
                 contents, positions = await at_rest(target, names)
                 check_whole(contents)
                 check_outputs(names, contents, positions)
+        async with asyncio.timeout(PATIENCE_S):
+            await writers.has_looped.wait()
     await finish(await start_mirror(source, target, names, "--switch-over"))
     there, on_target = await at_rest(target, names)
     here, on_source = await at_rest(source, names)
     assert without_offsets(there) == without_offsets(here)
     assert check_whole(there) > 0
     check_outputs(names, there, on_target)
-    assert on_source and on_source.keys() == on_target.keys()
+    assert on_source, "the group stands nowhere"
+    assert on_source.keys() == on_target.keys(), f"the group stands at {on_source}, and in the copy at {on_target}"
     for name, position in on_source.items():
         before = sum(offset < position for offset, _ in here[name])
         assert before == sum(offset < on_target[name] for offset, _ in there[name]), "a group stands elsewhere"

@@ -281,7 +281,7 @@ class Coordinators:
         return Appended(Error.NONE, result.base_offset, target.when_committed(result.last_offset + 1))
 
     def in_pieces(self, work: Work[None]) -> None:
-        self._broker.slices.begin(work)
+        self._broker.slices.begin(work).then(lambda _: None, _broken_off)
 
     # -- TransactionHost ----------------------------------------------------------------------------------------
 
@@ -380,6 +380,10 @@ class Coordinators:
 
     def group_settings(self, group_id: str) -> Mapping[str, str]:
         return self._broker.metadata.dynamic_config(ResourceType.GROUP, group_id)
+
+
+def _broken_off(error: BaseException) -> None:
+    logger.error("a sweep over coordinators' state was broken off, and begins again when it is due", exc_info=error)
 
 
 def _not_appended(error: Error) -> Appended:

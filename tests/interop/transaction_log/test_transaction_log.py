@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 from oncelog import Broker
 from oncelog.broker.apis.registry import handler_for
 from oncelog.broker.context import RequestContext
+from oncelog.broker.slices import Slices
 from oncelog.config import BrokerConfig, parse
 from oncelog.coordinator.transaction import records
 from oncelog.coordinator.transaction.states import LAST_CLIENT_EPOCH, Txn
@@ -233,10 +234,13 @@ class OurSide(Side):
         self.host = MemoryTransactionHost({TOPIC: 3, CONSUMER_OFFSETS_TOPIC: 50})
         topics = {name: SimpleNamespace(partitions=count) for name, count in self.host.topics.items()}
         group_partition = TopicPartition(CONSUMER_OFFSETS_TOPIC, java_hash_partition("group", 50))
+        slices = Slices()
+        slices.all_at_once = True
         self._broker: Any = SimpleNamespace(
             authorizer=None,
             transactions=self.host.coordinator(config, now_ms=START_MS),
             metadata=SimpleNamespace(topic=topics.get),
+            slices=slices,
             groups=SimpleNamespace(runtime=SimpleNamespace(partition_for=lambda group: group_partition)),
         )
         self._now = START_MS

@@ -20,6 +20,7 @@ from tests.support.transaction_host import MemoryTransactionHost
 
 PARTITIONS = [TopicPartition("t", number) for number in range(3)]
 TIMEOUT_MS = 60_000
+SWEEP_MS = 10_000
 LAST = 32766
 
 
@@ -146,6 +147,7 @@ class AgainstTheModel(RuleBasedStateMachine):
         self.coordinator: TransactionCoordinator = self.host.coordinator()
         self.model = Model()
         self.now = 0
+        self.next_sweep = SWEEP_MS
         self.stamps: list[ProducerStamp] = [NO_PRODUCER]
         if last_epochs:
             self.use_up_epochs()
@@ -214,20 +216,23 @@ class AgainstTheModel(RuleBasedStateMachine):
         assert answer == (*self.model.end_new(name, stamp, commit), NO_PRODUCER)
         self.stamps.append(answer.stamp)
 
-    @rule(passed_ms=st.sampled_from([1, 10_000, 70_000]))
+    @rule(passed_ms=st.sampled_from([1, SWEEP_MS, 70_000]))
     def pass_time(self, passed_ms: int) -> None:
-        for _ in range(passed_ms // 10_000 or 1):
-            self.now += min(passed_ms, 10_000)
+        for _ in range(passed_ms // SWEEP_MS or 1):
+            self.now += min(passed_ms, SWEEP_MS)
             self.host.timers.fire(self.now)
             if self.host.timers.next_ms() is None:
                 raise AssertionError("the sweeps have stopped")
-            self.model.time_out(self.now - self.now % 10_000)
+            if self.now >= self.next_sweep:
+                self.model.time_out(self.now)
+                self.next_sweep = self.now + SWEEP_MS
 
     @rule()
     def restart(self) -> None:
         """A new process knows everything but the epoch that a retry may name."""
         self.host = self.host.after_crash()
-        self.coordinator = self.host.coordinator(now_ms=self.now - self.now % 10_000)
+        self.coordinator = self.host.coordinator(now_ms=self.now)
+        self.next_sweep = self.now + SWEEP_MS
         for one in self.model.ids.values():
             one.before = None
 

@@ -7,6 +7,7 @@ of its own. Found by watching every call into C of one more run; slow, and only 
 from __future__ import annotations
 
 import datetime
+import gc
 import os
 import random
 import sys
@@ -43,9 +44,10 @@ def watched() -> Iterator[list[str]]:
     """For as long as the block, note who calls the real clock or real chance on this thread."""
     found: dict[str, None] = {}
     names: list[str] = []
+    of_the_collector = {getattr(callback, "__code__", None) for callback in gc.callbacks}
 
     def look(frame: FrameType, event: str, called: Any) -> None:
-        if event != "c_call" or len(found) >= _ENOUGH:
+        if event != "c_call" or len(found) >= _ENOUGH or frame.f_code in of_the_collector:
             return
         what = _name_of(called)
         if what is None or what in _NEEDS_NO_MOMENT or frame.f_globals.get("__name__", "").startswith(_OWN):

@@ -27,6 +27,11 @@ from oncelog.testing.simulation.network import Network
 WALL_NS = 1_700_000_000_000_000_000 - START_NS
 """What the wall clock is ahead of the monotonic one: a simulation begins in November 2023."""
 
+_OF_ONE_GENERATOR = tuple(
+    name for name, found in sorted(vars(random).items()) if isinstance(getattr(found, "__self__", None), random.Random)
+)
+"""The functions of ``random`` that draw from the generator which all threads of the process share."""
+
 
 def _wrong(what: str, instead: str) -> Callable[..., Any]:
     def refuse(*args: Any, **options: Any) -> Any:
@@ -107,7 +112,11 @@ class _Replacements:
     def chance(self) -> None:
         state = random.getstate()
         self.stack.callback(random.setstate, state)
-        random.seed(self._rng.getrandbits(64))
+        seed = self._rng.getrandbits(64)
+        random.seed(seed)  # for who has kept a function of the module
+        own = random.Random(seed)
+        for name in _OF_ONE_GENERATOR:  # other threads draw from the module's meanwhile
+            self.put(random, name, getattr(own, name))
         self.put(os, "urandom", self._rng.randbytes)
         self.put(random, "_urandom", self._rng.randbytes)
 

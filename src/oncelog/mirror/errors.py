@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from oncelog.errors import OncelogError
 from oncelog.types import TopicPartition
 
@@ -22,4 +24,25 @@ class RangeGone(MirrorRefused):
         self.first = first
 
 
-__all__ = ["MirrorRefused", "RangeGone"]
+class TakenOver(MirrorRefused):
+    """B has fenced this mirror."""
+
+    def __init__(self, name: str, timeout_ms: int) -> None:
+        super().__init__(
+            f"another mirror named {name!r} has taken over, or a round took longer than the transaction's time-out "
+            f"({timeout_ms} ms); in the second case lower --max-bytes"
+        )
+
+
+class Incomplete(MirrorRefused):
+    """B would be said to have everything, and chosen topics are not mirrored."""
+
+    def __init__(self, missing: Sequence[str]) -> None:
+        super().__init__(
+            f"the target does not have everything: of the chosen topics {', '.join(missing) or 'none'} "
+            f"{'are not mirrored' if missing else 'is on the source'}; choose what is there with --topic, or leave out "
+            "with --exclude what is not to be mirrored any more"
+        )
+
+
+__all__ = ["Incomplete", "MirrorRefused", "RangeGone", "TakenOver"]

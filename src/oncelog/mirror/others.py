@@ -5,11 +5,11 @@ Called by :mod:`oncelog.mirror.run` where the mirroring of a topic begins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import Fate, FateReader
-from oncelog.client.aio.offsets import EARLIEST
+from oncelog.client.aio.offsets import EARLIEST, LATEST
 from oncelog.mirror.offset_map import MirrorState, Position
 from oncelog.mirror.topics import MAP_PREFIX
 from oncelog.types import TopicPartition
@@ -38,6 +38,19 @@ async def _told(admin: Admin, name: TopicPartition) -> MirrorState:
                 for record in batch.records:
                     state.apply(record.key, record.value)
     return state
+
+
+async def holding_others(admin: Admin, names: Iterable[TopicPartition]) -> dict[str, str]:
+    """The topics of B among those of ``names`` that hold records already, each with what to do."""
+    asked = sorted(names)
+    begins = await admin.list_offsets(dict.fromkeys(asked, EARLIEST))
+    ends = await admin.list_offsets(dict.fromkeys(asked, LATEST))
+    return {
+        name.topic: f"{name} on the target holds records that this mirror did not write: delete the topic there, leave "
+        "it out with --exclude, or mirror behind them with --into-existing"
+        for name in reversed(asked)
+        if ends[name].offset > begins[name].offset
+    }
 
 
 def clashing(
@@ -71,4 +84,4 @@ def _writes(state: MirrorState, name: TopicPartition, topic_id: str) -> bool:
     return position is not None and position.target_id == topic_id
 
 
-__all__ = ["clashing", "mirrors_into"]
+__all__ = ["clashing", "holding_others", "mirrors_into"]

@@ -22,7 +22,7 @@ from oncelog.client.core.admin_types import TopicDescription
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.mirror.cut import PartitionView, Sample, choose_cut
-from oncelog.mirror.errors import MirrorRefused, RangeGone
+from oncelog.mirror.errors import Incomplete, MirrorRefused, RangeGone, TakenOver
 from oncelog.mirror.groups import GroupPositions, LateOffsets, asked_offsets, settable
 from oncelog.mirror.offset_map import (
     MirrorState,
@@ -33,7 +33,7 @@ from oncelog.mirror.offset_map import (
     position_record,
     runs_record,
 )
-from oncelog.mirror.others import clashing, mirrors_into
+from oncelog.mirror.others import clashing, holding_others, mirrors_into
 from oncelog.mirror.reading import PACK_BYTES, Packed, committed_batches, offsets_in, packed, scan
 from oncelog.mirror.settings import Progress, Settings
 from oncelog.mirror.target import Target
@@ -134,11 +134,7 @@ class Mirror:
         """
         missing = sorted(self._stopped.union(self._settings.selection.names) - self._topics.keys())
         if missing or not self._topics:
-            raise MirrorRefused(
-                f"the target does not have everything: of the chosen topics {', '.join(missing) or 'none'} "
-                f"{'are not mirrored' if missing else 'is on the source'}; choose what is there with --topic, or leave "
-                "out with --exclude what is not to be mirrored any more"
-            )
+            raise Incomplete(missing)
 
     # --- topics
 
@@ -203,7 +199,7 @@ class Mirror:
                 if known is None:
                     new[name] = Position(0, description.topic_id.hex(), target_id)
         if not self._settings.into_existing:
-            await self._refuse_foreign(new, first=first)
+            self._leave_out(await holding_others(self._target.admin, new), first=first)
         new = {name: position for name, position in new.items() if name.topic not in self._stopped}
         await self._begin_at(new, first=first)
         for topic, description in chosen.items():
@@ -215,19 +211,12 @@ class Mirror:
                 if name not in self._views:
                     self._views[name] = PartitionView(name, self._state.positions[name].offset)
 
-    async def _refuse_foreign(self, new: Mapping[TopicPartition, Position], *, first: bool) -> None:
-        admin = self._target.admin
-        begins = await admin.list_offsets(dict.fromkeys(new, EARLIEST))
-        ends = await admin.list_offsets(dict.fromkeys(new, LATEST))
-        for name in sorted(new):
-            if ends[name].offset > begins[name].offset:
-                why = (
-                    f"{name} on the target holds records that this mirror did not write: delete the topic there, leave "
-                    "it out with --exclude, or mirror behind them with --into-existing"
-                )
-                if first:
-                    raise MirrorRefused(why)
-                self._stop(name.topic, why)
+    def _leave_out(self, reasons: Mapping[str, str], *, first: bool) -> None:
+        """Topics that are not to be begun: at a start a refusal, later they are stopped."""
+        for topic, why in sorted(reasons.items()):
+            if first:
+                raise MirrorRefused(why)
+            self._stop(topic, why)
 
     async def _begin_at(self, new: Mapping[TopicPartition, Position], *, first: bool) -> None:
         """Write where the mirroring of new partitions begins: at their first offset now.
@@ -247,10 +236,7 @@ class Mirror:
         if not clashes:
             self._state.positions.update(new)
             return
-        for topic, why in sorted(clashes.items()):
-            if first:
-                raise MirrorRefused(why)
-            self._stop(topic, why)
+        self._leave_out(clashes, first=first)
         await self._begin_at({name: at for name, at in new.items() if name.topic not in clashes}, first=first)
 
     async def _take_up_group_offsets(self) -> None:
@@ -298,10 +284,7 @@ class Mirror:
                 await self.open()
             except KafkaError as error:
                 if error.error in _FENCED:
-                    raise MirrorRefused(
-                        f"another mirror named {self._settings.name!r} has taken over, or a round took longer than the "
-                        f"transaction's time-out ({self._target.timeout_ms} ms); in the second case lower --max-bytes"
-                    ) from error
+                    raise TakenOver(self._settings.name, self._target.timeout_ms) from error
                 if (not error.retriable and error.error not in _ABORTED) or attempt == _ATTEMPTS:
                     raise
                 self._say(f"a round is begun anew: {error}")
@@ -337,9 +320,8 @@ class Mirror:
     async def _ends_of(self, names: list[TopicPartition]) -> dict[TopicPartition, int]:
         if not names:
             return {}
-        return {
-            name: item.offset for name, item in (await self._source.list_offsets(dict.fromkeys(names, LATEST))).items()
-        }
+        found = await self._source.list_offsets(dict.fromkeys(names, LATEST))
+        return {name: item.offset for name, item in found.items()}
 
     async def _scan(self) -> bool:
         """Read up to the ends; whether no partition had to be stopped or moved."""

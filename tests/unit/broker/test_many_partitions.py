@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from itertools import count
 
 import pytest
@@ -183,3 +183,17 @@ def test_a_quota_that_is_no_number_is_refused(broker: Broker, value: float) -> N
     finish(broker)
     assert asked.response.entries[0].error_code == Error.INVALID_REQUEST  # type: ignore[attr-defined]
     assert not broker.metadata.client_quotas()
+
+
+@pytest.mark.parametrize("pauses", [0, 50])
+def test_a_sweep_that_fails_is_told_to_the_log(broker: Broker, caplog: pytest.LogCaptureFixture, pauses: int) -> None:
+    """Nobody waits for it: a coordinator's sweeps would end in silence each time."""
+
+    def sweep() -> Generator[None, None, None]:
+        for _ in range(pauses):
+            yield
+        raise RuntimeError("nobody foresaw this")
+
+    broker.transactions.runtime.host.in_pieces(sweep())
+    finish(broker)
+    assert [str(line.exc_info[1]) for line in caplog.records if line.exc_info] == ["nobody foresaw this"]

@@ -20,7 +20,9 @@ SERVE = ("serve", "--listen", "127.0.0.1:0")
     ("arguments", "words"),
     [
         (("serve", "--lissen", "x"), ["--lissen", "Did you mean", "oncelog serve --help"]),
-        (("serfe",), ["'serfe'", "serve", "oncelog --help"]),
+        (("serfe",), ["no command 'serfe'; did you mean serve?", "oncelog --help"]),
+        (("topic", "list"), ["no command 'topic'; did you mean topics?"]),
+        (("xyz",), ["no command 'xyz'; the commands are serve, topics, ", "oncelog --help"]),
         (("consume", "--topic", "t", "--max-messages", "few"), ["--max-messages", "few", "oncelog consume --help"]),
         (("topics", "create"), ["NAMES", "oncelog topics create --help"]),
         (("serve", "--config", "no-such-file"), ["--config", "no-such-file"]),

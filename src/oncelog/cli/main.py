@@ -75,7 +75,10 @@ class LazyGroup(click.Group):
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS:
-            raise click.UsageError(f"there is no command {args[0]!r}; the commands are {', '.join(COMMANDS)}")
+            from oncelog.settings import nearest
+
+            rest = nearest(args[0], COMMANDS) or f"; the commands are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"there is no command {args[0]!r}{rest}")
         return super().resolve_command(context, args)
 
     def invoke(self, context: click.Context) -> Any:

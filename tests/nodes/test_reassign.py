@@ -68,10 +68,24 @@ def test_one_partition_is_moved_away(broker: oncelog.Broker) -> None:
         (["t:9"], "topic 't' has no partition 9"),
         (["none"], "topic 'none' does not exist"),
         (["--show", "--nodes", "1"], "--show changes no replicas"),
+        (["--cancel", "--timeout", "1"], "--cancel changes no replicas"),
+        (["--no-wait", "--timeout", "1"], "--no-wait does not wait"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(broker: oncelog.Broker, words: list[str], complaint: str) -> None:
     assert complaint in reassign(broker, *words).sentence()
+
+
+def test_replicas_of_a_node_that_is_down_are_moved_only_if_that_is_asked_for(broker: oncelog.Broker) -> None:
+    with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+        admin.alter_partition_reassignments({TopicPartition("t", 1): [1, 3]})
+    broker.faults.stop_node(3)
+    complaint = "node 3 holds replicas, of t-1 for one, and is not in the cluster now"
+    assert complaint in reassign(broker).sentence()
+    assert complaint in reassign(broker, "--dry-run").sentence()
+    assert placed(broker)[1] == (1, (1, 3))
+    reassign(broker, "t:1", "--nodes", "1,2", "--timeout", "60").done()
+    assert set(placed(broker)[1][1]) == {1, 2}
 
 
 def test_the_admin_client_says_what_was_refused(broker: oncelog.Broker) -> None:

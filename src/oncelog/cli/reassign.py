@@ -10,8 +10,8 @@ import click
 
 from oncelog.cli.completion import complete_topics
 from oncelog.cli.options import Cluster, cluster_options, partition_numbers, text
-from oncelog.cli.output import counted, progress, remark, show_json, show_table
-from oncelog.errors import ConfigError, Error, KafkaError
+from oncelog.cli.output import counted, draws_progress, progress, remark, show_json, show_table
+from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -20,9 +20,18 @@ if TYPE_CHECKING:
     from oncelog.client.core.replica_placement import Nodes
 
 POLL_S = 0.5
+SAY_EVERY_S = 30.0
+LAG_S = 10.0
+"""A broker that does not know of a move's end yet is asked again for so long."""
+NAMED = 3
+"""Partitions that a sentence names; it counts the others."""
 AT_ONCE = 1000
 """Partitions in one request: Kafka's controller refuses a change of more than 10,000 records."""
 Replicas = Mapping[TopicPartition, Sequence[int]]
+
+
+class MoveError(OncelogError):
+    """Partitions are not where they shall be, or not yet; the text names them."""
 
 
 @click.command("reassign")
@@ -31,6 +40,7 @@ Replicas = Mapping[TopicPartition, Sequence[int]]
 @click.option("--nodes", "node_ids", metavar="1,2,3", help="The nodes that shall hold them. Default: all that are up.")
 @click.option("--dry-run", is_flag=True, help="Say what would be moved.")
 @click.option("--no-wait", is_flag=True, help="Return as soon as the moves have begun.")
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Wait no longer. Default: to the end.")
 @click.option("--show", "action", flag_value="show", help="Say which moves are under way, and change nothing.")
 @click.option("--cancel", "action", flag_value="cancel", help="End the moves that are under way.")
 @cluster_options
@@ -41,20 +51,23 @@ def command(
     node_ids: str | None,
     dry_run: bool,
     no_wait: bool,
+    timeout: float | None,
     action: str | None,
 ) -> None:
     """Spread partitions over nodes; of TOPICs, or of all, the coordinators' own too.
 
     Replicas that may stay where they are stay. It waits until the new replicas have caught up and then has the first of
-    each partition lead. Broken off, the cluster goes on with the moves.
+    each partition lead; every 30 s it says what is still to go. Broken off, the cluster goes on with the moves.
 
     \b
     Examples:
       oncelog reassign --replication-factor 3
       oncelog reassign orders payments:0,1 --nodes 2,3,4
     """
-    if action and (replication_factor or node_ids or dry_run or no_wait):
+    if action and (replication_factor or node_ids or dry_run or no_wait or timeout is not None):
         raise ConfigError(f"--{action} changes no replicas: leave out what says which there shall be")
+    if no_wait and timeout is not None:
+        raise ConfigError("--no-wait does not wait: leave out --timeout")
     with cluster.admin() as admin:
         current = _current(admin, topics)
         if action == "show":
@@ -64,16 +77,16 @@ def command(
             _cancel(admin, under_way)
             _say(cluster, "cancelled", [_row(name, move.replicas, None) for name, move in under_way.items()])
         else:
-            _reassign(cluster, admin, current, _nodes(admin, node_ids), replication_factor, dry_run, no_wait)
+            rows, moves = _plan(admin, current, node_ids, replication_factor)
+            if dry_run:
+                _say(cluster, "would be moved", rows)
+            else:
+                _move(cluster, admin, current, rows, moves, no_wait, timeout)
 
 
 def _current(admin: Admin, topics: tuple[str, ...]) -> dict[TopicPartition, PartitionDescription]:
     wanted = partition_numbers(topics, "TOPIC")
-    found = {
-        TopicPartition(topic.name, item.partition): item
-        for topic in admin.describe_topics(list(wanted) or admin.list_topics(internal=True))
-        for item in topic.partitions
-    }
+    found = _partitions(admin, list(wanted) or admin.list_topics(internal=True))
     for topic, numbers in wanted.items():
         missing = [number for number in numbers or () if TopicPartition(topic, number) not in found]
         if missing:
@@ -83,6 +96,20 @@ def _current(admin: Admin, topics: tuple[str, ...]) -> dict[TopicPartition, Part
         for name, item in found.items()
         if not wanted or (chosen := wanted[name.topic]) is None or name.partition in chosen
     }
+
+
+def _partitions(admin: Admin, topics: list[str]) -> dict[TopicPartition, PartitionDescription]:
+    return {
+        TopicPartition(topic.name, item.partition): item
+        for topic in admin.describe_topics(topics)
+        for item in topic.partitions
+    }
+
+
+def _left_of(admin: Admin, names: Iterable[TopicPartition]) -> dict[TopicPartition, PartitionDescription]:
+    """Partitions as they are now, without those whose topic was deleted."""
+    topics = {name.topic for name in names}
+    return _partitions(admin, [topic for topic in admin.list_topics(internal=True) if topic in topics])
 
 
 def _nodes(admin: Admin, given: str | None) -> Nodes:
@@ -100,35 +127,63 @@ def _nodes(admin: Admin, given: str | None) -> Nodes:
     return {number: there[number] for number in wanted}
 
 
-def _reassign(
-    cluster: Cluster,
+def _plan(
     admin: Admin,
     there: Mapping[TopicPartition, PartitionDescription],
-    nodes: Nodes,
+    node_ids: str | None,
     replication_factor: int | None,
-    dry_run: bool,
-    no_wait: bool,
-) -> None:
+) -> tuple[list[dict[str, Any]], Replicas]:
+    """What is to be moved, as it is shown, and the replicas that these partitions shall have."""
     from oncelog.client.core.replica_placement import spread
 
+    nodes = _nodes(admin, node_ids)
     current = {name: item.replicas for name, item in there.items()}
     under_way = admin.list_partition_reassignments(current)
     wanted = {name: _without(replicas, under_way.get(name)) for name, replicas in current.items()}
+    if node_ids is None:
+        _refuse_if_down(wanted, nodes)
     target = spread(wanted, nodes, replication_factor)
     moves = {name: replicas for name, replicas in target.items() if replicas != current[name] or name in under_way}
-    rows = [_row(name, current[name], replicas) for name, replicas in moves.items()]
-    if dry_run:
-        _say(cluster, "would be moved", rows)
-        return
+    return [_row(name, current[name], replicas) for name, replicas in moves.items()], moves
+
+
+def _refuse_if_down(wanted: Replicas, nodes: Nodes) -> None:
+    """A node that restarts keeps its replicas, unless somebody says which nodes shall have them."""
+    for name, replicas in sorted(wanted.items()):
+        for node in replicas:
+            if node not in nodes:
+                raise ConfigError(
+                    f"node {node} holds replicas, of {name} for one, and is not in the cluster now: start it, or say "
+                    f"with --nodes which nodes shall hold them instead; there are {', '.join(map(str, sorted(nodes)))}"
+                )
+
+
+def _move(
+    cluster: Cluster,
+    admin: Admin,
+    there: Mapping[TopicPartition, PartitionDescription],
+    rows: Sequence[Mapping[str, Any]],
+    moves: Replicas,
+    no_wait: bool,
+    timeout: float | None,
+) -> None:
     for names in _parts(moves):
         admin.alter_partition_reassignments({name: moves[name] for name in names})
-    if not no_wait:
-        for name in moves:
-            if there[name].leader < 0:
-                remark(f"{name} has no leader, and is moved once it has one; --cancel ends the moves that wait")
-        _wait(admin, moves)
-        _have_first_lead(admin, moves)
-    _say(cluster, "moves begun" if no_wait else "moved", rows)
+    if no_wait:
+        _say(cluster, "moves begun", rows)
+        return
+    for name in moves:
+        if there[name].leader < 0:
+            remark(f"{name} has no leader, and is moved once it has one; --cancel ends the moves that wait")
+    _wait(admin, moves, timeout)
+    wrong = _misplaced(admin, moves)
+    _have_first_lead(admin, [name for name in moves if name not in wrong])
+    _say(cluster, "moved", [row for row in rows if TopicPartition(row["topic"], row["partition"]) not in wrong])
+    if wrong:
+        raise MoveError(
+            f"{counted(len(wrong), 'partition')} not moved, because somebody else cancelled or changed the move or "
+            f"deleted the topic ({_some(wrong.values())}): look who did, and give the command again"
+        )
 
 
 def _without(replicas: Sequence[int], move: PartitionReassignment | None) -> list[int]:
@@ -157,16 +212,69 @@ def _have_first_lead(admin: Admin, moved: Iterable[TopicPartition]) -> None:
                 remark(f"the first replica of {name} does not lead: {error.name}")
 
 
-def _wait(admin: Admin, moves: Iterable[TopicPartition]) -> None:
+def _wait(admin: Admin, moves: Replicas, timeout: float | None) -> None:
+    """Until no move is under way, however it ended."""
     names = list(moves)
-    with progress("moving", len(names)) as advance:
-        left = len(names)
-        while left:
-            still = len(admin.list_partition_reassignments(names))
-            advance(left - still, f"{still} to go")
-            left = still
-            if left:
-                time.sleep(POLL_S)
+    began = said = time.monotonic()
+    left, lacking = len(names), ""
+    with progress("moving", left) as advance:
+        while names and (still := admin.list_partition_reassignments(names)):
+            now = time.monotonic()
+            if timeout is not None and now - began >= timeout:
+                raise MoveError(
+                    f"{counted(len(still), 'partition')} still to go after --timeout {timeout:g} "
+                    f"({_lacking(admin, still)}): the cluster goes on with the moves; the same command waits again "
+                    f"once all of these nodes are up, and --cancel ends them"
+                )
+            if now - said >= SAY_EVERY_S:
+                said, lacking = now, f": {_lacking(admin, still)}"
+                if not draws_progress():
+                    remark(f"{counted(len(still), 'partition')} still to go{lacking}")
+            advance(left - len(still), f"{len(still)} to go{lacking}")
+            left = len(still)
+            time.sleep(POLL_S)
+
+
+def _lacking(admin: Admin, still: Mapping[TopicPartition, PartitionReassignment]) -> str:
+    """Which new replicas have not caught up, and whether their nodes are there at all."""
+    up = {node.node_id for node in admin.describe_cluster().nodes}
+    there = _left_of(admin, still)
+
+    def one(name: TopicPartition, move: PartitionReassignment) -> str:
+        if (item := there.get(name)) is not None and item.leader < 0:
+            return f"{name} has no leader"
+        missing = [node for node in move.adding if item is None or node not in item.isr]
+        nodes = [f"node {node}" if node in up else f"node {node}, which is not in the cluster now" for node in missing]
+        return f"{name} waits for {' and '.join(nodes)}" if nodes else f"{name} is about to end"
+
+    return _some([one(name, move) for name, move in sorted(still.items())])
+
+
+def _misplaced(admin: Admin, moves: Replicas) -> dict[TopicPartition, str]:
+    """Partitions that are not held by the nodes asked for, each with a text that says where it is."""
+    until = time.monotonic() + LAG_S
+    while moves:
+        there = _left_of(admin, moves)
+        found = {name: there[name].replicas if name in there else None for name in moves}
+        wrong = {
+            name: f"{name} is gone" if nodes is None else f"{name} is on {_ids(nodes)}, not on {_ids(moves[name])}"
+            for name, nodes in found.items()
+            if nodes is None or set(nodes) != set(moves[name])
+        }
+        if not wrong or time.monotonic() >= until:
+            return wrong
+        time.sleep(POLL_S)
+    return {}
+
+
+def _ids(nodes: Iterable[int]) -> str:
+    return " ".join(map(str, nodes))
+
+
+def _some(texts: Iterable[str]) -> str:
+    every = list(texts)
+    more = [f"and {len(every) - NAMED} more"] if len(every) > NAMED else []
+    return "; ".join([*every[:NAMED], *more])
 
 
 def _row(name: TopicPartition, before: Sequence[int], after: Sequence[int] | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from oncelog.cli import reassign
 from oncelog.cli.options import Cluster
 from oncelog.client.core.admin_types import PartitionDescription, PartitionReassignment, TopicDescription
 from oncelog.client.core.errors import error_for
-from oncelog.errors import Error
+from oncelog.errors import Error, OncelogError
 from oncelog.types import TopicPartition
 
 FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -21,13 +21,20 @@ FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
 
 @dataclass
 class Written:
-    """An admin client of a cluster with one topic."""
+    """An admin client of a cluster with one topic, whose moves are done once they were looked at ``rounds`` times."""
 
-    replicas: Sequence[Sequence[int]]
+    replicas: list[Sequence[int]]
     leader: int = 1
     under_way: dict[TopicPartition, PartitionReassignment] = field(default_factory=dict)
     elected: dict[TopicPartition, Error] = field(default_factory=dict)
     refusal: Error = Error.NONE
+    up: Sequence[int] = (1, 2, 3, 4)
+    rounds: int = 0
+    end: str = "done"
+    """Or what somebody else makes of the moves: "cancelled", "deleted"."""
+    lag: int = 0
+    """Looks at the topic that still show it as it was."""
+    ended: bool = False
     asked: list[dict[TopicPartition, Sequence[int] | None]] = field(default_factory=list)
 
     def __enter__(self) -> Written:
@@ -36,9 +43,16 @@ class Written:
     def __exit__(self, *_: object) -> None: ...
 
     def list_topics(self, *, internal: bool) -> list[str]:
-        return ["t"]
+        return [] if self.ended and self.end == "deleted" else ["t"]
 
     def describe_topics(self, names: list[str]) -> list[TopicDescription]:
+        if not names:
+            return []
+        if self.ended and self.end == "done":
+            self.lag -= 1
+            if self.lag < 0:
+                for name, nodes in self.asked[-1].items():
+                    self.replicas[name.partition] = nodes or ()
         partitions = tuple(
             PartitionDescription(number, self.leader, 0, tuple(replicas), tuple(replicas))
             for number, replicas in enumerate(self.replicas)
@@ -55,12 +69,26 @@ class Written:
         class Nodes:
             nodes: list[Node]
 
-        return Nodes([Node(number) for number in (1, 2, 3, 4)])
+        return Nodes([Node(number) for number in self.up])
 
     def list_partition_reassignments(
         self, names: Iterable[TopicPartition]
     ) -> dict[TopicPartition, PartitionReassignment]:
-        return {} if self.asked else self.under_way
+        if not self.asked:
+            return self.under_way
+        if not self.rounds:
+            self.ended = True
+            return {}
+        self.rounds -= 1
+        moves = {name: set(nodes or ()) for name, nodes in self.asked[-1].items()}
+        return {
+            name: PartitionReassignment(
+                tuple(nodes.union(self.replicas[name.partition])),
+                tuple(nodes.difference(self.replicas[name.partition])),
+                tuple(set(self.replicas[name.partition]).difference(nodes)),
+            )
+            for name, nodes in moves.items()
+        }
 
     def alter_partition_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> None:
         self.asked.append(dict(wanted))
@@ -73,6 +101,7 @@ class Written:
 
 def run(admin: Written, monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
     monkeypatch.setattr(Cluster, "admin", lambda _: cast("Any", admin))
+    monkeypatch.setattr(reassign, "POLL_S", 0)
     return CliRunner().invoke(reassign.command, words)
 
 
@@ -103,3 +132,66 @@ def test_who_does_not_lead_and_what_waits_for_a_leader_is_told(monkeypatch: pyte
     outcome = run(admin, monkeypatch, "--nodes", "2")
     assert "t-0 has no leader" in outcome.output
     assert "the first replica of t-0 does not lead: PREFERRED_LEADER_NOT_AVAILABLE" in outcome.output
+
+
+def test_what_is_still_to_go_is_told_with_the_node_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reassign, "SAY_EVERY_S", 0)
+    outcome = run(Written([[1], [2]], rounds=1), monkeypatch, "--nodes", "3,4")
+    assert outcome.exit_code == 0, outcome.output
+    assert outcome.stderr.splitlines()[0] == ("2 partitions still to go: t-0 waits for node 3; t-1 waits for node 4"), (
+        outcome.stderr
+    )
+    assert "2 partitions moved" in outcome.stderr
+
+
+def test_a_wait_that_is_over_names_what_is_down_and_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Dying(Written):
+        def alter_partition_reassignments(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> None:
+            super().alter_partition_reassignments(wanted)
+            self.up = (1, 2, 3)
+
+    outcome = run(Dying([[1]], rounds=10**6), monkeypatch, "--nodes", "4", "--timeout", "0")
+    assert isinstance(outcome.exception, OncelogError), outcome.output
+    assert str(outcome.exception) == (
+        "1 partition still to go after --timeout 0 (t-0 waits for node 4, which is not in the cluster now): the "
+        "cluster goes on with the moves; the same command waits again once all of these nodes are up, and --cancel "
+        "ends them"
+    )
+
+
+@pytest.mark.parametrize(("end", "where"), [("cancelled", "t-0 is on 1, not on 4"), ("deleted", "t-0 is gone")])
+def test_a_move_that_somebody_else_ended_is_no_move(monkeypatch: pytest.MonkeyPatch, end: str, where: str) -> None:
+    monkeypatch.setattr(reassign, "LAG_S", 0)
+    outcome = run(Written([[1]], rounds=1, end=end), monkeypatch, "--nodes", "4")
+    assert isinstance(outcome.exception, OncelogError), outcome.output
+    assert f"({where})" in str(outcome.exception)
+    assert "0 partitions moved" in outcome.stderr
+
+
+def test_a_broker_that_does_not_know_of_the_end_yet_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reassign, "LAG_S", 3600)
+    outcome = run(Written([[1]], lag=3), monkeypatch, "--nodes", "4")
+    assert outcome.exit_code == 0, outcome.output
+    assert "1 partition moved" in outcome.stderr
+
+
+def test_of_many_partitions_a_sentence_names_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = run(Written([[1]] * 5, rounds=10**6), monkeypatch, "--nodes", "4", "--timeout", "0")
+    assert "t-2 waits for node 4; and 2 more)" in str(outcome.exception)
+
+
+def test_a_node_that_restarts_keeps_its_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
+    admin = Written([[1, 4]], up=(1, 2, 3))
+    assert "node 4 holds replicas, of t-0 for one, and is not in the cluster now" in str(
+        run(admin, monkeypatch).exception
+    )
+    assert admin.asked == []
+    assert run(admin, monkeypatch, "--nodes", "1,2,3").exit_code == 0
+    assert admin.asked == [{FIRST: (1, 2)}]
+
+
+def test_a_node_whose_replicas_go_may_be_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    move = PartitionReassignment((1, 4, 2), (2,), (4,))
+    admin = Written([[1, 2, 4]], up=(1, 2, 3), under_way={FIRST: move})
+    outcome = run(admin, monkeypatch)
+    assert outcome.exit_code == 0, outcome.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -254,6 +255,31 @@ def test_topic_made_anew_on_the_source_is_stopped_and_others_go_on(play: Callabl
         await caught_up(mirror)
         assert await made.values() == [b"one"]
         assert any("made anew on the source" in text for text in made.said)
+
+    play(flow)
+
+
+@pytest.mark.parametrize("asked_before", range(3), ids=["at the start", "at the first look", "after it"])
+def test_topic_that_goes_while_it_is_asked_for_is_dropped(
+    play: Callable[[Flow], None], monkeypatch: pytest.MonkeyPatch, asked_before: int
+) -> None:
+    """Between the look at all topics and a question about its offsets."""
+
+    async def flow(made: Clusters) -> None:
+        list_offsets, questions = made.source.list_offsets, itertools.count()
+
+        async def deleted_before(*args: Any, **options: Any) -> Any:
+            if next(questions) == asked_before:
+                await made.source.delete_topics([made.topic])
+            return await list_offsets(*args, **options)
+
+        await made.write(b"one")
+        monkeypatch.setattr(made.source, "list_offsets", deleted_before)
+        mirror = await made.started()
+        async with asyncio.timeout(PATIENCE_S):
+            while (await mirror.round()).lag:
+                pass
+        assert next(questions) > asked_before
 
     play(flow)
 

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oncelog.errors import OncelogError
+from oncelog.errors import Error, OncelogError
 from oncelog.types import TopicPartition
+
+FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
+PASSING = (
+    Error.TRANSACTION_ABORTABLE,
+    Error.UNKNOWN_PRODUCER_ID,
+    Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    Error.UNKNOWN_TOPIC_OR_PARTITION,
+)
+"""What a round that is begun anew may not meet again: a topic that was deleted is dropped then."""
 
 
 class MirrorRefused(OncelogError):
@@ -45,4 +54,4 @@ class Incomplete(MirrorRefused):
         )
 
 
-__all__ = ["Incomplete", "MirrorRefused", "RangeGone", "TakenOver"]
+__all__ = ["FENCED", "PASSING", "Incomplete", "MirrorRefused", "RangeGone", "TakenOver"]

@@ -12,8 +12,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
+from typing import TypeVar
 
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import fetch_stored
@@ -22,7 +23,7 @@ from oncelog.client.core.admin_types import TopicDescription
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, KafkaError
 from oncelog.mirror.cut import PartitionView, Sample, choose_cut
-from oncelog.mirror.errors import Incomplete, MirrorRefused, RangeGone, TakenOver
+from oncelog.mirror.errors import FENCED, PASSING, Incomplete, MirrorRefused, RangeGone, TakenOver
 from oncelog.mirror.groups import GroupPositions, LateOffsets, asked_offsets, settable
 from oncelog.mirror.offset_map import (
     MirrorState,
@@ -40,8 +41,6 @@ from oncelog.mirror.target import Target
 from oncelog.mirror.topics import largest_batches, make_alike
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, IsolationLevel, TopicPartition
 
-READ_COMMITTED = IsolationLevel.READ_COMMITTED
-_SAMPLES = 64
 _AT_ONCE = 16
 _SETTINGS_SECONDS = 30.0
 _FORGET_SECONDS = 60.0
@@ -49,9 +48,8 @@ _QUIET_SECONDS = 30.0
 """So long the positions on B may lag behind where nothing was to be copied."""
 _ASK_AGAIN_SECONDS = 86_400.0
 _ATTEMPTS = 5
-_FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
 
-
+T = TypeVar("T")
 Say = Callable[[str], None]
 
 
@@ -72,7 +70,7 @@ class Mirror:
         self._topics: dict[str, TopicDescription] = {}
         self._stopped: set[str] = set()
         self._largest: dict[str, int] = {}
-        self._samples: deque[Sample] = deque(maxlen=_SAMPLES)
+        self._samples: deque[Sample] = deque(maxlen=64)
         self._ends: dict[TopicPartition, int] = {}
         self._reads_offsets = True
         self._target_cluster = ""
@@ -94,6 +92,9 @@ class Mirror:
 
         :raises MirrorRefused: the name mirrors another cluster, or topics of B hold records that are none of A's.
         """
+        await self._begun_anew(self._open)
+
+    async def _open(self) -> None:
         source = (await self._source.describe_cluster()).cluster_id or ""
         target = (await self._target.admin.describe_cluster()).cluster_id or ""
         if source == target:
@@ -101,7 +102,6 @@ class Mirror:
         self._target_cluster = target
         self._state = await self._target.open()
         self._views.clear()
-        self._topics.clear()
         self._samples.clear()
         self._alike_at = 0.0
         known = self._state.source_cluster
@@ -247,7 +247,7 @@ class Mirror:
             (topic,) = await self._source.describe_topics([CONSUMER_OFFSETS_TOPIC])
             names = [TopicPartition(topic.name, item.partition) for item in topic.partitions]
             begins = await self._source.list_offsets(dict.fromkeys(names, EARLIEST))
-            await fetch_stored(self._source, names[0], begins[names[0]].offset, READ_COMMITTED, 1)
+            await fetch_stored(self._source, names[0], begins[names[0]].offset, IsolationLevel.READ_COMMITTED, 1)
         except KafkaError as error:
             if error.error is Error.UNKNOWN_TOPIC_OR_PARTITION:
                 return
@@ -275,20 +275,24 @@ class Mirror:
 
         :raises MirrorRefused: going on would lose something, or another mirror of the name has taken over.
         """
+        return await self._begun_anew(self._round)
+
+    async def _begun_anew(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Repeated after what may be otherwise once the state is read from B again."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                return await self._round()
+                if attempt > 1:
+                    await self._open()
+                return await work()
             except RangeGone:  # while it was copied
                 if not self._settings.allow_loss or attempt == _ATTEMPTS:
                     raise
-                await self.open()
             except KafkaError as error:
-                if error.error in _FENCED:
+                if error.error in FENCED:
                     raise TakenOver(self._settings.name, self._target.timeout_ms) from error
-                if (not error.retriable and error.error not in _ABORTED) or attempt == _ATTEMPTS:
+                if (not error.retriable and error.error not in PASSING) or attempt == _ATTEMPTS:
                     raise
                 self._say(f"a round is begun anew: {error}")
-                await self.open()
         raise AssertionError("a round neither ended nor failed")
 
     async def _round(self) -> Progress:
@@ -492,7 +496,5 @@ class Mirror:
         await self._target.write_map(records)
         return len(found.positions)
 
-
-_ABORTED = (Error.TRANSACTION_ABORTABLE, Error.UNKNOWN_PRODUCER_ID, Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
 
 __all__ = ["Mirror"]

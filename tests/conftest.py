@@ -27,7 +27,10 @@ class RunningBroker(Protocol):
     def bootstrap_servers(self) -> str: ...
 
 
-hypothesis.settings.register_profile("oncelog", deadline=None)
+# What lands is judged by the same examples each time; who runs the tests by hand looks at new ones.
+hypothesis.settings.register_profile(
+    "oncelog", deadline=None, derandomize=bool(os.environ.get("ONCELOG_SAME_EXAMPLES"))
+)
 hypothesis.settings.load_profile("oncelog")
 # No test asserts a time: a busy machine is no defect.
 

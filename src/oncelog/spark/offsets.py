@@ -219,8 +219,9 @@ def describe_beyond(end: Offsets, latest: Offsets) -> list[str]:
 
 def loss_error(lost: Sequence[str]) -> DataLoss:
     return DataLoss(
-        f"Records were lost before they were read: {'; '.join(lost)}. They were deleted by retention, or the topic was "
-        "made anew. Set failOnDataLoss to false to go on with what is there"
+        f"Records were lost before they were read: {'; '.join(lost)}. They were deleted by retention, the topic was "
+        "made anew, or its log lost its end (a power failure, a restored cluster). Set failOnDataLoss to false to go "
+        "on with what is there"
     )
 
 

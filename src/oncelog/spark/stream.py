@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -28,6 +28,7 @@ from oncelog.spark.offsets import (
     OffsetRange,
     Offsets,
     Place,
+    describe_beyond,
     describe_loss,
     describe_remade,
     limit_offsets,
@@ -51,6 +52,8 @@ LATEST_KEPT_S = 0.05
 """How long the end of the log, once asked, counts as current: an idle query asks some 90 times a second."""
 PARTITIONS_KEPT_S = 5.0
 """How long the list of partitions counts as current; new ones are read from their beginning."""
+ABSENT_KEPT_S = 3600.0
+"""How long the place in a topic that is not there is kept: it may be the right to see it that is gone for a while."""
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -75,6 +78,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._told: set[str] = set()
         self._last_trigger_s: float | None = None
         self._told_group: Json | None = None
+        self._absent_since_s: dict[str, float] = {}
+        self._being_read: list[OffsetRange] = []
+        self._being_read_ids: Mapping[str, str] = {}
 
     # --- offsets, on the driver -----------------------------------------------------------------------------------
 
@@ -99,16 +105,26 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         place = Place.of(start)
         latest = self._target if self._target is not None else self._current_latest()
         begin = self._going_on(place, latest)
-        self._report(describe_loss(begin, begin, self._ends(begin, latest.offsets)))
-        end = {partition: max(offset, begin[partition]) for partition, offset in latest.offsets.items()}
+        ends = self._ends(begin, latest.offsets)
+        self._report(describe_loss(begin, begin, ends))
+        self._tell_deleted(latest)
+        # What a log holds from its end on is new where it is shorter than it was
+        end = {
+            partition: max(offset, min(begin[partition], ends[partition]))
+            for partition, offset in latest.offsets.items()
+        }
+        absent = self._absent(begin, latest, place.ids)
+        end |= absent
+        ids = {**latest.ids, **{partition.topic: place.ids[partition.topic] for partition in absent}}
         if not isinstance(limit, ReadAllAvailable):
-            if self._too_few(pending(begin, end)):
+            cut = any(end[partition] < begin[partition] for partition in end)
+            if not cut and self._too_few(pending(begin, end)):
                 return start
             if isinstance(limit, ReadMaxRows):
                 end = limit_offsets(begin, end, limit.max_rows)
-        if (end, latest.ids) == (place.offsets, place.ids):
+        if (end, ids) == (place.offsets, place.ids):
             return start
-        return Place(end, latest.ids, place.offsets if start == self._initial else {}).as_json()
+        return Place(end, ids, place.offsets if start == self._initial else {}).as_json()
 
     def _ends(self, begin: Offsets, latest: Offsets) -> Offsets:
         """``latest``, but the log's own end where the query is beyond it: records of an open transaction lie between.
@@ -120,6 +136,31 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return latest
         questions = dict.fromkeys(beyond, LATEST)
         return {**latest, **self._connect(self._options).list_offsets(questions, IsolationLevel.READ_UNCOMMITTED)}
+
+    def _absent(self, begin: Offsets, latest: Place, ids: Mapping[str, str]) -> Offsets:
+        """The place in topics that are not there now: what comes back under its id is read on, not anew."""
+        now_s = self._now_s()
+        absent = {partition.topic for partition in begin if partition not in latest.offsets and partition.topic in ids}
+        self._absent_since_s = {topic: self._absent_since_s.get(topic, now_s) for topic in absent}
+        kept = {topic for topic, at_s in self._absent_since_s.items() if now_s - at_s < ABSENT_KEPT_S}
+        return {partition: offset for partition, offset in begin.items() if partition.topic in kept}
+
+    def _tell_deleted(self, latest: Place) -> None:
+        """Tell what was deleted of the last batch between its plan and its end; a task can tell its executor alone."""
+        gone = remade_topics(self._being_read_ids, latest.ids)
+        read = [
+            item for item in self._being_read if item.partition in latest.offsets and item.partition.topic not in gone
+        ]
+        self._being_read = []
+        first = self._beginnings({item.partition for item in read})
+        self._report(
+            [
+                f"records {item.start} to {min(first[item.partition], item.end) - 1} of {item.partition} were deleted "
+                "while a batch read them: what its task had not read by then is missing"
+                for item in read
+                if first[item.partition] > item.start
+            ]
+        )
 
     def _going_on(self, place: Place, end: Place) -> dict[TopicPartition, int]:
         """Where a batch begins: where the last one ended, but at the first record of what is new or made anew."""
@@ -217,7 +258,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         # What an open transaction holds back is waited for by the task: cut off here, it would never be read
         earliest, latest = earliest_and_latest(self._connect(self._options), wanted, IsolationLevel.READ_UNCOMMITTED)
-        self._report(describe_loss({partition: begin[partition] for partition in wanted}, earliest, latest))
+        there = {partition: until.offsets[partition] for partition in wanted if begin[partition] <= latest[partition]}
+        lost = describe_loss({partition: begin[partition] for partition in wanted}, earliest, latest)
+        self._report([*lost, *describe_beyond(there, latest)])
         ranges = [
             OffsetRange(
                 partition,
@@ -226,6 +269,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             )
             for partition in wanted
         ]
+        if not self._options.fail_on_data_loss:
+            self._being_read, self._being_read_ids = ranges, until.ids
         return plan_tasks(self._options, ranges)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -247,7 +292,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not group or reached == self._told_group:
             return
         self._told_group = reached
+        there = set(self._current_partitions())
+        offsets = {partition: offset for partition, offset in Place.of(reached).offsets.items() if partition in there}
         try:
-            self._connect(self._options).commit_offsets(group, Place.of(reached).offsets)
+            self._connect(self._options).commit_offsets(group, offsets)
         except KafkaError as error:
             logger.warning("commitOffsetsToGroup: group %r was not told the position: %s", group, error)

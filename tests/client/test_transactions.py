@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
-from oncelog.client.aio import Consumer, Producer
+from oncelog.client.aio import Admin, Consumer, Producer
+from oncelog.client.core.admin_types import TransactionListing
 from oncelog.client.errors import (
     AbortableTransactionError,
     IllegalStateError,
@@ -283,3 +286,37 @@ async def test_a_commit_does_not_wait_for_records_that_linger(broker: RunningBro
         await producer.send(unique_name, b"kept")
         await producer.commit_transaction()
     assert values(broker.bootstrap_servers, unique_name, 1) == [b"kept"]
+
+
+class _AskedLate(Admin):
+    """Something happens before the coordinators are asked."""
+
+    before: Callable[[], Awaitable[None]]
+
+    async def list_transactions(self, **narrowed: Any) -> list[TransactionListing]:
+        await self.before()
+        return await super().list_transactions(**narrowed)
+
+
+@pytest.mark.parametrize("goes_on", [False, True], ids=["ends", "goes on"])
+@on_loop
+async def test_a_transaction_that_ends_while_hanging_ones_are_looked_for_is_none(
+    broker: RunningBroker, unique_name: str, goes_on: bool
+) -> None:
+    servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)
+    await make_topic(servers, unique_name, 1)
+    async with Producer(bootstrap_servers=servers, transactional_id=unique_name) as producer:
+
+        async def end() -> None:
+            await producer.commit_transaction()
+            if goes_on:
+                await producer.begin_transaction()
+                await producer.send_and_wait(unique_name, b"the next one's", partition=0)
+
+        await producer.begin_transaction()
+        await producer.send_and_wait(unique_name, b"open", partition=0)
+        async with _AskedLate(bootstrap_servers=servers) as admin:
+            admin.before = end
+            assert await admin.find_hanging_transactions([name]) == []
+        if goes_on:
+            await producer.abort_transaction()

@@ -100,6 +100,8 @@ class History:
     """What the broker knows of partitions, producers and transactions, before it died for the last time and after."""
     producers: list[tuple[bytes, int]] = field(default_factory=list)
     """Every stored record's value, and its producer id."""
+    cut_markers: set[tuple[TopicPartition, int]] = field(default_factory=set)
+    """Partitions and producer ids of the markers that unclean elections took."""
     errors: list[str] = field(default_factory=list)
     """What the broker or a client logged as an error, or raised where nobody caught it."""
     unfinished: list[str] = field(default_factory=list)

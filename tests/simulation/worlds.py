@@ -18,6 +18,7 @@ from oncelog.testing.simulation.faults import Trouble, Troubles, plan
 from oncelog.testing.simulation.timeline import Timeline
 from oncelog.types import IsolationLevel, TopicPartition
 from tests.simulation.checkers import breaches
+from tests.simulation.hanging import end_hanging, note_cut_markers
 from tests.simulation.history import History, Sample
 from tests.simulation.programs import (
     Copier,
@@ -92,12 +93,16 @@ class World:
         others = Watcher | Sampler | Copier | Deserter
         workers = [program for program in self.programs if not isinstance(program, others)]
         world.broker.at_start.append(lambda server: self._watch(world, server, wheres))
+        world.broker.at_start.append(lambda server: note_cut_markers(server, self.history))
         if world.broker.is_running:
             self._watch(world, world.broker.server, wheres)
+            note_cut_markers(world.broker.server, self.history)
         await troubles
         if not await self._until(world, lambda: all(program.done for program in workers)):
             self.history.unfinished += [f"{one.name} is not done" for one in workers if not one.done]
             return
+        if self.history.cut_markers:
+            await end_hanging(world, self.history, wheres)
         if not await self._until(world, lambda: self._is_stable(world, wheres)):
             self.history.unfinished.append("a transaction has no end: the last stable offset stays behind")
             return

@@ -126,19 +126,32 @@ class TransactionsAdmin(AdminConnection):
         self, partitions: Iterable[TopicPartition]
     ) -> list[tuple[TopicPartition, ProducerState]]:
         """Transactions that are open in a partition while no coordinator knows them: they hold the last stable offset
-        back for ever, unless :meth:`abort_transaction` ends them."""
-        open_here = [
-            (name, producer)
-            for name, producers in (await self.describe_producers(partitions)).items()
-            for producer in producers
-            if producer.transaction_start_offset >= 0
-        ]
+        back for ever, unless :meth:`abort_transaction` ends them. One that ends while this asks is none of them."""
+        open_here = await self._open_in(partitions)
         known: set[tuple[int, TopicPartition]] = set()
         wanted = sorted({producer.producer_id for _, producer in open_here})
         for listing in await self.list_transactions(producer_ids=wanted) if wanted else []:
             for description in await self.describe_transactions([listing.transactional_id]):
                 known.update((description.producer_id, name) for name in description.partitions)
-        return [(name, producer) for name, producer in open_here if (producer.producer_id, name) not in known]
+        suspects = {
+            (name, producer.producer_id, producer.transaction_start_offset)
+            for name, producer in open_here
+            if (producer.producer_id, name) not in known
+        }
+        # What has ended since was open and then unknown, too: only what is open still was nobody's in between.
+        return [
+            (name, producer)
+            for name, producer in await self._open_in(sorted({name for name, _, _ in suspects}))
+            if (name, producer.producer_id, producer.transaction_start_offset) in suspects
+        ]
+
+    async def _open_in(self, partitions: Iterable[TopicPartition]) -> list[tuple[TopicPartition, ProducerState]]:
+        return [
+            (name, producer)
+            for name, producers in (await self.describe_producers(partitions)).items()
+            for producer in producers
+            if producer.transaction_start_offset >= 0
+        ]
 
     async def abort_transaction(
         self, partition: TopicPartition, *, start_offset: int | None = None, producer: ProducerState | None = None

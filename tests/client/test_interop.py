@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import confluent_kafka
 import pytest
 
@@ -9,6 +11,9 @@ from oncelog.client.aio import Consumer, ConsumerRecord, Producer
 from oncelog.types import TopicPartition
 from tests.client.reading import make_topic, on_loop, read_back
 from tests.conftest import RunningBroker
+
+START_MS = time.time_ns() // 1_000_000
+"""Of now: records of 1970 go at the broker's first check of retention."""
 
 CODECS = pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 RECORDS = [
@@ -32,13 +37,13 @@ async def test_librdkafka_reads_what_we_write(broker: RunningBroker, unique_name
     settings = {"bootstrap_servers": broker.bootstrap_servers, "compression_type": codec, "linger_ms": 10}
     async with Producer(**settings) as producer:
         for n, (key, value, headers) in enumerate(RECORDS):
-            await producer.send(unique_name, value, key=key, headers=headers, timestamp_ms=1000 + n)
+            await producer.send(unique_name, value, key=key, headers=headers, timestamp_ms=START_MS + n)
         await producer.flush()
     seen = read_back(broker.bootstrap_servers, unique_name)
     assert [(item.key, item.value, list(item.headers)) for item in seen] == RECORDS
     ours = await read_ours(broker.bootstrap_servers, unique_name, len(RECORDS))
     assert [(item.key, item.value, list(item.headers)) for item in ours] == RECORDS
-    assert [(item.timestamp, item.timestamp_type) for item in ours] == [(1000 + n, 0) for n in range(len(RECORDS))]
+    assert [(item.timestamp, item.timestamp_type) for item in ours] == [(START_MS + n, 0) for n in range(len(RECORDS))]
     assert (ours[0].serialized_key_size, ours[2].serialized_value_size) == (1, -1)
 
 
@@ -50,7 +55,7 @@ async def test_we_read_what_librdkafka_writes(broker: RunningBroker, unique_name
         {"bootstrap.servers": broker.bootstrap_servers, "compression.type": codec, "linger.ms": 10}
     )
     for n, (key, value, headers) in enumerate(RECORDS):
-        other.produce(unique_name, key=key, value=value, headers=headers, timestamp=1000 + n)
+        other.produce(unique_name, key=key, value=value, headers=headers, timestamp=START_MS + n)
     assert other.flush(120) == 0
     ours = await read_ours(broker.bootstrap_servers, unique_name, len(RECORDS))
     assert [(item.key, item.value, list(item.headers)) for item in ours] == RECORDS

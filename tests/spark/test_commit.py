@@ -45,8 +45,8 @@ class Sink:
 
     def write_of(self, batch_id: int, rows: int = 30) -> BatchWrite:
         batches = [
-            PartitionBatch(self.name, n % 3, 1, bytes(encode_batch([Record(0, 1, None, b"%d/%02d" % (batch_id, n))])))
-            for n in range(rows)
+            PartitionBatch(self.name, n % 3, 1, bytes(encode_batch([Record(0, now_ms(), None, value)])))
+            for n, value in enumerate(batch(batch_id, rows))
         ]
         return BatchWrite(self.plan(batch_id), TopicPartition(self.name, 0), rows, rows, batches)
 

@@ -57,7 +57,7 @@ def write(side: Side, topic: str, checkpoint: Path, **given: str) -> Outcome:
     cluster = cluster_for(chosen)
     assert cluster.partition_counts([topic], create=True) == {topic: 1}
     planned = plan_write(chosen, 0)
-    batch = PartitionBatch(topic, 0, 1, bytes(encode_batch([Record(0, 1, None, b"v")])))
+    batch = PartitionBatch(topic, 0, 1, bytes(encode_batch([Record(0, now_ms(), None, b"v")])))
     what = BatchWrite(planned.plan, chosen.marker_partition, 1, 1, [batch])
     with cluster.transaction(planned.transactional_id, 60_000) as engine:
         return commit_batch(what, engine, ignore, lambda text: None, now_ms, planned.remember)

@@ -13,6 +13,7 @@ from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.executors import timeouts_ms
 from oncelog.spark.options import SinkOptions, parse_sink_options
+from oncelog.spark.planning import now_ms
 from oncelog.spark.sink_protocol import PartitionBatch
 from tests.client.reading import read_back
 from tests.conftest import RunningBroker
@@ -40,7 +41,7 @@ def test_a_batch_has_no_time_out_and_the_next_start_aborts_what_is_left(
     (timeout_ms,) = timeouts_ms(chosen)
 
     def batch(value: bytes) -> list[PartitionBatch]:
-        return [PartitionBatch(unique_name, 0, 1, bytes(encode_batch([Record(0, 1, None, value)])))]
+        return [PartitionBatch(unique_name, 0, 1, bytes(encode_batch([Record(0, now_ms(), None, value)])))]
 
     with cluster.transaction(unique_name, timeout_ms) as engine:
         engine.init_producer_id()

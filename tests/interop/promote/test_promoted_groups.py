@@ -76,7 +76,7 @@ def spark_batch(servers: str, checkpoint: Path, number: int) -> Outcome:
     cluster = cluster_for(chosen)
     cluster.partition_counts(["out"], create=True)
     planned = plan_write(chosen, number)
-    records = bytes(encode_batch([Record(0, 1, None, b"batch %d" % number)]))
+    records = bytes(encode_batch([Record(0, now_ms(), None, b"batch %d" % number)]))
     what = BatchWrite(planned.plan, chosen.marker_partition, 1, 1, [PartitionBatch("out", 0, 1, records)])
     with cluster.transaction(planned.transactional_id, 60_000) as engine:
         return commit_batch(what, engine, ignore, lambda text: None, now_ms, planned.remember)

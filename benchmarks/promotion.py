@@ -24,14 +24,16 @@ from collections import Counter
 from pathlib import Path
 
 import oncelog
-from oncelog.client.blocking import Admin
 from oncelog.conformance.batches import batch
-from oncelog.conformance.wire import Connection
+from oncelog.conformance.bodies import Fetched
+from oncelog.conformance.expect import eventually
+from oncelog.conformance.wire import LATEST, Connection
 from tests.support.apache_kafka import ApacheKafka
 
 GB, MB = 1 << 30, 1 << 20
 VALUE = os.urandom(900 * 1000)
 """One record a batch: what is measured is files, not records."""
+PATIENCE_S = 900
 _LINE = re.compile(r"^\d{4}-\S+ \S+ (WARN|ERROR|FATAL) (\S+) - (.*)$", re.MULTILINE)
 
 
@@ -66,18 +68,48 @@ def promote(data: Path, target: Path, kafka: ApacheKafka, mode: str) -> None:
     )
 
 
-def start(kafka: ApacheKafka, target: Path) -> None:
-    began = time.perf_counter()
+def start(kafka: ApacheKafka, target: Path, partitions: int) -> None:
+    began, before = time.perf_counter(), os.times()
     kafka.start_promoted(target, timeout_s=900)
     print(f"Apache Kafka: first answer after {time.perf_counter() - began:.1f} s", flush=True)
-    with Admin(bootstrap_servers=kafka.bootstrap_servers) as admin:
-        while any(partition.leader < 0 for partition in admin.describe_topics(["t"])[0].partitions):
-            time.sleep(0.1)
-    print(f"all partitions led after {time.perf_counter() - began:.1f} s", flush=True)
+    with Connection(kafka.bootstrap_servers) as connection:
+        ends = {number: end_of(connection, number) for number in range(partitions)}
+        print(f"all {partitions} partitions led after {time.perf_counter() - began:.1f} s", flush=True)
+        for number, end in ends.items():
+            for offset in (0, end - 1):
+                check_record(connection, number, offset)
+    print(
+        f"first and last record of each read after {time.perf_counter() - began:.1f} s: "
+        f"{sum(ends.values())} records in all",
+        flush=True,
+    )
     kafka.stop()
+    after = os.times()
+    cpu_s = after.children_user + after.children_system - before.children_user - before.children_system
     said = Counter((level, source, text[:160]) for level, source, text in _LINE.findall(kafka.log_path.read_text()))
+    print(f"Apache Kafka, from its start to its end: {cpu_s:.1f} s CPU, {said.total()} warnings and errors", flush=True)
     for (level, source, text), count in said.most_common():
         print(f"{count:5} {level} {source}: {text}", flush=True)
+
+
+def end_of(connection: Connection, partition: int) -> int:
+    """Its high watermark, once it is led."""
+
+    def probe() -> int | None:
+        found = connection.list_offset("t", LATEST, partition)
+        return None if found.error_code else found.offset
+
+    return eventually(probe, PATIENCE_S)
+
+
+def check_record(connection: Connection, partition: int, offset: int) -> None:
+    def probe() -> Fetched | None:
+        found = connection.fetch("t", offset, partition)
+        return None if found.error else found
+
+    found = eventually(probe, PATIENCE_S).batches[0]
+    if (found.base_offset, found.records()[0].value) != (offset, VALUE):
+        raise SystemExit(f"t-{partition} has another record at offset {offset} than was written")
 
 
 def main() -> None:
@@ -97,7 +129,7 @@ def main() -> None:
         promote(folder / "data", folder / "node", kafka, chosen.mode)
         print(f"disk taken: {(free - shutil.disk_usage(folder).free) / GB:.2f} GB", flush=True)
         try:
-            start(kafka, folder / "node")
+            start(kafka, folder / "node", chosen.partitions)
         finally:
             kafka.kill()
     finally:

@@ -15,14 +15,23 @@ from oncelog.cli.output import progress, remark, show_json
 from oncelog.cli.properties import given_properties
 from oncelog.server.listeners import Address
 from oncelog.server.open_transactions import OpenTransaction
-from oncelog.server.promotion import SERVER_PROPERTIES, Addresses, Mode, Plan, PromotionError, planned, promote
+from oncelog.server.promotion import (
+    SERVER_PROPERTIES,
+    Addresses,
+    Mode,
+    Plan,
+    PromotionError,
+    finish_move,
+    planned,
+    promote,
+)
 from oncelog.shown import show_time
 
 MIB = 1024 * 1024
 
 
 @click.command("promote")
-@click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("data", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--to", "target", required=True, type=click.Path(path_type=Path), help="The folder of the Kafka node.")
 @click.option(
     "--listen",
@@ -78,6 +87,11 @@ def command(
       oncelog promote ./data --to ./kafka --listen 10.0.0.5:9092 --controller 10.0.0.5:9093
       oncelog promote ./data --to ./kafka --config server.properties
     """
+    if mode == "move" and not dry_run and finish_move(data, target):
+        if as_json:
+            show_json({"done": True, "target": str(target.resolve())})
+        remark(f"the removal of {data} was broken off, and is done now; {target} is whole")
+        return
     settings = given_properties(config, assignments)
     now_ms = time.time_ns() // 1_000_000
     how: Mode = mode or "link"

@@ -15,7 +15,7 @@ Invariants
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from struct import Struct
 from typing import Final
@@ -90,9 +90,14 @@ class Snapshot:
     records: tuple[Message, ...]
 
 
-def snapshot_of(store: MetadataStore, quorum: Quorum, now_ms: int) -> Snapshot:
-    """Everything that the store knows and Apache Kafka has a record for."""
-    records = tuple(metadata_records(store, quorum))
+def snapshot_of(
+    store: MetadataStore, quorum: Quorum, now_ms: int, left_behind: Callable[[str], object] = lambda name: False
+) -> Snapshot:
+    """Everything that the store knows and Apache Kafka has a record for.
+
+    :param left_behind: whether a setting of the broker, by its name, is not to go along.
+    """
+    records = tuple(metadata_records(store, quorum, left_behind))
     head = [
         (ControlType.SNAPSHOT_HEADER, SnapshotHeaderRecord(last_contained_log_timestamp=now_ms)),
         (ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=1)),
@@ -108,7 +113,7 @@ def snapshot_of(store: MetadataStore, quorum: Quorum, now_ms: int) -> Snapshot:
     return Snapshot(f"{offset + 1:020d}-{EPOCH:010d}.checkpoint", bytes(data), records)
 
 
-def metadata_records(store: MetadataStore, quorum: Quorum) -> Iterator[Message]:
+def metadata_records(store: MetadataStore, quorum: Quorum, left_behind: Callable[[str], object]) -> Iterator[Message]:
     """The metadata records, features first: what follows is read by the rules of the metadata version."""
     yield FeatureLevelRecord("metadata.version", METADATA_VERSION)
     for feature in sorted(SUPPORTED):
@@ -132,7 +137,10 @@ def metadata_records(store: MetadataStore, quorum: Quorum) -> Iterator[Message]:
         yield from _configs(ResourceType.TOPIC, topic.name, dict(topic.overrides))
     for kind in (ResourceType.BROKER, ResourceType.CLIENT_METRICS, ResourceType.GROUP):
         for resource in store.configured(kind):
-            yield from _configs(kind, resource, dict(store.dynamic_config(kind, resource)))
+            settings = dict(store.dynamic_config(kind, resource))
+            if kind is ResourceType.BROKER:
+                settings = {n: v for n, v in settings.items() if n not in OF_THE_NODE and not left_behind(n)}
+            yield from _configs(kind, resource, settings)
     for entity, quotas in sorted(store.client_quotas().items(), key=repr):
         parts = [EntityData(entity_type, name) for entity_type, name in entity]
         for key, value in sorted(quotas.items()):
@@ -168,7 +176,7 @@ def _access(acl: Acl) -> AccessControlEntryRecord:
 
 def _configs(kind: ResourceType, resource: str, values: dict[str, str]) -> Iterator[ConfigRecord]:
     for name, value in sorted(values.items()):
-        if not name.startswith(OWN_PREFIX) and not (kind is ResourceType.BROKER and name in OF_THE_NODE):
+        if not name.startswith(OWN_PREFIX):
             yield ConfigRecord(kind, resource, name, value)
 
 

@@ -155,8 +155,17 @@ def planned(
     :raises ConfigError: a setting that Kafka would not start with.
     """
     source, target = source.resolve(), target.resolve()
+    if not source.is_dir():
+        raise PromotionError(f"there is no data folder {source}")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        if _is_node_of(target, source):
+            raise PromotionError(
+                f"the target {target} is the node of the data folder {source} already: start Kafka on it and remove "
+                f"the data folder, or remove the target to make it anew"
+            )
         raise PromotionError(f"the target {target} exists and is not an empty folder; name another one")
+    if mode == "move" and promoted_of(source).exists():
+        raise PromotionError(f"{promoted_of(source)}, the name under which {source} is removed, is taken: move it away")
     if target.is_relative_to(source):
         raise PromotionError(f"the target {target} lies inside the data folder {source}; name one outside of it")
     parse_broker({name: value for name, value in settings.items() if name not in ("listeners", "log.dirs")})
@@ -165,12 +174,68 @@ def planned(
     with _locked_metadata(source) as metadata_copy:
         plan = _plan(source, target, metadata_copy, addresses, taken, mode, now_ms, plain)
         check_partial(partial_of(target), {item.path.partition("/")[0] for item in plan.items})
-        yield replace(plan, dropped_settings=(*plan.dropped_settings, *secured))
+        yield replace(plan, dropped_settings=tuple(dict.fromkeys((*plan.dropped_settings, *secured))))
 
 
 def partial_of(target: Path) -> Path:
     """Where the target is built."""
     return target.with_name(f"{target.name}.partial")
+
+
+def promoted_of(source: Path) -> Path:
+    """The name under which a source is removed: a broker that is started on its own name finds nothing, not a half."""
+    return source.with_name(f"{source.name}.promoted")
+
+
+def remove_source(plan: Plan) -> None:
+    """The target is whole; whoever is killed here leaves the rest under another name, for :func:`finish_move`."""
+    promoted = promoted_of(plan.source)
+    try:
+        plan.source.rename(promoted)
+    except OSError as error:  # the place where a file system is mounted, for one
+        raise PromotionError(
+            f"{plan.target} is whole, but the data folder {plan.source} could not be removed: {error}; "
+            f"remove it, and start no broker on it"
+        ) from error
+    _remove(promoted, plan.target)
+
+
+def finish_move(source: Path, target: Path) -> bool:
+    """Whether a promotion with ``move`` was killed while it removed the source; what it left is removed then."""
+    source, target = source.resolve(), target.resolve()
+    promoted = promoted_of(source)
+    if source.exists() or not promoted.is_dir() or promoted.is_symlink():
+        return False
+    if any(promoted.iterdir()) and not _is_node_of(target, promoted):
+        return False
+    _remove(promoted, target)
+    return True
+
+
+def _is_node_of(target: Path, source: Path) -> bool:
+    """Whether the one was made of the other."""
+    if not (target / SERVER_PROPERTIES).is_file() or not source.is_dir():
+        return False
+    made, known = read_meta_properties(OsDisk(str(target))), read_meta_properties(OsDisk(str(source)))
+    if made is None or known is None:
+        return False
+    return made == replace(known, directory_id=known.directory_id or made.directory_id)
+
+
+def _remove(promoted: Path, target: Path) -> None:
+    """What says whose folder it was goes last."""
+    try:
+        for entry in sorted(promoted.iterdir(), key=lambda entry: entry.name == META_PROPERTIES):
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+        promoted.rmdir()
+    except OSError as error:
+        raise PromotionError(
+            f"{target} is whole, but the data folder, now {promoted}, could not be removed: {error}; give the same "
+            f"command again, or remove it by hand"
+        ) from error
 
 
 def check_partial(partial: Path, names: Collection[str]) -> None:
@@ -244,7 +309,9 @@ def _plan(
         controller = addresses.controller
         quorum = Quorum(identity.node_id, identity.directory_id, controller.host, controller.port)
         live = {} if plain else _live_settings(store)
-        snapshot = snapshot_of(store, quorum, now_ms)
+        left_behind = _SECURITY.match if plain else lambda name: False
+        secured = _security_settings(_live_settings(store)) if plain else ()
+        snapshot = snapshot_of(store, quorum, now_ms, left_behind)
         topics = {topic.name: topic for topic in store.topics()}
         dropped = _own_settings(store, settings)
         next_producer_id = store.next_producer_id
@@ -277,7 +344,7 @@ def _plan(
         next_producer_id=next_producer_id,
         items=items,
         left_behind=tuple(name for name in left if not name.startswith(FILE_NAME)),
-        dropped_settings=(*dropped, *listeners.replaced),
+        dropped_settings=(*dropped, *listeners.replaced, *secured),
         clean=read_clean_shutdown(disk),
         open_transactions=unfinished,
         snapshot=snapshot,
@@ -367,13 +434,7 @@ def promote(plan: Plan, mode: Mode, advance: Advance = lambda amount, text: None
         ) from error
     os.sync()
     if mode == "move":
-        try:
-            shutil.rmtree(plan.source)
-        except OSError as error:
-            raise PromotionError(
-                f"{plan.target} is whole, but the data folder {plan.source} could not be removed: {error}; "
-                f"remove it, and start no broker on it"
-            ) from error
+        remove_source(plan)
 
 
 def _take(source: Path, target: Path, *, linked: bool) -> None:

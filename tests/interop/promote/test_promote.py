@@ -38,6 +38,7 @@ from oncelog.conformance.batches import batch
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.transactions import Transactional, new_pid
 from oncelog.conformance.wire import Connection
+from oncelog.server.promotion import promoted_of
 from tests.cli.conftest import call
 from tests.support.apache_kafka import ApacheKafka, kafka_jars, run_tool
 from tests.support.crash_rounds.node import ServeProcess
@@ -308,6 +309,9 @@ def test_a_promotion_that_is_killed_leaves_the_data_folder_whole(before: Before,
         if not (tmp_path / "k").exists():
             assert digests(source) == whole
             continue
+        if promoted_of(source).exists():
+            subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+            assert not promoted_of(source).exists()
         shutil.rmtree(tmp_path / "k")
         shutil.rmtree(source, ignore_errors=True)
         shutil.copytree(before.data, source)

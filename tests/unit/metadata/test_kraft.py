@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from oncelog.metadata.errors import MetadataError
@@ -61,6 +63,19 @@ def test_producer_ids_go_on_behind_the_last_block(store: MetadataStore) -> None:
 def test_settings_that_kafka_does_not_know_stay_behind(store: MetadataStore) -> None:
     names = [record.name for record in snapshot_of(store, QUORUM, 5).records if isinstance(record, ConfigRecord)]
     assert names == ["retention.ms", "log.cleaner.backoff.ms"]
+
+
+def test_settings_of_the_broker_are_left_behind_where_that_is_asked_for(store: MetadataStore) -> None:
+    kept = {"log.cleaner.backoff.ms": "1"}
+    secret = {"listeners": "A://:1", "listener.name.a.ssl.key.password": "x", "super.users": "User:ada"}
+    store.set_dynamic_config(ResourceType.BROKER, "1", kept | secret)
+
+    def settings_of_node_1(**more: Any) -> dict[str, str | None]:
+        records = snapshot_of(store, QUORUM, 5, **more).records
+        return {r.name: r.value for r in records if isinstance(r, ConfigRecord) and r.resource_name == "1"}
+
+    assert settings_of_node_1() == kept | {name: value for name, value in secret.items() if name != "listeners"}
+    assert settings_of_node_1(left_behind=lambda name: name in secret) == kept
 
 
 @pytest.mark.parametrize("cut", [1, 61, 200, -1])

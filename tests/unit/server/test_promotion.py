@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from oncelog.log.checkpoints import MetaProperties, write_meta_properties
 from oncelog.server import promotion
+from oncelog.server.disk import OsDisk
 from oncelog.server.promotion import (
     Addresses,
+    Plan,
     PromotionError,
     check_partial,
+    finish_move,
     partial_of,
     planned,
     promote,
+    promoted_of,
+    remove_source,
 )
 
 
@@ -83,11 +91,80 @@ def test_nobody_may_read_the_target_who_may_not_read_the_data_folder(
     assert built(tmp_path, "link", monkeypatch).stat().st_mode & 0o777 == 0o700
 
 
-def test_a_data_folder_that_cannot_be_removed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path) -> None:
+@pytest.mark.parametrize("what", ["Path.rename", "shutil.rmtree"])
+def test_a_data_folder_that_cannot_be_removed_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    def refuse(path: Path, *_: object) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("oncelog.server.promotion.shutil.rmtree", refuse)
-    with pytest.raises(PromotionError, match=r"is whole, but the data folder .* could not be removed"):
-        built(tmp_path, "move", monkeypatch)
-    assert (tmp_path / "kafka").is_dir()
+    plan = moved(tmp_path)
+    with monkeypatch.context() as patch:
+        if what == "Path.rename":
+            patch.setattr(Path, "rename", refuse)
+        else:
+            patch.setattr(promotion.shutil, "rmtree", refuse)
+        with pytest.raises(PromotionError, match=r"is whole, but the data folder.* could not be removed"):
+            remove_source(plan)
+    assert (tmp_path / "data").exists() == (what == "Path.rename")
+
+
+def moved(folder: Path) -> Plan:
+    """A target that is whole, and its source."""
+    identity = MetaProperties("cluster", 1, "directory")
+    for name in ("data", "kafka"):
+        (folder / name / "t-0").mkdir(parents=True)
+        (folder / name / "t-0" / "00000000000000000000.log").touch()
+        write_meta_properties(OsDisk(str(folder / name)), identity)
+    (folder / "data" / "oncelog.db").touch()
+    (folder / "kafka" / "server.properties").touch()
+    return cast("Any", SimpleNamespace(source=folder / "data", target=folder / "kafka", identity=identity))
+
+
+class Killed(BaseException):
+    """Here the process ends."""
+
+
+@pytest.mark.parametrize("after", range(5))
+def test_a_removal_that_was_killed_is_finished_by_the_same_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    """``after`` so many folders and files; a broker that is started meanwhile finds nothing, not a half."""
+    removed: list[Path] = []
+
+    def until_killed(remove: Callable[[Path], None]) -> Callable[[Path], None]:
+        def one(path: Path) -> None:
+            if len(removed) == after:
+                raise Killed
+            removed.append(path)
+            remove(path)
+
+        return one
+
+    plan = moved(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(promotion.shutil, "rmtree", until_killed(shutil.rmtree))
+        patch.setattr(Path, "unlink", until_killed(Path.unlink))
+        patch.setattr(Path, "rmdir", until_killed(Path.rmdir))
+        if after < 4:
+            with pytest.raises(Killed):
+                remove_source(plan)
+        else:
+            remove_source(plan)
+    assert not plan.source.exists()
+    assert finish_move(plan.source, plan.target) == (after < 4)
+    assert [path.name for path in tmp_path.iterdir()] == ["kafka"]
+    assert not finish_move(plan.source, plan.target)
+
+
+def test_what_another_node_was_made_of_is_not_removed(tmp_path: Path) -> None:
+    plan = moved(tmp_path)
+    promoted = plan.source.rename(promoted_of(plan.source))
+    write_meta_properties(OsDisk(str(plan.target)), MetaProperties("cluster", 1, "another"))
+    assert not finish_move(plan.source, plan.target)
+    assert promoted.exists()
+
+
+def test_a_folder_that_was_promoted_to_the_target_is_told(tmp_path: Path) -> None:
+    moved(tmp_path)
+    assert "is the node of the data folder" in refusal(tmp_path / "data", tmp_path / "kafka")

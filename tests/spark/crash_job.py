@@ -78,7 +78,16 @@ class Job:
         self.batches = batches
         create_topic(self.address, self._source, 1)
         create_topic(self.address, self.sink, 2)
-        produce(self.address, self._source, [b"%d:v" % n for n in range(batches * ROWS)])
+        self._produce(0, batches)
+
+    def _produce(self, first: int, end: int) -> None:
+        produce(self.address, self._source, [b"%d:v" % n for n in range(first * ROWS, end * ROWS)])
+
+    def moved_to(self, address: str, more: int) -> None:
+        """The topics have moved with all that is in them, and there is something for so many batches more."""
+        self.address = address
+        self._produce(self.batches, self.batches + more)
+        self.batches += more
 
     @contextmanager
     def run(self, options: dict[str, str]) -> Iterator[Driver]:

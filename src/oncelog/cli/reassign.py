@@ -11,6 +11,8 @@ import click
 from oncelog.cli.completion import complete_topics
 from oncelog.cli.options import Cluster, cluster_options, partition_numbers, text
 from oncelog.cli.output import counted, draws_progress, progress, remark, show_json, show_table
+from oncelog.cli.reassign_throttle import lift
+from oncelog.cli.reassign_throttle import throttle as set_throttle
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 from oncelog.types import TopicPartition
 
@@ -41,8 +43,14 @@ class MoveError(OncelogError):
 @click.option("--dry-run", is_flag=True, help="Say what would be moved.")
 @click.option("--no-wait", is_flag=True, help="Return as soon as the moves have begun.")
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Wait no longer. Default: to the end.")
+@click.option(
+    "--throttle", type=click.IntRange(min=1), metavar="BYTES/S", help="What copies may take of each node at most."
+)
 @click.option("--show", "action", flag_value="show", help="Say which moves are under way, and change nothing.")
 @click.option("--cancel", "action", flag_value="cancel", help="End the moves that are under way.")
+@click.option(
+    "--lift-throttle", "action", flag_value="lift-throttle", help="Take back a throttle that a broken-off command left."
+)
 @cluster_options
 def command(
     cluster: Cluster,
@@ -52,19 +60,21 @@ def command(
     dry_run: bool,
     no_wait: bool,
     timeout: float | None,
+    throttle: int | None,
     action: str | None,
 ) -> None:
     """Spread partitions over nodes; of TOPICs, or of all, the coordinators' own too.
 
     Replicas that may stay where they are stay. It waits until the new replicas have caught up and then has the first of
-    each partition lead; every 30 s it says what is still to go. Broken off, the cluster goes on with the moves.
+    each partition lead; every 30 s it says what is still to go. Broken off, the cluster goes on with the moves, and
+    with --throttle: the same command waits again, and takes the throttle back at the end.
 
     \b
     Examples:
       oncelog reassign --replication-factor 3
-      oncelog reassign orders payments:0,1 --nodes 2,3,4
+      oncelog reassign orders payments:0,1 --nodes 2,3,4 --throttle 50000000
     """
-    if action and (replication_factor or node_ids or dry_run or no_wait or timeout is not None):
+    if action and (replication_factor or node_ids or dry_run or no_wait or timeout is not None or throttle):
         raise ConfigError(f"--{action} changes no replicas: leave out what says which there shall be")
     if no_wait and timeout is not None:
         raise ConfigError("--no-wait does not wait: leave out --timeout")
@@ -76,12 +86,18 @@ def command(
             under_way = admin.list_partition_reassignments(current)
             _cancel(admin, under_way)
             _say(cluster, "cancelled", [_row(name, move.replicas, None) for name, move in under_way.items()])
+        elif action == "lift-throttle":
+            lift(admin, {name.topic for name in current})
         else:
-            rows, moves = _plan(admin, current, node_ids, replication_factor)
+            rows, moves, moving = _plan(admin, current, node_ids, replication_factor)
             if dry_run:
                 _say(cluster, "would be moved", rows)
-            else:
-                _move(cluster, admin, current, rows, moves, no_wait, timeout)
+                return
+            if throttle is not None and moves:
+                set_throttle(admin, {name: current[name].replicas for name in moves}, moving, moves, throttle)
+            _move(cluster, admin, current, rows, moves, no_wait, timeout)
+            if throttle is not None and not no_wait:
+                lift(admin, {name.topic for name in current})
 
 
 def _current(admin: Admin, topics: tuple[str, ...]) -> dict[TopicPartition, PartitionDescription]:
@@ -132,8 +148,8 @@ def _plan(
     there: Mapping[TopicPartition, PartitionDescription],
     node_ids: str | None,
     replication_factor: int | None,
-) -> tuple[list[dict[str, Any]], Replicas]:
-    """What is to be moved, as it is shown, and the replicas that these partitions shall have."""
+) -> tuple[list[dict[str, Any]], Replicas, Mapping[TopicPartition, PartitionReassignment]]:
+    """What is to be moved, as it is shown, the replicas that these partitions shall have, and what is under way."""
     from oncelog.client.core.replica_placement import spread
 
     nodes = _nodes(admin, node_ids)
@@ -144,7 +160,7 @@ def _plan(
         _refuse_if_down(wanted, nodes)
     target = spread(wanted, nodes, replication_factor)
     moves = {name: replicas for name, replicas in target.items() if replicas != current[name] or name in under_way}
-    return [_row(name, current[name], replicas) for name, replicas in moves.items()], moves
+    return [_row(name, current[name], replicas) for name, replicas in moves.items()], moves, under_way
 
 
 def _refuse_if_down(wanted: Replicas, nodes: Nodes) -> None:

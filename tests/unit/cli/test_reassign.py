@@ -11,7 +11,12 @@ from click.testing import CliRunner
 
 from oncelog.cli import reassign
 from oncelog.cli.options import Cluster
-from oncelog.client.core.admin_types import PartitionDescription, PartitionReassignment, TopicDescription
+from oncelog.client.core.admin_types import (
+    ConfigResource,
+    PartitionDescription,
+    PartitionReassignment,
+    TopicDescription,
+)
 from oncelog.client.core.errors import error_for
 from oncelog.errors import Error, OncelogError
 from oncelog.types import TopicPartition
@@ -36,6 +41,9 @@ class Written:
     """Looks at the topic that still show it as it was."""
     ended: bool = False
     asked: list[dict[TopicPartition, Sequence[int] | None]] = field(default_factory=list)
+    others_move: bool = False
+    configs: list[tuple[int, dict[str, dict[str, str | None]]]] = field(default_factory=list)
+    """Settings by resource, each with how often moves were asked for before."""
 
     def __enter__(self) -> Written:
         return self
@@ -72,8 +80,10 @@ class Written:
         return Nodes([Node(number) for number in self.up])
 
     def list_partition_reassignments(
-        self, names: Iterable[TopicPartition]
+        self, names: Iterable[TopicPartition] | None = None
     ) -> dict[TopicPartition, PartitionReassignment]:
+        if names is None:
+            return {TopicPartition("other", 0): PartitionReassignment((1, 2), (2,), ())} if self.others_move else {}
         if not self.asked:
             return self.under_way
         if not self.rounds:
@@ -94,6 +104,9 @@ class Written:
         self.asked.append(dict(wanted))
         if self.refusal is not Error.NONE:
             raise error_for(self.refusal, "t-0 was not reassigned")
+
+    def alter_configs(self, changes: Mapping[ConfigResource, Mapping[str, str | None]]) -> None:
+        self.configs.append((len(self.asked), {item.name: dict(values) for item, values in changes.items()}))
 
     def elect_leaders(self, names: Iterable[TopicPartition]) -> dict[TopicPartition, Error]:
         return {name: self.elected.get(name, Error.NONE) for name in names}
@@ -195,3 +208,46 @@ def test_a_node_whose_replicas_go_may_be_down(monkeypatch: pytest.MonkeyPatch) -
     admin = Written([[1, 2, 4]], up=(1, 2, 3), under_way={FIRST: move})
     outcome = run(admin, monkeypatch)
     assert outcome.exit_code == 0, outcome.output
+
+
+RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+FROM, TO = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
+LIFTED: dict[str, dict[str, str | None]] = {"t": {FROM: None, TO: None}, "": dict.fromkeys(RATES)}
+
+
+def test_copies_are_throttled_before_they_begin_and_until_they_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Kafka's own tool: sources at the leaders, new replicas at the followers."""
+    moving = {SECOND: PartitionReassignment((2, 3), (3,), (2,))}
+    admin = Written([[1, 2], [2, 3], [4]], under_way=moving, rounds=1)
+    outcome = run(admin, monkeypatch, "--nodes", "1,4", "--throttle", "5000")
+    assert outcome.exit_code == 0, outcome.output
+    (asked,) = admin.asked
+    assert set(asked) == {FIRST, SECOND}
+    sources = {FIRST: (1, 2), SECOND: (2,)}
+    wanted = {
+        FROM: ",".join(f"{name.partition}:{node}" for name in asked for node in sources[name]),
+        TO: ",".join(
+            f"{n.partition}:{node}" for n, nodes in asked.items() for node in nodes or () if node not in sources[n]
+        ),
+    }
+    throttled: dict[str, dict[str, str | None]] = {"t": {**wanted}, "": dict.fromkeys(RATES, "5000")}
+    assert admin.configs == [(0, throttled), (1, LIFTED)]
+
+
+def test_a_throttle_stays_while_nobody_waits_and_is_lifted_by_the_same_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    admin = Written([[1]])
+    words = ("--nodes", "2", "--throttle", "5000")
+    assert "--lift-throttle" in run(admin, monkeypatch, *words, "--no-wait").stderr
+    assert len(admin.configs) == 1
+    admin.replicas = [[2]]
+    assert run(admin, monkeypatch, *words).exit_code == 0
+    assert admin.configs[1:] == [(1, LIFTED)]
+    assert run(admin, monkeypatch, "--lift-throttle").exit_code == 0
+    assert admin.configs[2:] == [(1, LIFTED)]
+
+
+def test_the_rate_stays_while_others_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    admin = Written([[1]], others_move=True)
+    outcome = run(admin, monkeypatch, "--lift-throttle")
+    assert "other partitions are on the move" in outcome.stderr
+    assert admin.configs == [(0, {"t": LIFTED["t"]})]

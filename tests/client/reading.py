@@ -41,8 +41,13 @@ class Seen(NamedTuple):
     headers: tuple[tuple[str, bytes | None], ...]
 
 
-def read_back(servers: str, topic: str, partitions: int = 1, isolation: str = "read_committed") -> list[Seen]:
-    """Everything in the topic as librdkafka sees it, up to the end, partition by partition."""
+def read_back(
+    servers: str, topic: str, partitions: int = 1, isolation: str = "read_committed", *, written: bool = False
+) -> list[Seen]:
+    """Everything in the topic as librdkafka sees it, up to the end, partition by partition.
+
+    :param written: others write meanwhile: read at least to where the end was, for librdkafka may never see one.
+    """
     consumer = ConfluentConsumer(
         {
             "bootstrap.servers": servers,
@@ -57,6 +62,12 @@ def read_back(servers: str, topic: str, partitions: int = 1, isolation: str = "r
         consumer.assign([ConfluentPartition(topic, number, 0) for number in range(partitions)])
         seen: list[Seen] = []
         ended: set[int] = set()
+        last: dict[int, int] = {}
+        for number in range(partitions) if written else ():
+            low, end = consumer.get_watermark_offsets(ConfluentPartition(topic, number), 120)
+            last[number] = end - 1
+            if low == end:
+                ended.add(number)
         while len(ended) < partitions:
             message = consumer.poll(120)
             assert message is not None, f"{topic} was not read to its end"
@@ -64,6 +75,8 @@ def read_back(servers: str, topic: str, partitions: int = 1, isolation: str = "r
                 assert message.error().name() == "_PARTITION_EOF", message.error()
                 ended.add(message.partition())
                 continue
+            if message.partition() in last and message.offset() >= last[message.partition()]:
+                ended.add(message.partition())
             headers = tuple(message.headers() or ())
             seen.append(Seen(message.partition(), message.offset(), message.key(), message.value(), headers))
         return sorted(seen)

@@ -93,6 +93,6 @@ class Disturber:
 def by_partition(servers: str, topic: str) -> dict[int, list[int]]:
     """The numbers in a topic, as another client reads them (read_committed)."""
     found: dict[int, list[int]] = {number: [] for number in range(PARTITIONS)}
-    for record in read_back(servers, topic, PARTITIONS):
+    for record in read_back(servers, topic, PARTITIONS, written=True):
         found[record.partition].append(int(record.value or b""))
     return found

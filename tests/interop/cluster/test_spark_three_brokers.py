@@ -34,16 +34,18 @@ WRITTEN = {"by-driver": "driver", "by-executors": "executors"}
 FILE = """
 from oncelog.spark.pipeline import Sink, Source, pipeline
 
-sent = Source("sent", options={"kafka.request.timeout.ms": "5000"})
+PATIENT = {"kafka.request.timeout.ms": "5000"}
+SENT = Source("sent", options=PATIENT)
 
 
-def copied(rows):
+@pipeline(source=SENT, sink=Sink("by-driver", options={**PATIENT, "writers": "0"}), name="by-driver")
+def by_driver(rows):
     return rows.select("key", "value", "partition")
 
 
-for name, writers in (("by-driver", "0"), ("by-executors", "2")):
-    options = {"writers": writers, "kafka.request.timeout.ms": "5000"}
-    pipeline(source=sent, sink=Sink(name, options=options), name=name)(copied)
+@pipeline(source=SENT, sink=Sink("by-executors", options={**PATIENT, "writers": "2"}), name="by-executors")
+def by_executors(rows):
+    return rows.select("key", "value", "partition")
 """
 KILL_DRIVER_EVERY = 3
 """Rounds."""
@@ -73,6 +75,7 @@ class Pipelines(Actor):
             if self._process.wait() not in (0, -signal.SIGKILL):
                 self.ended.append((self._folder / "said").read_text().strip().rpartition("\n")[2])
                 logger.info("the pipelines ended: %s", self.ended[-1])
+                assert self.batches, "they never wrote anything"
         assert self._process is not None
         assert self._process.returncode == 0
 
@@ -105,6 +108,12 @@ class Pipelines(Actor):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
+    def give_up(self) -> None:
+        """No more of it, however the test ended."""
+        self._ending.set()
+        self.kill()
+        self.join(60)
+
     def end(self) -> None:
         self._ending.set()
         if self._process is not None:
@@ -133,7 +142,7 @@ def test_pipelines_lose_and_double_nothing(
         pipelines.end()
         assert copied()
     finally:
-        pipelines.kill()
+        pipelines.give_up()
     logger.info(
         "%d records; batches %s; ended by itself: %s", sender.steps * 10, dict(pipelines.paths), pipelines.ended
     )

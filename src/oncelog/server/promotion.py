@@ -204,7 +204,7 @@ def finish_move(source: Path, target: Path) -> bool:
     """Whether a promotion with ``move`` was killed while it removed the source; what it left is removed then."""
     source, target = source.resolve(), target.resolve()
     promoted = promoted_of(source)
-    if source.exists() or not promoted.is_dir() or promoted.is_symlink():
+    if source.exists() or not promoted.is_dir() or promoted.is_symlink() or not (target / SERVER_PROPERTIES).is_file():
         return False
     if any(promoted.iterdir()) and not _is_node_of(target, promoted):
         return False

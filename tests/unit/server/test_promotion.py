@@ -163,6 +163,9 @@ def test_what_another_node_was_made_of_is_not_removed(tmp_path: Path) -> None:
     write_meta_properties(OsDisk(str(plan.target)), MetaProperties("cluster", 1, "another"))
     assert not finish_move(plan.source, plan.target)
     assert promoted.exists()
+    (tmp_path / "mine.promoted").mkdir()
+    assert not finish_move(tmp_path / "mine", tmp_path / "nowhere")
+    assert (tmp_path / "mine.promoted").exists()
 
 
 def test_a_folder_that_was_promoted_to_the_target_is_told(tmp_path: Path) -> None:

@@ -34,6 +34,8 @@ def throttle(
         _topic(topic): {name: ",".join(replicas) for name, replicas in lists.items()}
         for topic, lists in throttled_replicas(current, under_way, moves).items()
     }
+    if not changes:
+        return
     _alter(admin, {**changes, _every_broker(): dict.fromkeys(RATES, str(bytes_a_second))})
     remark(
         f"copies take {bytes_a_second} bytes/s at most of each node until this command has waited for their end; "
@@ -44,14 +46,17 @@ def throttle(
 def throttled_replicas(
     current: Replicas, under_way: Mapping[TopicPartition, PartitionReassignment], moves: Replicas
 ) -> dict[str, dict[str, list[str]]]:
-    """The settings of each topic, as ``partition:node``."""
+    """The settings of each topic that is copied, as ``partition:node``."""
     found: dict[str, dict[str, list[str]]] = {}
     for name, wanted in sorted(moves.items()):
         adding = under_way[name].adding if name in under_way else ()
         sources = [node for node in current[name] if node not in adding]
+        new = [node for node in wanted if node not in sources]
+        if not new:
+            continue  # another leader, or fewer replicas: nothing is copied
         lists = found.setdefault(name.topic, {FROM: [], TO: []})
         lists[FROM] += [f"{name.partition}:{node}" for node in sources]
-        lists[TO] += [f"{name.partition}:{node}" for node in wanted if node not in sources]
+        lists[TO] += [f"{name.partition}:{node}" for node in new]
     return found
 
 

@@ -234,6 +234,13 @@ def test_copies_are_throttled_before_they_begin_and_until_they_have_ended(monkey
     assert admin.configs == [(0, throttled), (1, LIFTED)]
 
 
+def test_where_nothing_is_copied_nothing_is_throttled(monkeypatch: pytest.MonkeyPatch) -> None:
+    admin = Written([[1, 2], [2, 1]])
+    assert run(admin, monkeypatch, "--nodes", "1,2", "--replication-factor", "1", "--throttle", "5000").exit_code == 0
+    assert len(admin.asked) == 1
+    assert admin.configs == [(1, LIFTED)]
+
+
 def test_a_throttle_stays_while_nobody_waits_and_is_lifted_by_the_same_command(monkeypatch: pytest.MonkeyPatch) -> None:
     admin = Written([[1]])
     words = ("--nodes", "2", "--throttle", "5000")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from oncelog.types import TopicPartition
 
@@ -30,6 +30,8 @@ class Sent(NamedTuple):
     producer: str
     transaction: int | None
     at_ns: int
+    key: bytes | None = None
+    is_tombstone: bool = False
 
 
 class Seen(NamedTuple):
@@ -60,12 +62,33 @@ class Position(NamedTuple):
     at_ns: int
 
 
+class Spoken(Protocol):
+    """What records of readers and of logs share."""
+
+    @property
+    def value(self) -> Any: ...
+
+    @property
+    def headers(self) -> Any: ...
+
+
 @dataclass
 class Transaction:
     number: int
     producer: str
     fate: Fate = Fate.OPEN
     commit_asked_ns: int | None = None
+
+
+NAME = "name"
+"""The header of a tombstone that says what would be its value."""
+
+
+def said(record: Spoken) -> bytes:
+    """A record's value, which no other one has; a tombstone's is in its header."""
+    if record.value is not None:
+        return bytes(record.value)
+    return next((value or b"" for name, value in record.headers if name == NAME), b"")
 
 
 Log = dict[TopicPartition, list[tuple[int, bytes]]]
@@ -100,6 +123,12 @@ class History:
     """What the broker knows of partitions, producers and transactions, before it died for the last time and after."""
     producers: list[tuple[bytes, int]] = field(default_factory=list)
     """Every stored record's value, and its producer id."""
+    compacted: dict[str, int] = field(default_factory=dict)
+    """Topics of which compaction leaves the newest record of each key, and for how long tombstones stay, in ms."""
+    clean_to: dict[TopicPartition, int] = field(default_factory=dict)
+    """The cleaner's checkpoint, before the last looks."""
+    looked_ns: int = 0
+    """When the last looks began."""
     cut_markers: set[tuple[TopicPartition, int]] = field(default_factory=set)
     """Partitions and producer ids of the markers that unclean elections took."""
     errors: list[str] = field(default_factory=list)

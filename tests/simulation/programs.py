@@ -19,11 +19,13 @@ from oncelog.client.core.structs import RecordMetadata
 from oncelog.errors import KafkaError
 from oncelog.testing.simulation import Simulation
 from oncelog.types import TopicPartition
-from tests.simulation.history import COPY, Fate, History, Position, Seen, Sent, Transaction
+from tests.simulation.history import COPY, NAME, Fate, History, Position, Seen, Sent, Transaction, said
 
 NO_OFFSET = -1
 """Of a group that has none any more."""
 STANDS_STILL_S = 9.0
+TOMBSTONES = 0.2
+"""How often a record with a key deletes it."""
 PAUSE_S = 1.0
 """Between a program's failure and its next attempt."""
 TOO_LARGE_BYTES = 3000
@@ -41,6 +43,8 @@ class Program:
         self.rng = world.rng(name)
         self.lives = 0
         self.done = False
+        self.keys = 0
+        """How many there are; 0: its records have none."""
         self._count = 0
 
     async def main(self) -> None:
@@ -65,8 +69,20 @@ class Program:
     ) -> asyncio.Future[RecordMetadata]:
         """Send a record; its acknowledgement is noted when it comes."""
         number = transaction.number if transaction is not None else None
-        self.history.sent.append(Sent(value, where, life, number, self.world.loop.now_ns))
-        future = await producer.send(where.topic, value, partition=where.partition)
+        now_ns = self.world.loop.now_ns
+        if self.keys:
+            key, deletes = b"%d" % self.rng.randrange(self.keys), self.rng.random() < TOMBSTONES
+            self.history.sent.append(Sent(value, where, life, number, now_ns, key, deletes))
+            future = await producer.send(
+                where.topic,
+                None if deletes else value,
+                key,
+                where.partition,
+                headers=[(NAME, value)] if deletes else [],
+            )
+        else:
+            self.history.sent.append(Sent(value, where, life, number, now_ns))
+            future = await producer.send(where.topic, value, partition=where.partition)
         future.add_done_callback(lambda done: self._sent(value, done))
         return future
 
@@ -292,7 +308,7 @@ class Watcher(Program):
                 for where, records in (await consumer.getmany(timeout_ms=2000)).items():
                     for record in records:
                         self.history.seen.append(
-                            Seen(f"{life}/{seeks}", where, record.offset, record.value or b"", self.world.loop.now_ns)
+                            Seen(f"{life}/{seeks}", where, record.offset, said(record), self.world.loop.now_ns)
                         )
                 if self.rng.random() < 0.1:
                     seeks += 1
@@ -343,7 +359,7 @@ async def read_all(
             if not behind:
                 return found
             for where, records in (await consumer.getmany(timeout_ms=1000)).items():
-                found[where] += [(record.offset, record.value or b"") for record in records]
+                found[where] += [(record.offset, said(record)) for record in records]
 
 
 def some(rng: random.Random, **choices: Sequence[Any]) -> dict[str, Any]:

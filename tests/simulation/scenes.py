@@ -48,6 +48,8 @@ class Scene:
     end: str = "kill"
     most: int = 6
     calm_s: float = 20.0
+    rest_s: float = 0.0
+    """Between the end of all work and the last looks."""
     waived: Collection[str] = ()
     foreseen: Collection[str] = ()
     name: str = ""
@@ -61,6 +63,8 @@ def draw(seed: int, name: str | None = None) -> tuple[Scene, random.Random]:
     """The scene of a seed, or another one by its name; and the chance that its programs' settings are drawn from."""
     rng = random.Random(f"{seed}/world")
     drawn = rng.choice([name for name, weight in WEIGHTS.items() for _ in range(weight)])
+    if seed % 16 == COMPACTIONS:
+        drawn = compaction.__name__
     scene = SCENES[name or drawn](rng)
     scene.name = name or drawn
     scene.settings.setdefault("transaction.abort.timed.out.transaction.cleanup.interval.ms", 1000)
@@ -414,13 +418,55 @@ def sink(rng: random.Random) -> Scene:
     )  # fmt: skip
 
 
+def compaction(rng: random.Random) -> Scene:
+    """Compacted topics: the cleaner works beside transactions, deaths, elections and forgotten producers."""
+    nodes = rng.choice([1, 1, 3])
+    retention_ms = rng.choice([500, 5000, 60_000])
+    expires = rng.random() < 0.3
+
+    def people(scene: Scene, world: Simulation, history: History, rng: random.Random) -> list[Program]:
+        history.compacted = dict.fromkeys(scene.topics, retention_ms)
+        plain = PlainProducer(world, history, "plain", "plain", scene.partitions, 100, **_batches(rng))
+        plain.pause_s = 0.8
+        made: list[Program] = [plain]
+        for number in range(rng.randint(1, 2)):
+            name = f"txn{number}"
+            made.append(TransactionalProducer(world, history, name, "transactional", scene.partitions, 20))
+        if rng.random() < 0.5:
+            made.append(Deserter(world, history, "deserter", "transactional", scene.partitions))
+        for program in made:
+            program.keys = rng.choice([2, 5, 12])
+        return made
+
+    return Scene(
+        people, nodes, rng.randint(1, 2), ["plain", "transactional"],
+        {"power_loss", "kill_program", *rng.sample(("slow_disk", "kill_broker", "restart_broker", "pause_broker"), 2),
+         *(("elect_lagging", "kill_node", "pause_replication") if nodes > 1 else ())},
+        settings={
+            "log.cleaner.backoff.ms": rng.choice([100, 1000, 4000]),
+            **({"producer.id.expiration.ms": 2000, "producer.id.expiration.check.interval.ms": 500} if expires else {}),
+        },
+        topic_settings={
+            "cleanup.policy": "compact", "delete.retention.ms": str(retention_ms),
+            "internal.segment.bytes": rng.choice(["300", "600", "1500"]),
+            **some(rng, **{"min.cleanable.dirty.ratio": ["0.01", "0.01", None]}),
+            **some(rng, **{"min.compaction.lag.ms": [None, "1500"]}),
+        },
+        sync_s=rng.choice([QUICK_DISK, DISK, (0.005, 0.1), SLOW_DISK]), end=_end(rng), most=8,
+        rest_s=rng.choice([0.0, 10.0, 150.0]),
+        waived=("nothing_lost", "transactions_whole", *(("restart_knows", "order") if expires else ())),
+    )  # fmt: skip
+
+
 SCENES: Mapping[str, Callable[[random.Random], Scene]] = {
     made.__name__: made
     for made in (
         everything, raw, replication, durability, coordinator, copying, impatient, loose, expiry, restarts, full_disks,
-        unclean, sink,
+        unclean, sink, compaction,
     )
 }  # fmt: skip
-WEIGHTS: Mapping[str, int] = {name: 3 if name == "everything" else 1 for name in SCENES}
+COMPACTIONS = 8
+"""Of each 16 seeds, this one is about compaction: so the other seeds kept their scenes when this one came."""
+WEIGHTS: Mapping[str, int] = {name: 3 if name == "everything" else 1 for name in SCENES if name != compaction.__name__}
 
 __all__ = ["SCENES", "Scene", "draw"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from oncelog.client.aio.admin import Admin
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.errors import KafkaError, OncelogError
+from oncelog.log import checkpoints
 from oncelog.records.batch import decode_records
 from oncelog.server.server import Server
 from oncelog.testing.simulation import Simulation, run_simulation, simulation_folder
@@ -19,7 +20,7 @@ from oncelog.testing.simulation.timeline import Timeline
 from oncelog.types import IsolationLevel, TopicPartition
 from tests.simulation.checkers import breaches
 from tests.simulation.hanging import end_hanging, note_cut_markers
-from tests.simulation.history import History, Sample
+from tests.simulation.history import History, Sample, said
 from tests.simulation.programs import (
     Copier,
     Deserter,
@@ -106,6 +107,8 @@ class World:
         if not await self._until(world, lambda: self._is_stable(world, wheres)):
             self.history.unfinished.append("a transaction has no end: the last stable offset stays behind")
             return
+        if self.scene.rest_s:
+            await asyncio.sleep(self.scene.rest_s)
         await self._copied(world)
         for program in helpers:
             program.done = True
@@ -195,21 +198,28 @@ class World:
 
     async def _last_looks(self, world: Simulation, wheres: Sequence[TopicPartition]) -> None:
         history = self.history
+        history.looked_ns = world.loop.now_ns
+        history.clean_to = dict(
+            checkpoints.read_offset_checkpoint(world.machine.content, checkpoints.CLEANER_OFFSET_CHECKPOINT)
+        )
         history.uncommitted = await read_all(world, wheres, "read_uncommitted")
         history.committed = await read_all(world, wheres, "read_committed")
-        history.before_restart = _knowledge(world, wheres)
+        history.before_restart = _knowledge(world, wheres, history.compacted)
         history.producers = _producers(world, wheres)
         if self.scene.end == "stop":
             await world.broker.stop()
         else:
             world.broker.crash(power=self.scene.end == "power")
         world.broker.start()
-        history.after_recovery = _knowledge(world, wheres)
+        history.after_recovery = _knowledge(world, wheres, history.compacted)
         history.after_restart = await read_all(world, wheres, "read_committed")
 
 
-def _knowledge(world: Simulation, wheres: Sequence[TopicPartition]) -> dict[str, str]:
-    """What the broker holds in memory of what its logs say."""
+def _knowledge(world: Simulation, wheres: Sequence[TopicPartition], compacted: Collection[str]) -> dict[str, str]:
+    """What the broker holds in memory of what its logs say.
+
+    Of aborted transactions that were compacted away an entry may be left or not: that nobody reads them is what counts.
+    """
     broker = world.broker.server.broker
     found: dict[str, str] = {}
     for where in wheres:
@@ -218,7 +228,8 @@ def _knowledge(world: Simulation, wheres: Sequence[TopicPartition]) -> dict[str,
             continue
         log = partition.log
         found[f"the end of {where}"] = f"{log.log_end_offset}, stable to {log.last_stable_offset}"
-        found[f"the aborted transactions of {where}"] = str(log.aborted_entries(0, log.log_end_offset))
+        if where.topic not in compacted:
+            found[f"the aborted transactions of {where}"] = str(log.aborted_entries(0, log.log_end_offset))
         for entry in log.active_producers():
             # of its batches only the last one is in a snapshot, as in Apache Kafka's
             found[f"producer {entry.producer_id} of {where}"] = (
@@ -237,7 +248,7 @@ def _knowledge(world: Simulation, wheres: Sequence[TopicPartition]) -> dict[str,
 def _producers(world: Simulation, wheres: Sequence[TopicPartition]) -> list[tuple[bytes, int]]:
     broker = world.broker.server.broker
     return [
-        (record.value or b"", header.producer_id)
+        (said(record), header.producer_id)
         for where in wheres
         if (partition := broker.partition(where)) is not None
         for header, batch in partition.log.batches(0)

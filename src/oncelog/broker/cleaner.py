@@ -30,6 +30,8 @@ class Cleaner:
         self._logs = logs
         self._first_dirty: dict[TopicPartition, int] = {}
         self._refused: set[TopicPartition] = set()
+        self._cut: set[TopicPartition] = set()
+        """Logs that have lost their ends since a compaction of them began."""
         self._last: TopicPartition | None = None
         self._running = False
 
@@ -44,6 +46,18 @@ class Cleaner:
         """The log is gone; one of the same name is another one, and begins at its start."""
         self._refused.discard(topic_partition)
         self._first_dirty.pop(topic_partition, None)
+
+    def truncated(self, topic_partition: TopicPartition, end_offset: int) -> bool:
+        """The log ends there now: what comes behind is dirty again, and a compaction under way is given up.
+
+        A tombstone below the old checkpoint would go one day without what it deletes. Answers whether the checkpoint
+        has to be written.
+        """
+        self._cut.add(topic_partition)
+        lost = self._first_dirty.get(topic_partition, 0) > end_offset
+        if lost:
+            self._first_dirty[topic_partition] = end_offset
+        return lost
 
     def clean(self, now_ms: int) -> None:
         """Start compacting the next log, by name, that has enough to gain; nothing while one is under way.
@@ -72,27 +86,48 @@ class Cleaner:
         self, topic_partition: TopicPartition, log: PartitionLog, job: compaction.Compaction, now_ms: int
     ) -> None:
         self._running = True
+        self._cut.discard(topic_partition)
 
-        def done(error: Exception | None) -> None:
-            self._running = False
-            if self._logs.get(topic_partition) is not log or log.failed is not None:
+        def is_there() -> bool:
+            here = self._logs.get(topic_partition) is log and log.failed is None
+            return here and topic_partition not in self._cut
+
+        def rewritten(error: Exception | None) -> None:
+            if not is_there():
                 job.discard()  # whatever became of it: one of the same name is another log
             elif error is not None:
                 self._give_up(topic_partition, job, error)
             else:
-                self._finish(topic_partition, log, job, now_ms)
-            self.clean(now_ms)  # the next one that has enough to gain, without a pause
+                try:
+                    first_dirty = job.finish(log, now_ms)
+                except StorageError as refusal:
+                    self._give_up(topic_partition, job, refusal)
+                else:
+                    put_in_place(first_dirty)
+                    return
+            self._next(now_ms)
 
-        self._background.run(job.run, done)
+        def put_in_place(first_dirty: int) -> None:
+            def synced(error: Exception | None) -> None:
+                if is_there():
+                    if error is None:
+                        self._cleaned(topic_partition, job, first_dirty)
+                    else:
+                        self._give_up(topic_partition, job, error)
+                self._next(now_ms)
 
-    def _finish(
-        self, topic_partition: TopicPartition, log: PartitionLog, job: compaction.Compaction, now_ms: int
-    ) -> None:
-        try:
-            self._first_dirty[topic_partition] = job.finish(log, now_ms)
-        except StorageError as error:
-            self._give_up(topic_partition, job, error)
-            return
+            # The checkpoint is not to outlive the new segments' names: a power loss would bring the old ones back.
+            self._background.run(lambda: self._disk.sync_folder(log.folder), synced)
+
+        self._background.run(job.run, rewritten)
+
+    def _next(self, now_ms: int) -> None:
+        """The next one that has enough to gain, without a pause."""
+        self._running = False
+        self.clean(now_ms)
+
+    def _cleaned(self, topic_partition: TopicPartition, job: compaction.Compaction, first_dirty: int) -> None:
+        self._first_dirty[topic_partition] = first_dirty
         self.write_checkpoint()
         logger.info("compacted %s: %d to %d bytes", topic_partition, job.bytes_before, job.bytes_after)
 

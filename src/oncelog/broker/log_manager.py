@@ -89,6 +89,8 @@ class LogManager:
         self._deleted: set[TopicPartition] = set()
         """Logs that checkpoint files may still name though they are gone."""
         self._stopped = False
+        self._lost_clean = False
+        """Whether logs end below what the cleaner's checkpoint says of them."""
         self._cleaner = Cleaner(disk, background, self._logs)
 
     # -- life ---------------------------------------------------------------------------------------------------
@@ -105,6 +107,8 @@ class LogManager:
     def started(self, now_ms: int) -> None:
         """Every log is open: begin the periodic work."""
         self._tidy(now_ms)
+        if self._lost_clean:
+            self._cleaner.write_checkpoint()
 
         def retention_ms() -> int:
             return self._config.log_retention_check_interval_ms
@@ -213,7 +217,15 @@ class LogManager:
         if self._config.oncelog_flush_policy == "commit":
             self._sync_recovered(log)
         self._logs[topic_partition] = log
+        # A power loss may have taken what was clean.
+        self._lost_clean |= self._cleaner.truncated(topic_partition, log.log_end_offset)
         return log
+
+    def truncate_to(self, topic_partition: TopicPartition, offset: int) -> None:
+        """Drop the end of a log (``LogManager.truncateTo``)."""
+        self._logs[topic_partition].truncate_to(offset)
+        if self._cleaner.truncated(topic_partition, offset):
+            self._cleaner.write_checkpoint()
 
     def _forget(self, topic_partition: TopicPartition) -> None:
         """What was known of a log is not true of another one of its name."""

@@ -152,7 +152,7 @@ class BrokerNodes:
             return
         partition.log.update_config(self.log_config(info, topic_partition.partition))
         if truncate_to is not None:
-            partition.log.truncate_to(truncate_to)
+            self._broker.logs.truncate_to(topic_partition, truncate_to)
         if replicas.leader == NO_LEADER:
             partition.leader_left()
         else:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from tests.simulation.checkers import (
     aborted_unread,
+    compaction,
     copied_once,
     group_offsets,
     last_stable_offset,
@@ -34,6 +35,7 @@ CHECKERS: Mapping[str, Callable[[History], Sequence[str]]] = {
         order,
         last_stable_offset,
         transactions_whole,
+        compaction,
         copied_once,
         group_offsets,
         replicas_agree,

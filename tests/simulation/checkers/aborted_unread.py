@@ -12,9 +12,10 @@ def check(history: History) -> Sequence[str]:
     transactions = {(sent.value, sent.where.topic): sent.transaction for sent in history.sent}
     given = [(seen.reader, seen.where, seen.offset, seen.value, seen.at_ns) for seen in history.seen]
     given += [
-        ("the last reader", where, offset, value, 2**63)
-        for where, log in history.committed.items()
-        for offset, value in log
+        (reader, where, offset, value, 2**63)
+        for reader, log in (("the last reader", history.committed), ("a reader after a restart", history.after_restart))
+        for where, records in log.items()
+        for offset, value in records
     ]
     for reader, where, offset, value, at_ns in given:
         number = transactions.get((value, where.topic))

@@ -26,6 +26,6 @@ def check(history: History) -> Sequence[str]:
     if history.after_restart:
         for where, records in history.committed.items():
             again = history.after_restart.get(where, [])
-            if again != records:
+            if again != records and where.topic not in history.compacted:
                 found.append(f"a restart has left {len(again)} of the {len(records)} records of {where}, or others")
     return found

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+
+import pytest
 
 from oncelog.broker.cleaner import Cleaner
 from oncelog.config import TopicConfig
 from oncelog.errors import Error, StorageError
+from oncelog.log.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_offset_checkpoint
 from oncelog.log.partition_log import PartitionLog
-from oncelog.records.batch import encode_batch
+from oncelog.records.batch import decode_records, encode_batch
 from oncelog.records.record import Record
 from oncelog.server.memory_disk import MemoryDisk
+from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.types import TopicPartition
 
 NOW_MS = 1_000_000
@@ -37,8 +42,8 @@ class Later:
 class Folder:
     """A data folder with compacted logs, and its cleaner."""
 
-    def __init__(self, *names: TopicPartition) -> None:
-        self.disk = MemoryDisk()
+    def __init__(self, *names: TopicPartition, disk: MemoryDisk | None = None) -> None:
+        self.disk = disk or MemoryDisk()
         self.later = Later()
         self.logs = {name: self.open(name) for name in names}
         self.cleaner = Cleaner(self.disk, self.later, self.logs)
@@ -48,13 +53,33 @@ class Folder:
             self.disk, str(name), name, COMPACTED, now_ms=NOW_MS, clean_shutdown=True, verify_transactions=False
         )
 
-    def write(self, name: TopicPartition) -> None:
-        """One more closed segment."""
+    def write(
+        self, name: TopicPartition, key: bytes = b"k", value: bytes | None = b"v" * 100, *, rolls: bool = True
+    ) -> None:
+        """One more record, and the segment is closed."""
         log = self.logs[name]
-        batch = encode_batch([Record(offset=0, timestamp=NOW_MS, key=b"k", value=b"v" * 100)])
+        batch = encode_batch([Record(offset=0, timestamp=NOW_MS, key=key, value=value)])
         assert log.append_client(batch, leader_epoch=0, now_ms=NOW_MS).error is Error.NONE
         log.maybe_advance_high_watermark(log.log_end_offset)
-        log.roll(NOW_MS)
+        if rolls:
+            log.roll(NOW_MS)
+
+    def clean(self, now_ms: int) -> None:
+        """Until nothing is due."""
+        self.cleaner.clean(now_ms)
+        while self.later.jobs:
+            self.later.finish()
+
+    def cut(self, name: TopicPartition, offset: int) -> None:
+        self.logs[name].truncate_to(offset)
+        self.cleaner.truncated(name, offset)
+
+    def records(self, name: TopicPartition) -> list[tuple[int, bytes | None, bytes | None]]:
+        return [
+            (record.offset, record.key, record.value)
+            for _, batch in self.logs[name].batches(0)
+            for record in decode_records(batch)
+        ]
 
     def first_offset(self, name: TopicPartition) -> int:
         return next(header.base_offset for header, _ in self.logs[name].batches(0) if header.records_count)
@@ -68,8 +93,8 @@ def test_a_log_that_is_always_due_keeps_no_other_waiting() -> None:
     folder.cleaner.clean(NOW_MS)
     for _ in range(8):
         folder.write(A0)
-    folder.later.finish()
-    folder.later.finish()
+    for _ in range(3):  # A is rewritten and synced, B is rewritten
+        folder.later.finish()
     assert folder.first_offset(B0) == 1
 
 
@@ -105,3 +130,50 @@ def test_a_log_that_cannot_be_looked_at_keeps_no_other_waiting() -> None:
     folder.cleaner.clean(NOW_MS)
     folder.later.finish()
     assert folder.first_offset(B0) == 1
+
+
+def test_a_tombstone_behind_a_cut_deletes_what_was_clean() -> None:
+    folder = Folder(A0)
+    for key in (b"a", b"b"):
+        folder.write(A0, key, b"old")
+    folder.clean(NOW_MS)
+    folder.cut(A0, 1)
+    folder.write(A0, b"a", None)
+    folder.write(A0, b"b", b"new")
+    retention_ms = COMPACTED.delete_retention_ms
+    for later in (0, retention_ms + 1, 2 * retention_ms + 2):
+        folder.write(A0, b"b", b"new" * 100)
+        folder.clean(NOW_MS + later)
+    assert {key for _, key, _ in folder.records(A0)} == {b"b"}
+
+
+def test_a_compaction_of_a_log_that_was_cut_meanwhile_puts_nothing_in_place() -> None:
+    folder = Folder(A0)
+    folder.write(A0, b"a", b"old", rolls=False)
+    folder.write(A0, b"b", b"old", rolls=False)
+    folder.write(A0, b"b", b"old")
+    folder.cleaner.clean(NOW_MS)
+    work, done = folder.later.jobs.pop()
+    work()
+    folder.cut(A0, 1)
+    folder.write(A0, b"b", b"new")
+    done(None)
+    assert folder.records(A0) == [(0, b"a", b"old"), (1, b"b", b"new")]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_power_loss_leaves_no_checkpoint_beyond_what_is_compacted(seed: int) -> None:
+    disk = FaultyDisk()
+    disk.make_folder(str(A0))
+    folder = Folder(A0, disk=disk)
+    for _ in range(3):
+        folder.write(A0)
+    ticket = folder.logs[A0].begin_flush()
+    assert ticket is not None
+    ticket.sync(disk)
+    disk.sync_folder("")
+    folder.clean(NOW_MS)
+    after = disk.crash(random.Random(seed))
+    found = Folder(A0, disk=after)
+    clean_to = read_offset_checkpoint(after, CLEANER_OFFSET_CHECKPOINT)[A0]
+    assert [offset for offset, _, _ in found.records(A0)] == [clean_to - 1]

@@ -26,11 +26,14 @@ logger = logging.getLogger(__name__)
 class Deferred(Generic[T]):
     """Resolved or failed exactly once; a second time is a bug and raises ``InvariantError``."""
 
-    __slots__ = ("_callbacks", "_done", "_failure", "_value")
+    __slots__ = ("_callbacks", "_failure", "_value", "done", "succeeded")
 
     def __init__(self) -> None:
         self._callbacks: list[tuple[Callable[[T], None], Failed]] = []
-        self._done = False
+        self.done = False
+        """Whether it is resolved or failed; nobody else sets this."""
+        self.succeeded = False
+        """Whether the value is known; nobody else sets this."""
         self._value: T | None = None
         self._failure: Exception | None = None
 
@@ -38,8 +41,7 @@ class Deferred(Generic[T]):
     def of(cls, value: T) -> Deferred[T]:
         """Already resolved."""
         deferred = cls.__new__(cls)
-        deferred._callbacks = []
-        deferred._done = True
+        deferred.done = deferred.succeeded = True
         deferred._value = value
         deferred._failure = None
         return deferred
@@ -59,25 +61,17 @@ class Deferred(Generic[T]):
         return result
 
     @property
-    def done(self) -> bool:
-        return self._done
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether the value is known."""
-        return self._done and self._failure is None
-
-    @property
     def value(self) -> T:
         """:raises Exception: what the deferred failed with."""
-        if not self._done:
-            raise InvariantError("the value of a Deferred was read before it was resolved")
+        if self.succeeded:
+            return self._value  # type: ignore[return-value]
         if self._failure is not None:
             raise self._failure
-        return self._value  # type: ignore[return-value]
+        raise InvariantError("the value of a Deferred was read before it was resolved")
 
     def resolve(self, value: T) -> None:
         self._settle()
+        self.succeeded = True
         self._value = value
         callbacks, self._callbacks = self._callbacks, []
         for callback, _ in callbacks:
@@ -95,22 +89,22 @@ class Deferred(Generic[T]):
             failed(failure)
 
     def _settle(self) -> None:
-        if self._done:
+        if self.done:
             raise InvariantError("a Deferred was resolved twice")
-        self._done = True
+        self.done = True
 
     def then(self, callback: Callable[[T], None], failed: Failed | None = None) -> None:
         """Call ``callback`` with the value, or ``failed`` with why there is none: now if it is known, else later."""
-        if not self._done:
-            self._callbacks.append((callback, failed or _unhandled))
-        elif self._failure is None:
+        if self.succeeded:
             callback(self._value)  # type: ignore[arg-type]
+        elif self._failure is None:
+            self._callbacks.append((callback, failed or _unhandled))
         else:
             (failed or _unhandled)(self._failure)
 
     def map(self, function: Callable[[T], U]) -> Deferred[U]:
         """A deferred for ``function`` of the value."""
-        if self._done and self._failure is None:
+        if self.succeeded:
             try:
                 return Deferred.of(function(self._value))  # type: ignore[arg-type]
             except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
@@ -125,7 +119,7 @@ class Deferred(Generic[T]):
 
     def flat_map(self, function: Callable[[T], Deferred[U]]) -> Deferred[U]:
         """A deferred for what ``function``'s own deferred resolves to."""
-        if self._done and self._failure is None:
+        if self.succeeded:
             try:
                 return function(self._value)  # type: ignore[arg-type]
             except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
@@ -147,7 +141,7 @@ def gather(deferreds: Sequence[Deferred[T]]) -> Deferred[list[T]]:
     """All values in the order given, once the last one is known; at once for none. One that failed fails it."""
     if len(deferreds) == 1:
         return deferreds[0].map(_alone)
-    if all(deferred._done and deferred._failure is None for deferred in deferreds):
+    if all(deferred.succeeded for deferred in deferreds):
         return Deferred.of([deferred.value for deferred in deferreds])
     result: Deferred[list[T]] = Deferred()
     missing = len(deferreds)

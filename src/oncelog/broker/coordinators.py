@@ -21,9 +21,8 @@ from oncelog.errors import Error, StorageError
 from oncelog.log.partition_log import PartitionLog
 from oncelog.log.producer_entry import NONE_OPEN
 from oncelog.log.verification import TransactionSupportedOperation, Verification, VerificationGuard
-from oncelog.metadata.features import TRANSACTION_VERSION
 from oncelog.metadata.store import ResourceType
-from oncelog.records.batch import decode_records, encode_pairs
+from oncelog.records.batch import decode_records
 from oncelog.records.control import parse_control
 from oncelog.types import (
     CONSUMER_OFFSETS_TOPIC,
@@ -270,12 +269,7 @@ class Coordinators:
             return _not_appended(Error.NOT_LEADER_OR_FOLLOWER)
         if target.replicas is not None and target.lacks_replicas:
             return _not_appended(Error.NOT_ENOUGH_REPLICAS)
-        producer_id, producer_epoch = producer
-        transactional = producer is not NO_PRODUCER and producer != NO_PRODUCER
-        batch = encode_pairs(
-            records, now_ms, producer_id=producer_id, producer_epoch=producer_epoch, transactional=transactional
-        )
-        result = target.append_coordinator(batch, now_ms, guard)
+        result = target.append_coordinator(records, now_ms, producer, guard)
         if result.error is not Error.NONE:
             return _not_appended(result.error)
         return Appended(Error.NONE, result.base_offset, target.when_committed(result.last_offset + 1))
@@ -287,7 +281,7 @@ class Coordinators:
 
     @property
     def transaction_version(self) -> int:
-        return self._broker.metadata.finalized_features.levels.get(TRANSACTION_VERSION, 0)
+        return self._broker.metadata.transaction_version
 
     def allocate_producer_id(self) -> int:
         try:
@@ -300,13 +294,22 @@ class Coordinators:
         """One control record on each partition; resolves with each partition's outcome once all are known."""
         requests = self._broker.requests
         begun_ns = requests.clock() if requests is not None else 0
-        if len(marker.partitions) <= MARKERS_IN_A_PIECE:
+
+        def by_partition(errors: list[Error]) -> dict[TopicPartition, Error]:
+            return dict(zip(marker.partitions, errors, strict=True))
+
+        if len(marker.partitions) == 1:
+            (partition,) = marker.partitions
+            outcome = _AT_ONCE.flat_map(lambda _: self._bring_marker(marker, partition, now_ms))
+            written = outcome.map(lambda error: {partition: error})
+        elif len(marker.partitions) <= MARKERS_IN_A_PIECE:
             bringing = _AT_ONCE.map(
                 lambda _: [self._bring_marker(marker, partition, now_ms) for partition in marker.partitions]
             )
+            written = bringing.flat_map(gather).map(by_partition)
         else:
             bringing = self._broker.slices.begin(self._bring_markers(marker, now_ms))
-        written = bringing.flat_map(gather).map(lambda errors: dict(zip(marker.partitions, errors, strict=True)))
+            written = bringing.flat_map(gather).map(by_partition)
         if requests is not None:
             written.then(lambda _: requests.completions.record(requests.clock() - begun_ns))
         return written

@@ -16,7 +16,7 @@ from oncelog.log.partition_log import AppendResult, FlushTicket, PartitionLog
 from oncelog.log.verification import VerificationGuard
 from oncelog.ports import Buffer
 from oncelog.records.batch import BatchHeader
-from oncelog.types import IsolationLevel, ProducerStamp, TopicPartition
+from oncelog.types import NO_PRODUCER, IsolationLevel, ProducerStamp, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.cluster import Replicas
@@ -159,10 +159,18 @@ class Partition:
             self._stopped()
         return offsets
 
-    def append_coordinator(self, batch: Buffer, now_ms: int, guard: VerificationGuard | None = None) -> AppendResult:
-        """A batch that a coordinator of this broker made; offsets in a transaction need a ``guard``."""
+    def append_coordinator(
+        self,
+        pairs: Sequence[tuple[bytes, bytes | None]],
+        now_ms: int,
+        producer: ProducerStamp = NO_PRODUCER,
+        guard: VerificationGuard | None = None,
+    ) -> AppendResult:
+        """Keys and values of a coordinator of this broker; offsets in a transaction need a ``guard``."""
         return self._appended(
-            self.log.append_coordinator(batch, leader_epoch=self.leader_epoch, now_ms=now_ms, guard=guard)
+            self.log.append_coordinator(
+                pairs, leader_epoch=self.leader_epoch, now_ms=now_ms, producer=producer, guard=guard
+            )
         )
 
     def append_marker(

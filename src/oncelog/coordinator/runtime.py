@@ -156,7 +156,7 @@ class CoordinatorRuntime(Generic[S]):
 
         Never COORDINATOR_LOAD_IN_PROGRESS: all is loaded before anybody is served.
         """
-        partition = self.partition_for(key).partition
+        partition = java_hash_partition(key, self.partitions)
         if self.serves is not None and not self.serves(partition):
             return Error.NOT_COORDINATOR
         shard = self._shards.get(partition)

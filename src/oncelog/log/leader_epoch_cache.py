@@ -24,20 +24,20 @@ class EpochEntry(NamedTuple):
 class LeaderEpochCache:
     """Epochs of one partition, oldest first."""
 
-    __slots__ = ("_entries", "dirty")
+    __slots__ = ("_entries", "dirty", "latest_epoch")
 
     def __init__(self, entries: Iterable[EpochEntry] = ()) -> None:
         self._entries: list[EpochEntry] = list(entries)
         self.dirty = False
+        self._set_latest()
+
+    def _set_latest(self) -> None:
+        self.latest_epoch = self._entries[-1].epoch if self._entries else UNDEFINED_EPOCH
+        """-1 without entries; kept up to date, for each append looks at it."""
 
     @property
     def entries(self) -> tuple[EpochEntry, ...]:
         return tuple(self._entries)
-
-    @property
-    def latest_epoch(self) -> int:
-        """-1 without entries."""
-        return self._entries[-1].epoch if self._entries else UNDEFINED_EPOCH
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Epoch ``epoch`` begins at ``start_offset``; entries that contradict it are dropped."""
@@ -47,6 +47,7 @@ class LeaderEpochCache:
         while entries and (entries[-1].epoch >= epoch or entries[-1].start_offset >= start_offset):
             entries.pop()
         entries.append(EpochEntry(epoch, start_offset))
+        self.latest_epoch = epoch
         self.dirty = True
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
@@ -79,6 +80,7 @@ class LeaderEpochCache:
         while self._entries and self._entries[-1].start_offset >= end_offset:
             self._entries.pop()
             self.dirty = True
+        self._set_latest()
 
     def truncate_from_start(self, start_offset: int) -> None:
         """Forget epochs that ended before ``start_offset``; the one it lies in begins there."""
@@ -91,3 +93,4 @@ class LeaderEpochCache:
     def clear(self) -> None:
         self.dirty = self.dirty or bool(self._entries)
         self._entries.clear()
+        self._set_latest()

@@ -32,11 +32,11 @@ from oncelog.log.segment_list import SegmentList
 from oncelog.log.transaction_index import AbortedTxn
 from oncelog.log.verification import VerificationGuard
 from oncelog.ports import Buffer, Disk, File
-from oncelog.records.batch import LOG_OVERHEAD_BYTES, BatchHeader, TimestampType, read_header
+from oncelog.records.batch import LOG_OVERHEAD_BYTES, BatchHeader, TimestampType, encode_pairs, read_header
 from oncelog.records.compression import Compression
 from oncelog.records.control import encode_end_txn_marker
 from oncelog.records.validation import InvalidBatch, validate_append
-from oncelog.types import ProducerStamp, TopicPartition
+from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
 
 __all__ = [
     "AppendResult",
@@ -305,12 +305,30 @@ class PartitionLog:
         return self._duplicate(outcome)
 
     def append_coordinator(
-        self, batch: Buffer, *, leader_epoch: int, now_ms: int, guard: VerificationGuard | None = None
+        self,
+        pairs: Sequence[tuple[bytes, bytes | None]],
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        producer: ProducerStamp = NO_PRODUCER,
+        guard: VerificationGuard | None = None,
     ) -> AppendResult:
-        """One batch that a coordinator of this broker made; of its producer only epoch and verification are checked."""
+        """Keys and values of a coordinator of this broker as one batch, in a transaction if they have a producer, of
+        which only epoch and verification are checked."""
         if self.failed is not None:
             return self._storage_error(self.failed)
-        header, size_bytes, config = read_header(batch), len(batch), self.config
+        transactional = producer is not NO_PRODUCER and producer != NO_PRODUCER
+        offset = self.log_end_offset
+        batch = encode_pairs(
+            pairs,
+            now_ms,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.producer_epoch,
+            transactional=transactional,
+            base_offset=offset,
+            leader_epoch=leader_epoch,
+        )
+        size_bytes, config = len(batch), self.config
         if size_bytes > config.max_message_bytes:
             return self._refused(
                 Error.MESSAGE_TOO_LARGE,
@@ -319,11 +337,19 @@ class PartitionLog:
             )
         if size_bytes > config.segment_bytes:
             return self._larger_than_a_segment(size_bytes)
-        if header.producer_id >= 0:
-            refusal = self._state.check_coordinator(header, guard, self.log_end_offset)
+        if transactional:
+            header = read_header(batch)
+            refusal = self._state.check_coordinator(header, guard, offset)
             if refusal is not None:
                 return self._refused(refusal.error, refusal.message)
-        return self._append_data(batch, header, leader_epoch, now_ms, -1)
+            return self._append_data(batch, header, leader_epoch, now_ms, -1)
+        last_offset = offset + len(pairs) - 1
+        try:
+            self._write([batch], size_bytes, offset, last_offset, now_ms, leader_epoch, now_ms)
+        except StorageError as error:
+            return self._append_failed(error)
+        self._state.skip_to(last_offset + 1)
+        return AppendResult(Error.NONE, offset, last_offset, -1, self.log_start_offset)
 
     def _append_data(
         self, batch: Buffer, header: BatchHeader, leader_epoch: int, now_ms: int, append_time_ms: int

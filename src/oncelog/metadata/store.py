@@ -31,7 +31,7 @@ from oncelog.errors import ConfigError, Error, InvariantError, KafkaError, Oncel
 from oncelog.log.checkpoints import encode_uuid
 from oncelog.metadata.adoption import AdoptedTopic
 from oncelog.metadata.errors import MetadataError
-from oncelog.metadata.features import HIGHEST, FinalizedFeatures
+from oncelog.metadata.features import HIGHEST, TRANSACTION_VERSION, FinalizedFeatures
 from oncelog.metadata.identity import new_topic_id
 from oncelog.ports import Random
 from oncelog.scram import ScramCredential
@@ -219,6 +219,8 @@ class MetadataStore:
         except (KeyError, ValueError) as error:
             raise MetadataError(f"the metadata file {self.path} is damaged: table meta lacks {error}") from error
         self._features = FinalizedFeatures(epoch, levels)
+        self.transaction_version = self._features.level(TRANSACTION_VERSION)
+        """The level of this feature in force: each record of a transaction asks for it."""
         if node_id != self.node_id:
             raise MetadataError(
                 f"{self.path} belongs to node {node_id} and this broker is node {self.node_id}; "
@@ -549,6 +551,7 @@ class MetadataStore:
             text = json.dumps([finalized.epoch, finalized.levels])
             self._execute("INSERT OR REPLACE INTO meta VALUES ('features', ?)", text)
             self._features = finalized
+            self.transaction_version = finalized.level(TRANSACTION_VERSION)
 
     # -- producer ids -------------------------------------------------------------------------------------------
 

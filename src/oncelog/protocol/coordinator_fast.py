@@ -27,12 +27,27 @@ OFFSET_COMMIT_TYPE: Final = 1
 OFFSET_COMMIT_VERSION: Final = 4
 
 
+NO_TOPICS: Final = b"\0"
+"""Of a value in state Empty: null, not an empty list."""
+
+
+def transaction_topics(partitions: Sequence[tuple[str, Sequence[int]]]) -> bytes:
+    """Topics with their partitions, as version 1 of a transaction's value holds them."""
+    parts = [uvarint(len(partitions) + 1)]
+    for topic, indexes in partitions:
+        name = topic.encode()
+        parts += string_length(len(name) + 1), name, uvarint(len(indexes) + 1)
+        parts += [_INT32.pack(index) for index in indexes]
+        parts.append(b"\0")
+    return b"".join(parts)
+
+
 def transaction_value(
     producer_id: int,
     producer_epoch: int,
     timeout_ms: int,
     status: int,
-    partitions: Sequence[tuple[str, Sequence[int]]] | None,
+    topics: bytes,
     last_update_ms: int,
     start_ms: int,
     previous_producer_id: int,
@@ -40,21 +55,11 @@ def transaction_value(
     client_transaction_version: int,
     next_producer_epoch: int = -1,
 ) -> bytes:
-    """Version 1: topics with their partitions, or None; what is at its default has no tag."""
+    """Version 1; ``topics`` as ``transaction_topics`` writes them, or ``NO_TOPICS``; defaults have no tag."""
     try:
         head = _STATE.pack(1, producer_id, producer_epoch, timeout_ms, status)
     except StructError as error:
         raise UnencodableValue("TransactionLogValue", str(error)) from error
-    if not partitions:
-        topics = b"\0" if partitions is None else b"\1"
-    else:
-        parts = [uvarint(len(partitions) + 1)]
-        for topic, indexes in partitions:
-            name = topic.encode()
-            parts += string_length(len(name) + 1), name, uvarint(len(indexes) + 1)
-            parts += [_INT32.pack(index) for index in indexes]
-            parts.append(b"\0")
-        topics = b"".join(parts)
     tags, count = b"", 0
     if previous_producer_id != -1:
         tags, count = _TAG_INT64.pack(0, 8, previous_producer_id), 1

@@ -497,8 +497,10 @@ def encode_pairs(
     producer_id: int = NO_PRODUCER_ID,
     producer_epoch: int = NO_PRODUCER_EPOCH,
     transactional: bool = False,
+    base_offset: int = 0,
+    leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
 ) -> bytearray:
-    """A batch of keys and values of one time, in their order: what a coordinator writes. It may be stamped."""
+    """A batch of keys and values of one time, in their order: what a coordinator writes."""
     area = RecordArea()
     for delta, (key, value) in enumerate(pairs):
         area.append_at(delta, timestamp_ms, key, value)
@@ -507,7 +509,7 @@ def encode_pairs(
     covered = _COVERED.pack(
         attributes, count - 1, timestamp_ms, timestamp_ms, producer_id, producer_epoch, NO_SEQUENCE, count
     )
-    batch = _head(covered, records, 0, NO_PARTITION_LEADER_EPOCH)
+    batch = _head(covered, records, base_offset, leader_epoch)
     batch += records
     return batch
 

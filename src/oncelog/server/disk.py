@@ -138,9 +138,9 @@ class OsFile:
         return b"".join(parts)
 
     def append(self, buffers: Sequence[Buffer]) -> None:
-        end = self.size()
-        total = sum(map(len, buffers))
-        held = self._hold()
+        end = self._size if self._size >= 0 else self.size()
+        total = len(buffers[0]) if len(buffers) == 1 else sum(map(len, buffers))
+        held = self._descriptor or self._hold()
         self._unsynced = True
         try:
             written = os.pwritev(held.number, buffers, end) if len(buffers) <= _IOV_MAX else 0

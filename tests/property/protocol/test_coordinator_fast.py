@@ -5,7 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oncelog.protocol.coordinator_fast import offset_commit_key, offset_commit_value, transaction_value
+from oncelog.protocol.coordinator_fast import (
+    NO_TOPICS,
+    offset_commit_key,
+    offset_commit_value,
+    transaction_topics,
+    transaction_value,
+)
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
 from oncelog.protocol.generated.transaction_log_key import TransactionLogKey
@@ -49,8 +55,9 @@ def test_transaction_values(
         next_producer_id=following,
         client_transaction_version=version,
     )
+    encoded = NO_TOPICS if topics is None else transaction_topics(topics)
     assert transaction_value(
-        producer_id, epoch, timeout_ms, status, topics, updated_ms, start_ms, previous, following, version
+        producer_id, epoch, timeout_ms, status, encoded, updated_ms, start_ms, previous, following, version
     ) == encode_transaction_value(value, 1)
 
 

@@ -9,10 +9,11 @@ Source: Kafka's ``TransactionLog``.
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 from oncelog.coordinator.transaction.states import TransactionState, Txn
 from oncelog.errors import CorruptLogError
-from oncelog.protocol.coordinator_fast import transaction_value
+from oncelog.protocol.coordinator_fast import NO_TOPICS, transaction_topics, transaction_value
 from oncelog.protocol.generated.transaction_log_value import PartitionsSchema, TransactionLogValue
 from oncelog.protocol.internal_records import (
     Unknown,
@@ -23,6 +24,11 @@ from oncelog.protocol.internal_records import (
 )
 from oncelog.types import TopicPartition
 
+_EMPTY = TransactionState.EMPTY
+_NONE_LEFT = transaction_topics([])
+_SHORT_ID = 128
+"""Characters; keys of so short ids are kept: the same ids are written again and again."""
+_short_key = lru_cache(maxsize=4096)(encode_transaction_key)
 NEVER_LOGGED = frozenset({TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE})
 
 
@@ -32,6 +38,8 @@ def value_version(transaction_version: int) -> int:
 
 
 def encode_key(transactional_id: str) -> bytes:
+    if len(transactional_id) <= _SHORT_ID:
+        return _short_key(transactional_id)
     return encode_transaction_key(transactional_id)
 
 
@@ -52,7 +60,7 @@ def encode_value(txn: Txn, version: int) -> bytes:
             txn.producer_epoch,
             txn.timeout_ms,
             txn.state,
-            None if txn.state is TransactionState.EMPTY else _by_topic(txn.partitions),
+            NO_TOPICS if txn.state is _EMPTY else _topics(txn.partitions),
             txn.last_update_ms,
             txn.start_ms,
             txn.previous_producer_id,
@@ -105,11 +113,24 @@ def decode_value(transactional_id: str, data: bytes) -> Txn:
     )
 
 
+def _topics(partitions: Collection[TopicPartition]) -> bytes:
+    """Topics and partitions as values of version 1 hold them."""
+    if len(partitions) == 1:
+        (partition,) = partitions
+        return _one_partition(partition)
+    if not partitions:
+        return _NONE_LEFT
+    return transaction_topics(_by_topic(partitions))
+
+
+@lru_cache(maxsize=4096)
+def _one_partition(partition: TopicPartition) -> bytes:
+    """Kept: most transactions write to few partitions, and three records of each name them."""
+    return transaction_topics([(partition.topic, [partition.partition])])
+
+
 def _by_topic(partitions: Collection[TopicPartition]) -> list[tuple[str, list[int]]]:
     topics: dict[str, list[int]] = {}
-    if len(partitions) == 1:
-        ((topic, partition),) = partitions
-        return [(topic, [partition])]
     for topic, partition in sorted(partitions):
         topics.setdefault(topic, []).append(partition)
     return list(topics.items())

@@ -227,10 +227,14 @@ class TransactionShard:
         decision = decide(None if entry is None else entry.txn, request.event, request.now_ms)
         if decision.needs_producer_id:
             self._with_producer_id(request)
-        elif decision.value is not None and self._beyond_feature(request.event):
-            self._answer(request, _UNSUPPORTED, Error.NONE)
         elif decision.value is not None:
-            self._persist(decision.value, request.now_ms, lambda error: self._answer(request, decision, error))
+            version = self._value_version
+            if not version and _beyond_feature(request.event):
+                self._answer(request, _UNSUPPORTED, Error.NONE)
+            else:
+                self._persist(
+                    decision.value, version, request.now_ms, lambda error: self._answer(request, decision, error)
+                )
         elif entry is None:
             self._answer(request, decision, Error.NONE)
         elif decision.error is Error.CONCURRENT_TRANSACTIONS:
@@ -239,16 +243,6 @@ class TransactionShard:
             entry.last_write.then(lambda error: self._answer(request, decision, self._told(error)))
         else:
             self._answer(request, decision, Error.NONE)
-
-    def _beyond_feature(self, event: Event) -> bool:
-        """Whether a client writes what values of version 0, in force at transaction.version 0, cannot hold.
-
-        An answer that needs no write is given all the same. Apache Kafka, after such a refusal, answers
-        CONCURRENT_TRANSACTIONS for the id until its next start; here the id stays usable.
-        """
-        if records.value_version(self._host.transaction_version):
-            return False
-        return isinstance(event, EndTxnAndBump) or (isinstance(event, AddPartitions) and event.transaction_version > 0)
 
     def _answer(self, request: _Request, decision: Decision, write_error: Error) -> None:
         told = write_error if write_error is not Error.NONE else decision.error
@@ -304,7 +298,12 @@ class TransactionShard:
 
     # -- writing -------------------------------------------------------------------------------------------------
 
-    def _persist(self, value: Txn, now_ms: int, answer: Callable[[Error], None]) -> bool:
+    @property
+    def _value_version(self) -> int:
+        """Of the record values that are to be written now."""
+        return records.value_version(self._host.transaction_version)
+
+    def _persist(self, value: Txn, version: int, now_ms: int, answer: Callable[[Error], None]) -> bool:
         """Append and apply ``value``; False if nothing was appended. ``answer`` is called once the fate is known.
 
         It is applied as it is, not as the log keeps it: ``last_producer_epoch`` is in no record. What was appended but
@@ -312,8 +311,7 @@ class TransactionShard:
         an answer which needs no write of its own does not rest on a state that a crash may take back.
         """
         key = records.encode_key(value.transactional_id)
-        encoded = records.encode_value(value, records.value_version(self._host.transaction_version))
-        record = CoordinatorRecord(key, encoded)
+        record = CoordinatorRecord(key, records.encode_value(value, version))
         committed = self._runtime.write(self._partition, (record,), now_ms, apply=lambda _: self._apply(value))
         entry = self._entries.get(value.transactional_id)
         appended = entry is not None and entry.txn is value
@@ -334,7 +332,7 @@ class TransactionShard:
                 if value.state in PREPARED:
                     self._send_markers(value, value.partitions, now_ms)
             elif told is Error.COORDINATOR_NOT_AVAILABLE and appended:
-                self._later(value, now_ms, lambda at_ms: self._persist(value, at_ms, _nobody))
+                self._later(value, now_ms, lambda at_ms: self._persist(value, self._value_version, at_ms, _nobody))
 
         committed.then(settled)
         return appended
@@ -399,9 +397,18 @@ class TransactionShard:
             if error is Error.COORDINATOR_NOT_AVAILABLE and self._current(txn):
                 self._later(txn, now_ms, lambda at_ms: self._complete(txn, at_ms))
 
-        if self._persist(value, now_ms, written):
+        if self._persist(value, self._value_version, now_ms, written):
             self.ended[value.state] = self.ended.get(value.state, 0) + 1
             self._decide_parked(self._entries[txn.transactional_id])
+
+
+def _beyond_feature(event: Event) -> bool:
+    """Whether a client writes what values of version 0, in force at transaction.version 0, cannot hold.
+
+    An answer that needs no write is given all the same. Apache Kafka, after such a refusal, answers
+    CONCURRENT_TRANSACTIONS for the id until its next start; here the id stays usable.
+    """
+    return isinstance(event, EndTxnAndBump) or (isinstance(event, AddPartitions) and event.transaction_version > 0)
 
 
 def _nobody(error: Error) -> None:

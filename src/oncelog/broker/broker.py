@@ -337,7 +337,7 @@ class Broker:
         api_key = buffer[start + 5] if end - start > 5 else -1
         try:
             if api_key == FETCH:
-                return self._repeated_fetches.receive(channel, slot, buffer, start, end)
+                return self._repeated_fetches.receive(channel, slot, buffer, start, end, now_ms)
             if api_key == OFFSET_COMMIT:
                 return self._repeated_commits.receive(channel, slot, buffer, start, end, now_ms)
             if api_key != PRODUCE:
@@ -371,9 +371,7 @@ class Broker:
     def disconnected(self, channel: Channel) -> None:
         """The connection ended: drop what only it waits for. Group membership lives on until its session ends."""
         self.fetches.drop(channel)
-        self._produce_runs.forget(channel)
-        self._repeated_fetches.forget(channel)
-        self._repeated_commits.forget(channel)
+        self.forget_routes(channel)
         self.slices.drop(channel)
 
     def _reply(self, context: RequestContext, response: Message | None) -> None:

@@ -1,11 +1,8 @@
 """Fetches that differ from an earlier one of their connection in offset and correlation id alone.
 
-Called by :class:`~oncelog.broker.broker.Broker` for requests that lie whole in a connection's buffer. What is
-remembered of a fetch that went the general way (``apis/fetch.py``) are its bytes, the partition that it reads, and the
-answer with its gaps. Only a fetch without a session, of one partition, in a flexible version is remembered, and only an
-answer that has records and is enough is given here; all else (errors, waiting, an offset out of range, another leader)
-is left to the general way, which sees the request from its first byte. A property test holds both together. What is
-remembered is forgotten where anything changes that it was learned from (``Broker.forget_routes``).
+Only a fetch without a session, of one partition, in a flexible version is learned (``apis/fetch.py`` is the general
+way), and only an answer that has records, and enough of them, is given here: waiting and every error (an offset out of
+range, another leader) are the general way's. A property test holds both ways together.
 """
 
 from __future__ import annotations
@@ -13,8 +10,9 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from oncelog.broker.context import Channel, Part, RequestContext
+from oncelog.broker.context import Part, RequestContext
 from oncelog.broker.partition import Partition
+from oncelog.broker.repeated_requests import RepeatedRequests
 from oncelog.errors import Error
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import encode_response_header
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
 FIRST_FLEXIBLE: Final = 12
 FIRST_WITH_TOPIC_IDS: Final = 13
 NO_SESSION: Final = (0, -1)
-LEARNED_IN_VAIN: Final = 8
-"""A connection none of whose fetches was like an earlier one for so long is not looked at any more."""
 _INT32: Final = Struct(">i")
 _INT64: Final = Struct(">q")
 _MARK: Final = -0x5A5A_0001_7E57_0002
@@ -43,13 +39,12 @@ _ENDS: Final = b"\0\0\0"
 """Tags of the partition, its topic and the answer."""
 
 
-class Repeated:
-    """A fetch, and its answer up to the offsets; ``hits``: how often the like came again."""
+class _Known:
+    """A fetch, and its answer around what differs."""
 
     __slots__ = (
         "bound",
         "head",
-        "hits",
         "leader_epoch",
         "limit",
         "min_bytes",
@@ -62,7 +57,6 @@ class Repeated:
     def __init__(self, pattern: RequestPattern, version: int, request: FetchRequest, partition: Partition) -> None:
         topic = request.topics[0]
         asked = topic.partitions[0]
-        self.hits = 0
         self.pattern = pattern
         self.version = version
         self.partition = partition
@@ -87,22 +81,9 @@ class Repeated:
         self.tail = answer[gap + _OFFSETS.size + len(_NOT_ASKED) : -len(_ENDS) - 1]  # without the length of no records
 
 
-class RepeatedFetches:
-    """What is remembered of all connections of one broker."""
-
+class RepeatedFetches(RepeatedRequests[_Known]):
     def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._known: dict[Channel, Repeated] = {}
-        self._in_vain: dict[Channel, int] = {}
-
-    def forget(self, channel: Channel | None = None) -> None:
-        """Fetches must be learned anew: that of ``channel``, or all."""
-        if channel is None:
-            self._known.clear()
-            self._in_vain.clear()
-        else:
-            self._known.pop(channel, None)
-            self._in_vain.pop(channel, None)
+        super().__init__(broker, ApiKey.FETCH)
 
     def learn(self, context: RequestContext, request: FetchRequest, frame: memoryview, body: int) -> None:
         """Remember a fetch that was just answered with records, if the next one may be like it."""
@@ -112,11 +93,8 @@ class RepeatedFetches:
         if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
             return
         asked = request.topics[0].partitions[0]
-        known = self._known.get(channel)
-        in_vain = self._in_vain.get(channel, 0) if known is None or not known.hits else 0
-        if asked.last_fetched_epoch >= 0 or in_vain >= LEARNED_IN_VAIN:
+        if asked.last_fetched_epoch >= 0 or not self._may_learn(channel):
             return
-        self._in_vain[channel] = in_vain + 1
         offset, asked.fetch_offset = asked.fetch_offset, _MARK
         marked = request.encode(version)
         asked.fetch_offset = offset
@@ -129,31 +107,11 @@ class RepeatedFetches:
         name = info.name if info is not None else request.topics[0].topic
         partition = self._broker.partition(TopicPartition(name, asked.partition))
         if partition is not None:
-            self._known[channel] = Repeated(pattern, version, request, partition)
+            self._known[channel] = _Known(pattern, version, request, partition)
 
-    def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int) -> int:
-        """Answer the request at ``buffer[start:end]``; where it ends, ``start`` where the general way has to."""
-        known = self._known.get(channel)
-        if known is None:
-            return start
-        after = known.pattern.end(buffer, start, end)
-        if after == start:
-            return start
-        requests = self._broker.requests
-        begun_ns = requests.clock() if requests is not None else 0
+    def _answer(self, known: _Known, buffer: bytearray, start: int, now_ms: int) -> list[Part] | None:
         (correlation_id,) = _INT32.unpack_from(buffer, start + CORRELATION_AT)
-        parts = self._answer(known, correlation_id, _INT64.unpack_from(buffer, start + known.pattern.gap_at)[0])
-        if parts is None:
-            return start
-        known.hits += 1
-        if requests is not None:
-            local_ns = requests.clock() - begun_ns
-            requests.handled(ApiKey.FETCH, known.version, local_ns)
-            requests.answered(ApiKey.FETCH, local_ns, local_ns, None)
-        channel.reply(slot, parts)
-        return after
-
-    def _answer(self, known: Repeated, correlation_id: int, offset: int) -> list[Part] | None:
+        (offset,) = _INT64.unpack_from(buffer, start + known.pattern.gap_at)
         partition = known.partition
         log = partition.log
         upper = partition.readable_to(known.bound)

@@ -1,0 +1,86 @@
+"""Requests of one API that differ from an earlier one of their connection in a gap and the correlation id alone.
+
+The base of :class:`~oncelog.broker.repeated_fetches.RepeatedFetches` and
+:class:`~oncelog.broker.repeated_commits.RepeatedCommits`, which :class:`~oncelog.broker.broker.Broker` calls for
+requests that lie whole in a connection's buffer. What went the general way, and was taken in there, is learned: its
+bytes and its answer. A request like it is compared instead of parsed. Whatever is not as it was is left to the general
+way, which sees the request from its first byte. What was learned is forgotten when anything changes that it was learned
+from (``Broker.forget_routes``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+
+from oncelog.broker.context import Channel, Part
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.repeated import RequestPattern
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+LEARNED_IN_VAIN: Final = 8
+"""So many requests in a row of which none was like the one before: nothing more is learned from their connection."""
+
+
+class Learned(Protocol):
+    """What is known of a request, besides what its API needs for the answer."""
+
+    @property
+    def pattern(self) -> RequestPattern: ...
+
+    @property
+    def version(self) -> int: ...
+
+
+LearnedT = TypeVar("LearnedT", bound=Learned)
+
+
+class RepeatedRequests(Generic[LearnedT]):
+    """What is remembered of all connections of one broker: the last such request of each."""
+
+    def __init__(self, broker: Broker, api_key: ApiKey) -> None:
+        self._broker = broker
+        self._api_key = api_key
+        self._known: dict[Channel, LearnedT] = {}
+        self._in_vain: dict[Channel, int] = {}
+
+    def forget(self, channel: Channel | None = None) -> None:
+        """Requests must be learned again: that of ``channel``, or all."""
+        if channel is None:
+            self._known.clear()
+            self._in_vain.clear()
+        else:
+            self._known.pop(channel, None)
+            self._in_vain.pop(channel, None)
+
+    def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
+        """Answer the request at ``buffer[start:end]``; where it ends, ``start`` if it is one for the general way."""
+        known = self._known.get(channel)
+        if known is None:
+            return start
+        after = known.pattern.end(buffer, start, end)
+        if after == start:
+            return start
+        requests = self._broker.requests
+        begun_ns = requests.clock() if requests is not None else 0
+        parts = self._answer(known, buffer, start, now_ms)
+        if parts is None:
+            return start
+        self._in_vain[channel] = 0
+        if requests is not None:
+            requests.handled_and_answered(self._api_key, known.version, requests.clock() - begun_ns, None)
+        channel.reply(slot, parts)
+        return after
+
+    def _answer(self, known: LearnedT, buffer: bytearray, start: int, now_ms: int) -> list[Part] | None:
+        """Carry out the request at ``buffer[start]``, which is like ``known``; None: that is the general way's."""
+        raise NotImplementedError
+
+    def _may_learn(self, channel: Channel) -> bool:
+        """Whether another request is worth learning; counts as learned in vain until one like it comes."""
+        in_vain = self._in_vain.get(channel, 0)
+        if in_vain >= LEARNED_IN_VAIN:
+            return False
+        self._in_vain[channel] = in_vain + 1
+        return True

@@ -1,7 +1,9 @@
-"""Frames as a client sends them."""
+"""Frames as a client sends them, and as a connection finds them in its buffer."""
 
 from __future__ import annotations
 
+from oncelog.broker.broker import Broker
+from oncelog.broker.context import Channel
 from oncelog.ports import Buffer
 from oncelog.protocol.framing import encode_request_header
 
@@ -9,3 +11,12 @@ from oncelog.protocol.framing import encode_request_header
 def encode_request(api_key: int, version: int, correlation_id: int, client_id: str | None, body: Buffer) -> bytes:
     """A whole frame, size included."""
     return b"".join((encode_request_header(api_key, version, correlation_id, client_id, len(body)), body))
+
+
+def receive_as_run(broker: Broker, channel: Channel, slot: int, frame: bytes, now_ms: int) -> bool:
+    """Offer ``frame`` to the broker between others' bytes in a buffer; whether it took the whole of it, else nothing."""
+    buffer = bytearray(b"..." + frame + b"more")
+    end = 3 + len(frame)
+    after = broker.receive_run(channel, slot, buffer, 3, end, now_ms)
+    assert after in (3, end)
+    return after == end

@@ -21,7 +21,7 @@ from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequest, 
 from oncelog.protocol.generated.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from oncelog.records.batch import decode_records
 from oncelog.types import TopicPartition
-from tests.support.frames import encode_request
+from tests.support.frames import encode_request, receive_as_run
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
 
 OFFSETS = TopicPartition("__consumer_offsets", 0)
@@ -115,15 +115,10 @@ class Side:
         request = OffsetCommitRequest(commit.group, commit.generation, topics=[topic])
         request.member_id = getattr(self, "member_id", "") if commit.as_member else ""
         frame = encode_request(8, commit.version, self.asked, "c", request.encode(commit.version))
-        if self.may_repeat:
-            buffer = bytearray(b"..." + frame + b"more")
-            end = len(buffer) - 4
-            after = self.broker.receive_run(self.channel, self.asked, buffer, 3, end, NOW_MS)
-            if after == end:
-                self.repeats += 1
-                return
-            assert after == 3
-        self.broker.receive(self.channel, self.asked, memoryview(frame)[4:], NOW_MS)
+        if self.may_repeat and receive_as_run(self.broker, self.channel, self.asked, frame, NOW_MS):
+            self.repeats += 1
+        else:
+            self.broker.receive(self.channel, self.asked, memoryview(frame)[4:], NOW_MS)
 
     def step(self, step: Commit | str) -> None:
         match step:

@@ -16,7 +16,7 @@ from oncelog.protocol.generated.fetch_request import FetchPartition, FetchReques
 from oncelog.protocol.generated.fetch_response import FetchResponse
 from oncelog.records.batch import Record, encode_batch
 from oncelog.types import ProducerStamp, TopicPartition
-from tests.support.frames import encode_request
+from tests.support.frames import encode_request, receive_as_run
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
 
 PRODUCER_ID = 7
@@ -123,15 +123,10 @@ class Side:
             topics=[topic],
         )
         frame = encode_request(1, asked.version, self.asked, "reader", request.encode(asked.version))
-        if self.may_repeat:
-            buffer = bytearray(b"..." + frame + b"more")
-            end = len(buffer) - 4
-            after = self.broker.receive_run(self.channel, self.asked, buffer, 3, end, NOW_MS)
-            if after == end:
-                self.repeats += 1
-                return
-            assert after == 3
-        self.broker.receive(self.channel, self.asked, memoryview(frame)[4:], NOW_MS)
+        if self.may_repeat and receive_as_run(self.broker, self.channel, self.asked, frame, NOW_MS):
+            self.repeats += 1
+        else:
+            self.broker.receive(self.channel, self.asked, memoryview(frame)[4:], NOW_MS)
 
     def step(self, step: Append | Asked | str) -> None:
         match step:

@@ -15,16 +15,13 @@ from oncelog.conformance.expect import eventually
 from oncelog.conformance.groups import commit, committed
 from oncelog.conformance.transactions import Transactional, find_coordinator, init
 from oncelog.conformance.wire import Connection
-from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.transaction_log_value import TransactionLogValue
 from oncelog.protocol.generated.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
+from tests.conformance.features import GROUP, HIGHEST, SAFE, TRANSACTION, UNSAFE, UPGRADE, finalized, set_level, update
 from tests.conformance.nodes import Node, running_node
 
-GROUP, TRANSACTION = "group.version", "transaction.version"
-HIGHEST = {GROUP: 1, TRANSACTION: 2}
-UPGRADE, SAFE, UNSAFE = 1, 2, 3
 INVALID_UPDATE_VERSION, UNSUPPORTED_VERSION, FENCED, INVALID_EPOCH = 95, 35, 90, 47
 EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMMITTED, ABORTED = range(6)
 SETTINGS = {
@@ -49,29 +46,6 @@ def connection(node: Node) -> Iterator[Connection]:
     with Connection(node.bootstrap_servers) as opened:
         for feature, level in HIGHEST.items():
             set_level(opened, feature, level)
-
-
-def finalized(connection: Connection, version: int = 4) -> tuple[int, dict[str, int]]:
-    """The epoch, and the levels of the two features as far as they are told."""
-    answer = connection.ask(ApiVersionsRequest("conformance", "1"), version)
-    levels = {row.name: row.max_version_level for row in answer.finalized_features if row.name in HIGHEST}
-    return answer.finalized_features_epoch, levels
-
-
-def update(connection: Connection, *wanted: tuple[str, int, int], version: int = 2, validate_only: bool = False) -> Any:
-    keys = [
-        FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=how if version >= 1 else UPGRADE)
-        for name, level, how in wanted
-    ]
-    return connection.ask(UpdateFeaturesRequest(feature_updates=keys, validate_only=validate_only), version)
-
-
-def set_level(connection: Connection, feature: str, level: int) -> None:
-    current = finalized(connection)[1].get(feature, 0)
-    if level == current:
-        return
-    assert update(connection, (feature, level, UPGRADE if level > current else SAFE)).error_code == 0
-    eventually(lambda: finalized(connection)[1].get(feature, 0) == level)
 
 
 @pytest.fixture

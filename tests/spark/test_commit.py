@@ -13,7 +13,6 @@ from typing import Protocol
 import pytest
 
 from oncelog.client.core.config import ClientConfig
-from oncelog.conformance.wire import Connection
 from oncelog.errors import Error, KafkaError
 from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.kafka_cluster import KafkaCluster
@@ -21,8 +20,8 @@ from oncelog.spark.marker import Memory, OnMissingMarker, Plan, PlannedBatch, Pr
 from oncelog.spark.planning import now_ms
 from oncelog.spark.sink_protocol import BatchWrite, Outcome, PartitionBatch, SinkRefused, Step, commit_batch
 from oncelog.types import TopicPartition
-from tests.conformance.nodes import Node, running_node
-from tests.conformance.test_features import TRANSACTION, set_level
+from tests.conformance.features import node_of_transaction_version
+from tests.conformance.nodes import Node
 from tests.spark.kafka_records import committed, create_topic, eventually, values, wait_until_settled
 
 
@@ -139,9 +138,7 @@ def test_zombie_overtaken_later_is_fenced_and_writes_nothing(sink: Sink, step: S
 def node_of_any_version(request: pytest.FixtureRequest) -> Iterator[Node]:
     """By kind and ``transaction.version``."""
     kind, level = request.param
-    with running_node(kind, {}) as node:
-        with Connection(node.bootstrap_servers) as connection:
-            set_level(connection, TRANSACTION, level)
+    with node_of_transaction_version(kind, level) as node:
         yield node
 
 

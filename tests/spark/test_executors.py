@@ -19,14 +19,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 from pyspark.sql.streaming.query import StreamingQuery
 
-from oncelog.conformance.wire import Connection
 from oncelog.errors import ConfigError
 from oncelog.records.partitioner import partition_for_key
 from oncelog.spark.executors import Written
 from oncelog.spark.session import for_each_batch, write
 from oncelog.spark.sink_protocol import Observer, SinkRefused, Step, ignore
-from tests.conformance.nodes import Node, running_node
-from tests.conformance.test_features import TRANSACTION, set_level
+from tests.conformance.features import node_of_transaction_version
+from tests.conformance.nodes import Node
 from tests.spark.crash_query import run_to_the_end, source_of
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, wait_until_settled
 from tests.support.spark_faults import FaultOnce, PauseAt, PausePoint
@@ -154,9 +153,7 @@ OLDER = [
 def older_broker(request: pytest.FixtureRequest) -> Iterator[Node]:
     """One at a transaction.version below 2, where writers say which partitions they take and epochs stay."""
     kind, level = request.param
-    with running_node(kind, {}) as node:
-        with Connection(node.bootstrap_servers) as connection:
-            set_level(connection, TRANSACTION, level)
+    with node_of_transaction_version(kind, level) as node:
         yield node
 
 

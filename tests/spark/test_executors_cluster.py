@@ -16,9 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
-from oncelog.conformance.wire import Connection
 from oncelog.spark.sink_protocol import Step
-from tests.conformance.test_features import TRANSACTION, set_level
+from tests.conformance.features import set_transaction_version
 from tests.spark.driver_process import PATIENCE_S, DriverProcess
 from tests.spark.executors_query import BEFORE, DiesWithRows
 from tests.spark.kafka_records import committed, create_topic, eventually, produce
@@ -62,8 +61,7 @@ def own_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Resta
             stack.callback(ours.kill)
         else:
             broker = stack.enter_context(ApacheKafka(tmp_path / "broker"))
-        with Connection(broker.bootstrap_servers) as connection:
-            set_level(connection, TRANSACTION, level)
+        set_transaction_version(broker.bootstrap_servers, level)
         yield broker
 
 

@@ -123,6 +123,20 @@ class Transactions(Actor):
         self.committed.add(number)
 
 
+def member(servers: str, group: str, topic: str) -> Consumer:
+    """Reads what is committed, and commits by hand alone."""
+    return Consumer(
+        topic,
+        bootstrap_servers=servers,
+        group_id=group,
+        isolation_level="read_committed",
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+        default_api_timeout_ms=600_000,
+        request_timeout_ms=10_000,
+    )
+
+
 class Reader(Actor):
     """A member of a group that reads what is committed, and commits what it has read."""
 
@@ -131,16 +145,7 @@ class Reader(Actor):
         self.seen: dict[TopicPartition, list[int]] = {}
 
     def work(self) -> None:
-        with Consumer(
-            self.topic,
-            bootstrap_servers=self.servers,
-            group_id=f"readers-of-{self.topic}",
-            isolation_level="read_committed",
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-            default_api_timeout_ms=600_000,
-            request_timeout_ms=10_000,
-        ) as consumer:
+        with member(self.servers, f"readers-of-{self.topic}", self.topic) as consumer:
             offsets: dict[TopicPartition, int] = {}
             while not self.ending:
                 for partition, records in consumer.getmany(timeout_ms=200).items():
@@ -160,16 +165,7 @@ class Copy(Actor):
 
     def work(self) -> None:
         while not self.ending:
-            consumer = Consumer(
-                self._source,
-                bootstrap_servers=self.servers,
-                group_id=f"copies-to-{self.topic}",
-                isolation_level="read_committed",
-                auto_offset_reset="earliest",
-                enable_auto_commit=False,
-                default_api_timeout_ms=600_000,
-                request_timeout_ms=10_000,
-            )
+            consumer = member(self.servers, f"copies-to-{self.topic}", self._source)
             with consumer, Producer(bootstrap_servers=self.servers, transactional_id=self.topic, **PATIENT) as producer:  # type: ignore[arg-type]
                 try:
                     while not self.ending:

@@ -17,13 +17,13 @@ from oncelog.cli.options import DEFAULT_ADDRESS, Cluster, text
 from oncelog.cli.output import Advance, counted, progress, remark, show_json
 from oncelog.cli.properties import given_properties
 from oncelog.errors import ConfigError
+from oncelog.mirror.settings import INTERVAL_MS, MAX_BYTES, MIB, Settings
 
 if TYPE_CHECKING:
     from oncelog.mirror.run import Mirror
-    from oncelog.mirror.settings import Progress, Settings
+    from oncelog.mirror.settings import Progress
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
-MIB = 1024 * 1024
 
 
 @click.command("mirror")
@@ -53,11 +53,13 @@ MIB = 1024 * 1024
 @click.option(
     "--max-bytes",
     type=click.IntRange(min=1),
-    default=64 * MIB,
+    default=MAX_BYTES,
     show_default=True,
     help="About so much in one transaction; one of the source goes whole.",
 )
-@click.option("--interval-ms", type=click.IntRange(min=1), default=200, show_default=True, help="Between two rounds.")
+@click.option(
+    "--interval-ms", type=click.IntRange(min=1), default=INTERVAL_MS, show_default=True, help="Between two rounds."
+)
 @click.option(
     "--transaction-timeout-ms",
     type=click.IntRange(min=1, max=2**31 - 1),
@@ -99,7 +101,6 @@ def command(
       oncelog mirror --from 127.0.0.1:9092 --to 127.0.0.1:9192 --topics-matching 'orders.*' --exclude '.*-tmp'
       oncelog mirror --from 127.0.0.1:9092 --to 127.0.0.1:9192 --switch-over --json
     """
-    from oncelog.mirror.settings import Settings
     from oncelog.mirror.topics import Selection
 
     if once and switch_over:

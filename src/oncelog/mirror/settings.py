@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from oncelog.mirror.topics import Selection
+if TYPE_CHECKING:
+    from oncelog.mirror.topics import Selection
 
-MAX_BYTES = 64 * 1024 * 1024
+MIB = 1024 * 1024
+MAX_BYTES = 64 * MIB
 """What a round carries unless told otherwise: seconds of a transaction that may last a minute."""
+INTERVAL_MS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +23,7 @@ class Settings:
     selection: Selection
     max_bytes: int = MAX_BYTES
     timeout_ms: int | None = None
-    interval_s: float = 0.2
+    interval_s: float = INTERVAL_MS / 1000
     allow_loss: bool = False
     into_existing: bool = False
 
@@ -40,4 +44,4 @@ class Progress:
         return sum(self.lag.values())
 
 
-__all__ = ["MAX_BYTES", "Progress", "Settings"]
+__all__ = ["INTERVAL_MS", "MAX_BYTES", "MIB", "Progress", "Settings"]

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import oncelog
+from oncelog.aiokafka import AIOKafkaProducer
 from oncelog.client import blocking
 from oncelog.client.aio import Admin, Consumer, Producer
 from oncelog.client.aio.admin import RecordsToDelete
-from oncelog.client.errors import IllegalStateError, KafkaError, UnknownTopicOrPartitionError
+from oncelog.client.errors import IllegalStateError, InvalidTopicError, KafkaError, UnknownTopicOrPartitionError
 from oncelog.types import TopicPartition
 from tests.client.reading import make_topic, on_loop
 
@@ -193,3 +194,52 @@ def test_the_blocking_consumer_says_so_too(servers: str) -> None:
         pytest.raises(IllegalStateError, match="reads nothing"),
     ):
         consumer.getone()
+
+
+def test_a_record_outside_of_a_transaction_is_refused_by_send_itself(servers: str, unique_name: str) -> None:
+    with blocking.Producer(bootstrap_servers=servers, transactional_id=unique_name) as producer:
+        for _ in range(2):
+            with pytest.raises(IllegalStateError, match=r"no transaction is open; call begin_transaction\(\) first"):
+                producer.send(unique_name, b"outside")
+            with producer.transaction():
+                assert producer.send_and_wait(unique_name, b"inside").topic == unique_name
+
+
+@pytest.mark.parametrize("kind", [Producer, AIOKafkaProducer])
+@on_loop
+async def test_the_asyncio_producers_refuse_it_too(servers: str, unique_name: str, kind: type[Producer]) -> None:
+    async with kind(bootstrap_servers=servers, transactional_id=unique_name) as producer:
+        for _ in range(2):
+            with pytest.raises(IllegalStateError, match=r"no transaction is open; call begin_transaction\(\) first"):
+                await producer.send(unique_name, b"outside")
+            async with producer.transaction():
+                assert (await producer.send_and_wait(unique_name, b"inside")).topic == unique_name
+
+
+NO_TOPICS = ["two words", "..", ".", "x" * 250]
+WHICH_NAMES = (
+    r"cannot be used: a topic's name is 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', and neither"
+)
+
+
+@pytest.mark.parametrize("topic", NO_TOPICS)
+@on_loop
+async def test_a_name_that_no_topic_can_have_is_refused_with_those_that_it_can(servers: str, topic: str) -> None:
+    async with Producer(bootstrap_servers=servers) as producer:
+        with pytest.raises(InvalidTopicError, match=WHICH_NAMES):
+            await producer.send(topic, b"v")
+    async with Admin(bootstrap_servers=servers) as admin:
+        with pytest.raises(InvalidTopicError, match=WHICH_NAMES):
+            await admin.describe_topics([topic])
+
+
+@pytest.mark.parametrize("group", [None, "readers"])
+@on_loop
+async def test_a_consumer_of_a_topic_that_cannot_be_says_so_instead_of_waiting(servers: str, group: str | None) -> None:
+    async with Consumer("two words", bootstrap_servers=servers, group_id=group) as consumer:
+        with pytest.raises(InvalidTopicError, match=WHICH_NAMES):
+            await consumer.getone()
+    async with Consumer(bootstrap_servers=servers) as consumer:
+        consumer.assign([TopicPartition("two words", 0)])
+        with pytest.raises(InvalidTopicError, match=WHICH_NAMES):
+            await consumer.getone()

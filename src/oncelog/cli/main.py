@@ -47,7 +47,6 @@ COMMANDS = {
 
 NEXT_STEPS = {
     Error.UNKNOWN_TOPIC_OR_PARTITION: "see oncelog topics list, or make it with oncelog topics create",
-    Error.INVALID_TOPIC_EXCEPTION: "a topic's name is 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-'",
     Error.TRANSACTIONAL_ID_NOT_FOUND: "see oncelog transactions list",
     Error.GROUP_ID_NOT_FOUND: "see oncelog groups list",
 }

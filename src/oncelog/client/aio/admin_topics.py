@@ -21,7 +21,7 @@ from oncelog.client.core.admin_types import (
     RecordsToDelete,
     TopicDescription,
 )
-from oncelog.client.core.errors import IllegalStateError, error_for, error_of
+from oncelog.client.core.errors import IllegalStateError, error_for, error_of, topic_error
 from oncelog.client.core.structs import TopicPartition
 from oncelog.client.core.transaction_requests import by_topic
 from oncelog.client.core.wire import METADATA, Api
@@ -401,6 +401,8 @@ def _by_node(resources: Sequence[ConfigResource]) -> dict[int | None, list[Confi
 def _check_topic(code: int, name: str, said: str | None) -> None:
     if error_of(code) is Error.UNKNOWN_TOPIC_OR_PARTITION:
         raise UnknownPartition(f"topic {name!r} does not exist")
+    if error_of(code) is Error.INVALID_TOPIC_EXCEPTION and not said:
+        raise topic_error(Error.INVALID_TOPIC_EXCEPTION, name)
     check(code, f"{name!r} was refused", said)
 
 

@@ -23,6 +23,7 @@ from oncelog.client.core.errors import (
     UnknownTopicOrPartitionError,
     error_for,
     error_of,
+    topic_error,
 )
 from oncelog.client.core.metadata import NO_NODE, ClusterMetadata, TopicPicture
 from oncelog.client.core.wire import NO_LIMIT, Api, Build
@@ -193,7 +194,7 @@ class Cluster:
                 while (picture := self.metadata.topics.get(name)) is None or not picture.partition_count:
                     error = self.metadata.errors.get(name)
                     if error is not None and not error.retriable:
-                        raise error_for(error, f"topic {name!r} cannot be used")
+                        raise topic_error(error, name)
                     unknown = error is Error.UNKNOWN_TOPIC_OR_PARTITION
                     if unknown and loop.time() - begin > GIVE_UP_ON_UNKNOWN_SECONDS:
                         raise UnknownTopicOrPartitionError(
@@ -242,7 +243,7 @@ class Cluster:
         elif error is Error.UNKNOWN_TOPIC_OR_PARTITION:
             text = f"topic {name.topic!r} does not exist"
         else:
-            return error_for(error, f"topic {name.topic!r} cannot be used")
+            return topic_error(error, name.topic)
         return error_for(Error.UNKNOWN_TOPIC_OR_PARTITION, text) if may_come else UnknownPartition(text)
 
     async def at_leader(

@@ -150,12 +150,17 @@ class Producer:
     ) -> Delivery[RecordMetadata]:
         """Queue a record; the delivery tells the outcome, errors of the record itself included.
 
+        :raises IllegalStateError: the producer has a ``transactional_id``, and no transaction is open.
+        :raises AbortableTransactionError: a record before it has failed; abort the transaction.
         :raises KafkaTimeoutError: there was no room for ``max.block.ms``.
         """
         if self._background is None or self._closed:
             if self._closed:
                 raise ProducerClosed("the producer was stopped")
             self.start()
+        transactions = self._producer._transactions
+        if transactions is not None and not transactions.may_send:
+            transactions.check_send()
         key_bytes = key if self._key_serializer is None else self._key_serializer(key)
         value_bytes = value if self._value_serializer is None else self._value_serializer(value)
         largest_size(key_bytes, value_bytes, headers or ())  # what cannot be a record is refused here, not later

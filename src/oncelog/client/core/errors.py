@@ -149,9 +149,18 @@ _CLASSES: dict[Error, type[KafkaError]] = {
 }
 
 
+_TOPIC_NAMES = "a topic's name is 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', and neither '.' nor '..'"
+
+
 def error_for(error: Error, message: str) -> KafkaError:
     """The exception for a code that a broker answered."""
     return _CLASSES.get(error, BrokerResponseError)(error, message)
+
+
+def topic_error(error: Error, name: str) -> KafkaError:
+    """The exception for a topic that brokers refuse without a text."""
+    why = f": {_TOPIC_NAMES}" if error is Error.INVALID_TOPIC_EXCEPTION else ""
+    return error_for(error, f"topic {name!r} cannot be used{why}")
 
 
 def error_of(code: int) -> Error:

@@ -15,11 +15,13 @@ from oncelog import Broker
 from oncelog.acls import Acl, AclResourceType, Operation, PatternType, Permission
 from oncelog.client.aio import Admin, Consumer, Producer
 from oncelog.client.aio.admin import ConfigResource, ConfigResourceType, NewTopic, RecordsToDelete
+from oncelog.client.blocking import Admin as BlockingAdmin
 from oncelog.mirror.errors import MirrorRefused
 from oncelog.mirror.run import Mirror
 from oncelog.mirror.settings import Settings
 from oncelog.mirror.topics import Selection
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
+from tests.cli.conftest import call
 from tests.support.mirror_world import committed, without_offsets
 
 PATIENCE_S = 120.0
@@ -457,3 +459,16 @@ def test_without_the_right_to_read_consumer_offsets_groups_are_asked(
 
     with Broker(settings=settings) as source:
         asyncio.run(main(source.bootstrap_servers))
+
+
+@pytest.mark.parametrize("end", ["--once", "--switch-over"])
+def test_end_that_cannot_be_reached_is_refused_before_anything_is_carried(
+    brokers: tuple[str, str], unique_name: str, end: str
+) -> None:
+    mirror = "mirror", "--from", brokers[0], "--to", brokers[1], "--name", unique_name, end
+    nothing = call(*mirror, "--topics-matching", f"{unique_name}-nope.*").sentence()
+    assert "no topic of the source is chosen by --topic, --topics-matching and --exclude" in nothing
+    with BlockingAdmin(bootstrap_servers=brokers[0]) as source:
+        source.create_topics([NewTopic(unique_name, 1, 1)])
+    misspelt = call(*mirror, "--topic", unique_name, "--topic", f"{unique_name}-nope").sentence()
+    assert f"of the chosen topics {unique_name}-nope are not mirrored" in misspelt

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.options import Cluster, optional_cluster_options
-from oncelog.cli.output import remark, show_json, show_table
+from oncelog.cli.output import progress, remark, show_json, show_table
 from oncelog.errors import OncelogError
 from oncelog.settings import nearest
 
@@ -49,14 +49,12 @@ def command(cluster: Cluster, names: tuple[str, ...], html: Path) -> None:
         return
     stories = _carry_out(_chosen(names), cluster, skip_impossible=ALL in names)
     from oncelog.lab.page import write_page
-    from oncelog.lab.story import as_json, as_lines
+    from oncelog.lab.story import as_json
 
     write_page(stories, html)
     if cluster.as_json:
         show_json({"flows": [as_json(story) for story in stories], "page": str(html)})
     else:
-        for story in stories:
-            click.echo("\n".join(as_lines(story)) + "\n")
         click.echo(f"drawn in {html}")
     broken = [f"{story.name}: {promise.text}" for story in stories for promise in story.promises if not promise.held]
     if broken:
@@ -80,19 +78,27 @@ def _chosen(names: tuple[str, ...]) -> list[Flow]:
 
 
 def _carry_out(flows: list[Flow], cluster: Cluster, *, skip_impossible: bool) -> list[Story]:
-    """The stories; where all were asked for, one that is impossible on this cluster is left out with a remark."""
+    """The stories, each told when it is over; if all were asked for, one that is impossible here is left out."""
     from oncelog.lab.flows import run
     from oncelog.lab.stage import LabError
+    from oncelog.lab.story import as_lines
 
     there = _cluster(cluster)
     stories = []
-    for flow in flows:
-        try:
-            stories.append(run(flow, there))
-        except LabError as error:
-            if not skip_impossible:
-                raise
-            remark(f"{flow.name} is left out: {error}")
+    with progress("flows", len(flows)) as advance:
+        for flow in flows:
+            advance(0, f"{flow.name}: {flow.title}")
+            try:
+                story = run(flow, there)
+            except LabError as error:
+                if not skip_impossible:
+                    raise
+                remark(f"{flow.name} is left out: {error}")
+            else:
+                stories.append(story)
+                if not cluster.as_json:
+                    click.echo("\n".join(as_lines(story)) + "\n")
+            advance(1, "")
     return stories
 
 

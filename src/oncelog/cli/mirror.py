@@ -139,6 +139,8 @@ async def _run(
         with _stop_asked() as stop, progress("mirroring") as advance:
             try:
                 await mirror.open()
+                if once or switch_over:
+                    mirror.check_complete()
                 done = await _rounds(
                     mirror, settings, stop, advance, once=once, switch_over=switch_over, as_json=as_json
                 )

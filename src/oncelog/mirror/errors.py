@@ -48,9 +48,11 @@ class Incomplete(MirrorRefused):
 
     def __init__(self, missing: Sequence[str]) -> None:
         super().__init__(
-            f"the target does not have everything: of the chosen topics {', '.join(missing) or 'none'} "
-            f"{'are not mirrored' if missing else 'is on the source'}; choose what is there with --topic, or leave out "
-            "with --exclude what is not to be mirrored any more"
+            f"the target cannot have everything: of the chosen topics {', '.join(missing)} are not mirrored; choose "
+            "what is there with --topic, or leave out with --exclude what is not to be mirrored any more"
+            if missing
+            else "no topic of the source is chosen by --topic, --topics-matching and --exclude, so there is nothing to "
+            "mirror; oncelog topics list shows what is there"
         )
 
 

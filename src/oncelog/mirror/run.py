@@ -114,8 +114,6 @@ class Mirror:
             await self._target.write_map([mirror_record(source, target)])
             await self._target.transactions.end(commit=True)
         await self._refresh(first=True)
-        if not self._topics:
-            self.say_once("no topic of the source is chosen yet; the mirror waits for one")
         await self._ask_late()
 
     async def stable_ends(self) -> dict[TopicPartition, int]:
@@ -128,7 +126,7 @@ class Mirror:
         return all(self._views[name].position >= end for name, end in ends.items() if name in self._views)
 
     def check_complete(self) -> None:
-        """To be asked before B is said to have everything.
+        """To be asked before B is waited for to have everything, and before it is said to.
 
         :raises MirrorRefused: topics that were to be mirrored are not.
         """
@@ -304,6 +302,8 @@ class Mirror:
         sample = Sample(before, await self._ends_of(known))
         self._samples.append(sample)
         await self._refresh()
+        if not self._topics:
+            self.say_once("no topic of the source is chosen yet; the mirror waits for one")
         caught_up = all(self._views[name].position >= end for name, end in sample.after.items() if name in self._views)
         self._ends = await self._ends_of(list(self._views))
         if not await self._scan():

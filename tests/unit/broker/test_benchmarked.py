@@ -1,0 +1,13 @@
+"""What a benchmark replaces in the broker's text is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.kit import QUESTIONS
+from oncelog.broker import broker
+
+
+def test_the_questions_that_the_benchmark_of_the_kit_takes_out_are_asked_once() -> None:
+    text = Path(broker.__file__).read_text()
+    assert {question: text.count(question) for question in QUESTIONS} == dict.fromkeys(QUESTIONS, 1)

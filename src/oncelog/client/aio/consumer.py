@@ -28,7 +28,7 @@ from oncelog.client.core import arguments
 from oncelog.client.core.arguments import Offsets
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.consumer_metrics import ConsumerMetrics
-from oncelog.client.core.errors import ConsumerStoppedError, IllegalStateError, topic_error
+from oncelog.client.core.errors import ConsumerStoppedError, IllegalStateError
 from oncelog.client.core.fetched import Deserializer
 from oncelog.client.core.fetcher import Fetcher
 from oncelog.client.core.metrics import Metrics
@@ -40,7 +40,6 @@ from oncelog.client.core.structs import (
     TopicPartition,
 )
 from oncelog.client.core.subscription import ConsumerRebalanceListener, Reset, Subscription
-from oncelog.errors import Error
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -477,7 +476,9 @@ class Consumer:
         self._fetcher.poll(now_ms)
 
     def _metadata_changed(self) -> None:
-        self._tell_of_refused_topics()
+        refused = self._subscription.refused(self._metadata)
+        if refused is not None:
+            self._waits.fail(refused)
         membership = None if self._group is None else self._group.membership
         if self._subscription.match(self._metadata, self.config.exclude_internal_topics):
             if membership is not None:
@@ -488,14 +489,6 @@ class Consumer:
             known = [self._metadata.topics[name] for name in self._subscription.topics if name in self._metadata.topics]
             self._subscription.take(name for topic in known for name in topic.keys)
         self._polling.soon()
-
-    def _tell_of_refused_topics(self) -> None:
-        """A topic asked for by name that cannot be read is told with each new picture, as Java's consumer does."""
-        if self._subscription.pattern is None:
-            for name in self._subscription.topics or {partition.topic for partition in self._subscription.assigned}:
-                error = self._metadata.errors.get(name)
-                if error in (Error.INVALID_TOPIC_EXCEPTION, Error.TOPIC_AUTHORIZATION_FAILED):
-                    self._waits.fail(topic_error(error, name))
 
 
 __all__ = ["Consumer", "ConsumerRebalanceListener", "Deserializer"]

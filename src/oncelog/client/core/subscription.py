@@ -11,10 +11,10 @@ from enum import Enum, auto
 from typing import Any
 
 from oncelog.client.core import arguments
-from oncelog.client.core.errors import IllegalStateError
+from oncelog.client.core.errors import IllegalStateError, topic_error
 from oncelog.client.core.metadata import ClusterMetadata
 from oncelog.client.core.structs import TopicPartition
-from oncelog.errors import KafkaError
+from oncelog.errors import Error, KafkaError
 
 
 class ConsumerRebalanceListener:
@@ -167,6 +167,15 @@ class Subscription:
         changed = matched != self.topics
         self.topics = matched
         return changed
+
+    def refused(self, metadata: ClusterMetadata) -> KafkaError | None:
+        """Why a topic that was asked for by name cannot be read; the program is told, as Java's consumer tells it."""
+        named = () if self.pattern is not None else self.topics or [name.topic for name in self.assigned]
+        for name in named:
+            error = metadata.errors.get(name)
+            if error in (Error.INVALID_TOPIC_EXCEPTION, Error.TOPIC_AUTHORIZATION_FAILED):
+                return topic_error(error, name)
+        return None
 
     def take(self, partitions: Iterable[TopicPartition]) -> None:
         """These are assigned now; partitions that were already keep their position."""

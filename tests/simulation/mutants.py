@@ -372,6 +372,56 @@ NODES: Sequence[Mutant] = (
         "if False:",
     ),
 )
+COMPACTION: Sequence[Mutant] = (
+    Mutant(
+        "compaction keeps the oldest record of a key",
+        "log.compaction:Compaction._stays",
+        "record.offset < newest.get(record.key, -1)",
+        "record.offset > newest.get(record.key, record.offset)",
+    ),
+    Mutant(
+        "an aborted record is the newest of its key",
+        "log.compaction:Compaction._newest_offsets",
+        "elif not transactions.is_aborted(header) and header.last_offset >= self._dirty_from:",
+        "elif header.last_offset >= self._dirty_from:",
+    ),
+    Mutant(
+        "compaction passes the last stable offset",
+        "log.compaction:_cleanable",
+        "if end > log.last_stable_offset or (",
+        "if (",
+    ),
+    Mutant(
+        "compaction leaves aborted records",
+        "log.compaction:Compaction._kept",
+        "if transactions.is_aborted(header):",
+        "if transactions.is_aborted(header) and False:",
+    ),
+    Mutant(
+        "tombstones go at once",
+        "log.compaction:Compaction._stays",
+        "return record.value is not None or not past_horizon",
+        "return record.value is not None",
+    ),
+    Mutant(
+        "the last batch of a producer is compacted away",
+        "log.compaction:Compaction._empty",
+        "if newest or only_marker:",
+        "if only_marker:",
+    ),
+    Mutant(
+        "a rewritten segment is not synced",
+        "log.compaction:Compaction.run",
+        "for file in self._files:",
+        "for file in self._files[:0]:",
+    ),
+    Mutant(
+        "the cleaner's checkpoint outlives its segments",
+        "broker.cleaner:Cleaner._start",
+        "self._background.run(lambda: self._disk.sync_folder(log.folder), synced)",
+        "self._background.run(lambda: None if self._disk and log.folder else None, synced)",
+    ),
+)
 
 FOUND_BY: Mapping[str, int] = {
     "sequences are not checked": 9,
@@ -432,6 +482,14 @@ FOUND_BY: Mapping[str, int] = {
     "a replica out of sync is elected": 991,
     "who does not lead appends": 237,
     "a coordinator that moved is not loaded": 13,
+    "compaction keeps the oldest record of a key": 8,
+    "an aborted record is the newest of its key": 8,
+    "compaction passes the last stable offset": 280,
+    "compaction leaves aborted records": 8,
+    "tombstones go at once": 24,
+    "the last batch of a producer is compacted away": 56,
+    "a rewritten segment is not synced": 8,
+    "the cleaner's checkpoint outlives its segments": 8,
 }
 """For each mutant a seed that fails with it and holds without it. ``make mutants`` tries it first."""
 
@@ -444,4 +502,5 @@ CATALOGUE: Sequence[Mutant] = (
     *GROUPS,
     *DURABILITY,
     *NODES,
+    *COMPACTION,
 )

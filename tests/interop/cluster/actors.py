@@ -15,7 +15,7 @@ PATIENT = {
     "request_timeout_ms": 5_000,
     "transaction_timeout_ms": 60_000,
 }
-PACE_S = 0.05
+PACE_S = 0.2
 """Between steps: what is tested is the cluster's trouble, not its speed."""
 
 

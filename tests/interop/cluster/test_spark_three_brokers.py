@@ -85,7 +85,7 @@ class Pipelines(Actor):
             return subprocess.Popen(
                 [
                     *(sys.executable, "-m", "oncelog", "pipeline", "run", "copies.py", "--master", "local[4,4]"),
-                    *("--bootstrap-server", self.servers, "--trigger", "200 milliseconds", "--json", *settings),
+                    *("--bootstrap-server", self.servers, "--trigger", "1 second", "--json", *settings),
                 ],
                 cwd=self._folder,
                 stdout=subprocess.PIPE,

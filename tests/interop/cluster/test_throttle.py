@@ -6,8 +6,10 @@ import pytest
 
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
+from oncelog.conformance.expect import eventually
 from oncelog.types import TopicPartition
 from tests.cli.conftest import Outcome, call
+from tests.interop.cluster.disturber import PATIENCE_S
 from tests.support.kafka_cluster import KafkaCluster
 
 pytestmark = [pytest.mark.kafka, pytest.mark.soak]
@@ -42,9 +44,10 @@ def test_copies_take_no_more_than_the_throttle_until_it_is_lifted(cluster: Kafka
         return call("reassign", "t", "--replication-factor", "3", *words, "-b", servers)
 
     assert "1 partition still to go after --timeout 5" in reassign("--throttle", str(SLOW), "--timeout", "5").err
+    eventually(lambda: None not in settings(admin), PATIENCE_S)  # each broker learns of them in its own time
     sources, added, *rates = settings(admin)
     assert (sources, sorted((added or "").split(",")), rates) == ("0:1", ["0:2", "0:3"], [str(SLOW)] * 2)
     assert TopicPartition("t", 0) in admin.list_partition_reassignments()
     reassign("--throttle", "1000000000").done()
-    assert settings(admin) == [None] * 4
+    eventually(lambda: settings(admin) == [None] * 4, PATIENCE_S)
     assert sorted(admin.describe_topics(["t"])[0].partitions[0].isr) == [1, 2, 3]

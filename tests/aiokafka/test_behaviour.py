@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import pytest
@@ -151,3 +151,19 @@ async def test_a_partition_that_is_not_there_is_told_at_once_as_either_error(ser
         with pytest.raises(kind, match="has no partition 100"):
             await consumer.offsets_for_times({TopicPartition(unique_name, 100): 0})
     await consumer.stop()
+
+
+@pytest.mark.parametrize("kind", [AIOKafkaProducer, AIOKafkaConsumer, AIOKafkaClient, AIOKafkaAdminClient])
+def test_what_aiokafka_refuses_is_refused_by_the_names_of_its_arguments(kind: Callable[..., object]) -> None:
+    with pytest.raises(ValueError, match=r"`security_protocol` should be SSL or PLAINTEXT, .*, not 'SOME'"):
+        kind(security_protocol="SOME")
+    for protocol in ("SSL", "SASL_SSL"):
+        with pytest.raises(ValueError, match=f"`ssl_context` is mandatory if security_protocol=='{protocol}'"):
+            kind(security_protocol=protocol)
+    with pytest.raises(ValueError, match="sasl_plain_username and sasl_plain_password required for PLAIN sasl"):
+        kind(security_protocol="SASL_PLAINTEXT", sasl_plain_username="somebody")
+
+
+def test_an_isolation_level_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValueError, match="Incorrect isolation level READ_CCC: it is read_committed or "):
+        AIOKafkaConsumer(isolation_level="READ_CCC")

@@ -31,7 +31,9 @@ BAD_RECORDS = [
     ({"value": b"", "headers": [(b"name", b"")]}, "a header's name must be str, not b'name'"),
     ({"value": b"", "headers": [("name", "text")]}, "the value of header 'name' must be bytes, not str"),
     ({"value": b"", "headers": {"name": b"a"}}, r"headers must be a list of \(name, bytes\), not dict"),
-    ({"value": b"", "timestamp_ms": "now"}, "int"),
+    ({"value": b"", "timestamp_ms": "now"}, "timestamp_ms must be int, not str"),
+    ({"value": b"", "timestamp_ms": 1.5}, "timestamp_ms must be int, not float"),
+    ({"value": b"", "partition": "0"}, "partition must be int, not str"),
 ]
 
 
@@ -141,6 +143,11 @@ def test_the_blocking_clients_refuse_the_same(servers: str) -> None:
             consumer.subscribe("ab")
         with pytest.raises(TypeError):
             consumer.assign("ab")  # type: ignore[arg-type]
+    with (
+        blocking.Consumer(bootstrap_servers=servers, group_id="g") as consumer,
+        pytest.raises(TypeError, match="offsets are given by partition"),
+    ):
+        consumer.commit("ab")  # type: ignore[arg-type]
 
 
 @on_loop

@@ -17,6 +17,7 @@ from oncelog.client.core import arguments
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.metadata import ClusterMetadata
 from oncelog.client.core.structs import TopicPartition
+from oncelog.errors import ConfigError
 
 
 def warn_of_no_effect(**arguments: object) -> None:
@@ -24,6 +25,32 @@ def warn_of_no_effect(**arguments: object) -> None:
     for name, value in arguments.items():
         if value is not None:
             warnings.warn(f"{name} has no effect", DeprecationWarning, stacklevel=3)
+
+
+def check_security(
+    security_protocol: str,
+    ssl_context: ssl.SSLContext | None,
+    sasl_mechanism: str,
+    sasl_plain_username: str | None,
+    sasl_plain_password: str | None,
+) -> None:
+    """Refuse what aiokafka refuses, by the names of its arguments.
+
+    :raises ConfigError: which is a ValueError.
+    """
+    if security_protocol not in ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"):
+        raise ConfigError(
+            "`security_protocol` should be SSL or PLAINTEXT, or with a login SASL_SSL or SASL_PLAINTEXT, not "
+            f"{security_protocol!r}"
+        )
+    if security_protocol.endswith("SSL") and ssl_context is None:
+        raise ConfigError(
+            f"`ssl_context` is mandatory if security_protocol=={security_protocol!r}: create_ssl_context() of "
+            "oncelog.aiokafka.helpers makes one"
+        )
+    login = security_protocol.startswith("SASL") and sasl_mechanism == "PLAIN"
+    if login and None in (sasl_plain_username, sasl_plain_password):
+        raise ConfigError("sasl_plain_username and sasl_plain_password required for PLAIN sasl")
 
 
 class ClusterView:
@@ -93,6 +120,7 @@ class AIOKafkaClient:
         sasl_oauth_token_provider: AbstractTokenProvider | None = None,
     ) -> None:
         warn_of_no_effect(loop=loop, api_version=api_version)
+        check_security(security_protocol, ssl_context, sasl_mechanism, sasl_plain_username, sasl_plain_password)
         settings = {
             "bootstrap_servers": bootstrap_servers,
             "client_id": client_id,

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from oncelog.aiokafka.abc import AbstractTokenProvider, ConsumerRebalanceListener
-from oncelog.aiokafka.client import warn_of_no_effect
+from oncelog.aiokafka.client import check_security, warn_of_no_effect
 from oncelog.aiokafka.coordinator.assignors.abstract import AbstractPartitionAssignor
 from oncelog.aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from oncelog.aiokafka.errors import (
@@ -21,6 +21,7 @@ from oncelog.aiokafka.errors import (
 from oncelog.client.aio.cluster import UnknownPartition
 from oncelog.client.aio.consumer import Consumer, Deserializer
 from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
+from oncelog.errors import ConfigError
 from oncelog.kafka_properties import MAX_INT
 
 T = TypeVar("T")
@@ -79,6 +80,9 @@ class AIOKafkaConsumer(Consumer):
         client_rack: str | None = None,
     ) -> None:
         warn_of_no_effect(loop=loop, api_version=api_version)
+        check_security(security_protocol, ssl_context, sasl_mechanism, sasl_plain_username, sasl_plain_password)
+        if isolation_level not in ("read_committed", "read_uncommitted"):
+            raise ConfigError(f"Incorrect isolation level {isolation_level}: it is read_committed or read_uncommitted")
         super().__init__(
             *topics,
             bootstrap_servers=bootstrap_servers,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from oncelog.aiokafka.abc import AbstractTokenProvider
-from oncelog.aiokafka.client import AIOKafkaClient, warn_of_no_effect
+from oncelog.aiokafka.client import AIOKafkaClient, check_security, warn_of_no_effect
 from oncelog.client.aio.producer import Batch, Partitioner, Producer, RecordHeaders, Serializer
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 
@@ -83,6 +83,7 @@ class AIOKafkaProducer(Producer):
         sasl_oauth_token_provider: AbstractTokenProvider | None = None,
     ) -> None:
         warn_of_no_effect(loop=loop, api_version=api_version)
+        check_security(security_protocol, ssl_context, sasl_mechanism, sasl_plain_username, sasl_plain_password)
         idempotent = enable_idempotence or transactional_id is not None
         if acks is _UNSET:
             acks = "all" if idempotent else 1

@@ -23,7 +23,7 @@ from oncelog.aiokafka.admin.responses import (
     DescribeGroupsResponse,
     TopicsResponse,
 )
-from oncelog.aiokafka.client import warn_of_no_effect
+from oncelog.aiokafka.client import check_security, warn_of_no_effect
 from oncelog.client.aio.admin import Admin
 from oncelog.client.core import admin_types
 from oncelog.client.core.admin_types import CONFIG_SOURCES
@@ -57,6 +57,7 @@ class AIOKafkaAdminClient:
         sasl_oauth_token_provider: AbstractTokenProvider | None = None,
     ) -> None:
         warn_of_no_effect(loop=loop, api_version=api_version)
+        check_security(security_protocol, ssl_context, sasl_mechanism, sasl_plain_username, sasl_plain_password)
         self._admin = Admin(
             bootstrap_servers=bootstrap_servers,
             client_id=client_id,

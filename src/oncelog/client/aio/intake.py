@@ -124,7 +124,10 @@ class Intake:
         transactions = self._transactions
         if transactions is not None and not transactions.may_send:
             transactions.check_send()
-        stamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
+        if timestamp_ms is None:
+            stamp = int(time.time() * 1000)
+        else:
+            stamp = arguments.whole(timestamp_ms, "timestamp_ms")
         size = 0
         if partition is None and (key is None or self._ignore_keys):
             batch = self._open.get(topic)
@@ -166,6 +169,8 @@ class Intake:
                 partition = keyed(key, picture)
             else:
                 partition, stuck = self._choose(key, picture)
+        elif partition.__class__ is not int:
+            partition = arguments.whole(partition, "partition")
         self.check_partition(picture, partition)
         name = picture.keys[partition]
         now_ms = int(time.monotonic() * 1000)

@@ -18,7 +18,7 @@ from oncelog.client.aio.producer import RecordHeaders, Serializer
 from oncelog.client.aio.sending_many import Stored
 from oncelog.client.background import Background, background
 from oncelog.client.core.accumulator import largest_size
-from oncelog.client.core.arguments import Offsets
+from oncelog.client.core.arguments import Offsets, whole
 from oncelog.client.core.errors import (
     FatalProducerError,
     IllegalStateError,
@@ -165,7 +165,9 @@ class Producer:
         value_bytes = value if self._value_serializer is None else self._value_serializer(value)
         largest_size(key_bytes, value_bytes, headers or ())  # what cannot be a record is refused here, not later
         delivery: Delivery[RecordMetadata] = Delivery()
-        stamp = int(time.time() * 1000) if timestamp_ms is None else timestamp_ms
+        stamp = int(time.time() * 1000) if timestamp_ms is None else whole(timestamp_ms, "timestamp_ms")
+        if partition is not None and partition.__class__ is not int:
+            partition = whole(partition, "partition")
         self._queue.append((delivery, topic, value_bytes, key_bytes, partition, stamp, headers or ()))
         if not self._pumping:
             self._pumping = True

@@ -6,6 +6,7 @@ Called by the clients' methods before anything is sent. A wrong type is a TypeEr
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import index
 
 from oncelog.client.core.errors import IllegalStateError
 from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
@@ -38,6 +39,14 @@ def name(value: object, what: str) -> str:
     return value
 
 
+def whole(value: object, what: str) -> int:
+    """A whole number, of another library too; a float or a text is none."""
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{what} must be int, not {type(value).__name__}") from None
+
+
 def partitions(values: object) -> list[TopicPartition]:
     """Partitions, without repetitions, in the order given."""
     one = isinstance(values, tuple) and len(values) == 2 and isinstance(values[0], str)
@@ -61,6 +70,8 @@ def offsets(given: Offsets) -> dict[TopicPartition, OffsetAndMetadata]:
 
     :raises IllegalStateError: an offset is negative.
     """
+    if not isinstance(given, Mapping):
+        raise TypeError(f"offsets are given by partition, as {{TopicPartition(topic, number): offset}}, not {given!r}")
     positions: dict[TopicPartition, OffsetAndMetadata] = {}
     for name, position in given.items():
         key = TopicPartition(*name)
@@ -75,4 +86,4 @@ def offsets(given: Offsets) -> dict[TopicPartition, OffsetAndMetadata]:
     return positions
 
 
-__all__ = ["Offsets", "names", "offsets", "partition", "partitions"]
+__all__ = ["Offsets", "names", "offsets", "partition", "partitions", "whole"]

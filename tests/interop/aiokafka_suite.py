@@ -1,0 +1,148 @@
+"""aiokafka's own tests on our client: ``python -m tests.interop.aiokafka_suite FOLDER [PYTEST OPTION ...]``.
+
+FOLDER is ``tests`` of a checkout of aiokafka 0.14.0: its packages hold none. Those of its clients are copied to
+``.cache/interop`` with each import of a name that ``oncelog.aiokafka`` has taken from there, and run on a broker of
+ours instead of a container. Exit status 1 if another test failed than those of :data:`BEYOND`, or one of these passed:
+each looks at, or replaces, what is not public.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+CACHE = Path(__file__).parents[2] / ".cache" / "interop" / "aiokafka" / "from_aiokafka"
+FILES = (
+    "admin",
+    "consumer",
+    "pep492",
+    "producer",
+    "transactional_consumer",
+    "transactional_producer",
+)
+BEYOND = {
+    "attributes with an underscore": """
+        test_consumer_cleanup_unassigned_data_getmany test_consumer_cleanup_unassigned_data_getone
+        test_consumer_compressed_returns_older_msgs test_consumer_invalid_crc_in_records test_consumer_position
+        test_consumer_propagates_commit_refresh_errors test_consumer_propagates_coordinator_errors
+        test_consumer_propagates_heartbeat_errors test_consumer_rebalance_on_new_topic
+        test_consumer_subscribe_pattern_autocreate_no_group_id test_consumer_subscribe_pattern_with_autocreate
+        test_describe_cluster test_describe_configs_broker test_exclude_internal_topics
+        test_kafka_consumer_sets_coordinator_values test_kip_345_disabled test_kip_345_enabled test_metadata
+        test_producer_context_manager test_producer_idempotence_configuration
+        test_producer_invalid_leader_retry_metadata test_producer_leader_change_preserves_order test_producer_notopic
+        test_producer_send_empty_batch test_producer_sender_errors_propagate_to_producer
+        test_producer_transactional_aborting_previous_failure test_producer_transactional_cancel_txn_methods
+        test_producer_transactional_raise_out_of_sequence test_producer_transactional_restart_reaquire_pid
+        test_rebalance_listener_with_coroutines
+    """,
+    "producer.client.send(), which our client does not have, replaced": """
+        test_producer_correct_time_returned test_producer_indempotence_no_duplicates test_producer_send_error
+        test_producer_send_reenque_resets_waiters test_producer_send_timeout
+    """,
+    "undocumented classes of aiokafka.consumer.fetcher and aiokafka.cluster replaced": """
+        test_consumer_compacted_topic test_consumer_seek_backward test_consumer_seek_forward_getmany
+        test_consumer_seek_forward_getone test_producer_send_leader_notfound
+    """,
+}
+FIXTURES = """
+import asyncio, gc, pathlib
+
+import pytest
+
+import oncelog
+from tests.security.certificates import Authority
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certificates")
+    authority = Authority(folder)
+    authority.issue("client", password="abcdefgh")
+    authority.certificate.rename(folder / "ca.crt")
+    settings = {
+        "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": authority.issue("server").store,
+        "num.partitions": 2,
+        "group.initial.rebalance.delay.ms": 0,
+    }
+    with oncelog.Broker(settings=settings) as running:
+        running.certificates = folder
+        yield running
+
+
+@pytest.fixture(scope="class")
+def setup_test_class(request, broker):
+    made = request.cls
+    made.loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(made.loop)
+    made.hosts = [str(broker.addresses["PLAINTEXT"])]
+    made.kafka_host, made.kafka_port = "127.0.0.1", broker.addresses["PLAINTEXT"].port
+    made.kafka_ssl_port = broker.addresses["SSL"].port
+    made.ssl_folder = broker.certificates
+    made.kafka_version = "2.8.1"
+    yield
+    made.loop.close()
+    gc.collect()
+    asyncio.set_event_loop(None)
+"""
+
+
+def is_ours(module: str, name: str) -> bool:
+    try:
+        return hasattr(importlib.import_module(f"oncelog.{module}"), name)
+    except ImportError:
+        return False
+
+
+def with_our_imports(text: str) -> str:
+    """The text of a test with the names that we have taken from us."""
+    lines = text.splitlines()
+    imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+    for node in sorted(imports, key=lambda found: -found.lineno):
+        module = node.module or ""
+        if module.partition(".")[0] != "aiokafka":
+            continue
+        own = [f"from oncelog.{module} import {item.name}" for item in node.names if is_ours(module, item.name)]
+        theirs = [f"from {module} import {item.name}" for item in node.names if not is_ours(module, item.name)]
+        lines[node.lineno - 1 : (node.end_lineno or 0)] = [" " * node.col_offset + line for line in own + theirs]
+    return "\n".join(lines) + "\n"
+
+
+def failures(report: Path) -> tuple[int, set[str]]:
+    """How many tests ran, and which of them failed."""
+    cases = [case for case in ElementTree.parse(report).getroot().iter("testcase") if case.find("skipped") is None]
+    failed = {
+        case.get("name", "") for case in cases if case.find("failure") is not None or case.find("error") is not None
+    }
+    return len(cases), failed
+
+
+def main(folder: Path, options: list[str]) -> int:
+    shutil.rmtree(CACHE, ignore_errors=True)
+    CACHE.mkdir(parents=True)
+    for name in ("_testutil", *(f"test_{name}" for name in FILES)):
+        (CACHE / f"{name}.py").write_text(with_our_imports((folder / f"{name}.py").read_text()))
+    (CACHE / "__init__.py").touch()
+    (CACHE / "conftest.py").write_text(FIXTURES)
+    (CACHE / "pytest.ini").write_text("[pytest]\nmarkers =\n    ssl\n")
+    report = CACHE / "report.xml"
+    command = [sys.executable, "-m", "pytest", "-q", "-c", str(CACHE / "pytest.ini"), "--rootdir", str(CACHE)]
+    subprocess.run([*command, f"--junitxml={report}", str(CACHE), *options], cwd=Path(__file__).parents[2], check=False)
+    ran, failed = failures(report)
+    beyond = {name for names in BEYOND.values() for name in names.split()}
+    print(f"{ran - len(failed)} of {ran} passed; failed without being listed: {sorted(failed - beyond) or 'none'}")
+    listed = set() if options else beyond - failed
+    if listed:
+        print(f"listed, and passed: {sorted(listed)}")
+    return 1 if failed - beyond or listed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))

@@ -428,6 +428,37 @@ def static_members(side: Side) -> None:
 
 
 @script
+def a_static_member_is_taken_over_while_it_waits(side: Side) -> None:
+    """Whoever waits for the group hears at once that another one has its name; with every later request again."""
+    ask, connection = side.ask, side.connection
+    lead = side.joined()
+    ask(side.sync(lead.member_id, 1, {lead.member_id: b""}), 5)
+    joins = side.later(side.join(instance_id="i"), 9)
+    eventually(lambda: connection.ask(side.beat(lead.member_id, 1), 4).error_code == Error.REBALANCE_IN_PROGRESS)
+    takes_over = side.later(side.join(instance_id="i"), 9)
+    joins()
+    ask(side.join(lead.member_id), 9)
+    first = takes_over()
+    syncs = side.later(side.sync(first.member_id, 2, instance_id="i"), 5)
+    takes_over = side.later(side.join(instance_id="i"), 9)
+    syncs()
+    eventually(lambda: connection.ask(side.beat(lead.member_id, 2), 4).error_code == Error.REBALANCE_IN_PROGRESS)
+    ask(side.join(lead.member_id), 9)
+    second = takes_over()
+    ask(side.sync(lead.member_id, 3, {lead.member_id: b"", second.member_id: b"static"}), 5)
+    ask(side.sync(second.member_id, 3, instance_id="i"), 5)
+    for old, generation in ((first.member_id, 2), (first.member_id, 3)):
+        ask(side.sync(old, generation, instance_id="i"), 5)
+        ask(side.beat(old, generation, "i"), 4)
+        ask(side.join(old, instance_id="i"), 9)
+        for version in (8, 9):
+            ask(side.commit(1, version, member_id=old, generation=generation, instance_id="i"), version)
+        ask(side.leave((old, "i")), 5)
+    ask(side.commit(2, member_id=second.member_id, generation=3, instance_id="i"), 9)
+    ask(DescribeGroupsRequest([side.group]), 5)
+
+
+@script
 def a_static_member_that_changes_what_it_reads(side: Side) -> None:
     first = side.ask(side.join(instance_id="i", protocols={"range": subscription(A)}), 9)
     side.ask(side.sync(first.member_id, 1, {first.member_id: b"a"}, instance_id="i"), 5)

@@ -11,6 +11,8 @@ from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.structs import TopicPartition
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 
+_NOWHERE = -1
+
 
 class FetchSession:
     """An incremental fetch session with one broker: what it believes we want (KIP-227)."""
@@ -30,9 +32,14 @@ class FetchSession:
     def next(self) -> None:
         self.epoch = 1 if self.epoch == 0x7FFFFFFF else self.epoch + 1
 
-    def forget(self, name: TopicPartition) -> None:
-        """Tell the broker of the partition once more."""
-        self.known.pop(name, None)
+    def refused(self, name: TopicPartition) -> None:
+        """The broker has to hear of the partition once more: where to read on, or that it is read there no longer.
+
+        What stays in its session it would refuse at once with every answer.
+        """
+        known = self.known.get(name)
+        if known is not None:
+            self.known[name] = (known[0], _NOWHERE, _NOWHERE)
 
     def request(
         self,

@@ -266,7 +266,7 @@ class Fetcher:
             self._metadata.request_update()
         session = self._sessions.get(node)
         if session is not None:
-            session.forget(name)
+            session.refused(name)
         self._back_off(node, now_ms)
 
     def _stop(self, name: TopicPartition, state: PartitionState, error: KafkaError) -> None:

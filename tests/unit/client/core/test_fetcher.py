@@ -14,7 +14,13 @@ from oncelog.client.core.metadata import ClusterMetadata
 from oncelog.client.core.metrics import NetworkMetrics
 from oncelog.client.core.subscription import Reset, Subscription
 from oncelog.client.core.wire import FETCH, METADATA
-from oncelog.protocol.generated.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from oncelog.errors import Error
+from oncelog.protocol.generated.fetch_response import (
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    PartitionData,
+)
 from oncelog.records.batch import Record, encode_batch
 from oncelog.types import TopicPartition
 from tests.unit.client.core.producers import P0, P1, TOPIC, picture
@@ -121,3 +127,20 @@ def test_taking_records_at_hand_one_by_one_is_noted() -> None:
     assert record is not None
     assert record.offset == 1
     assert reader.fetcher.handed_out
+
+
+@pytest.mark.parametrize("error", [Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH])
+def test_a_broker_that_leads_a_partition_no_more_is_told_to_leave_it_out(error: Error) -> None:
+    """Else its fetch session answers at once with the refusal, again and again."""
+    reader = Reader()
+    reader.read(P0, P1)
+    gone = PartitionData(
+        partition_index=P1.partition, error_code=error, current_leader=LeaderIdAndEpoch(leader_id=2, leader_epoch=1)
+    )
+    here = PartitionData(partition_index=P0.partition, high_watermark=1000, records=b"")
+    topics = [FetchableTopicResponse(topic=TOPIC, partitions=[here, gone])]
+    reader.wire.take(FETCH).answer(FetchResponse(session_id=7, responses=topics))
+    reader.wire.pass_time(1000)
+    asked = {sent.node: sent.message for sent in (reader.wire.take(FETCH), reader.wire.take(FETCH))}
+    assert [(topic.topic, topic.partitions) for topic in asked[1].forgotten_topics_data] == [(TOPIC, [P1.partition])]
+    assert [[item.partition for item in topic.partitions] for topic in asked[2].topics] == [[P1.partition]]

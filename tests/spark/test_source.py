@@ -10,11 +10,15 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from oncelog.spark.lag import Gauges, LagListener
+from oncelog.spark.offsets import DataLoss
+from oncelog.spark.options import parse_source_options
 from oncelog.spark.session import lag
+from oncelog.spark.stream import StreamReader
 from tests.spark.crash_query import run_to_the_end
-from tests.spark.kafka_records import create_topic, produce, produce_transaction
+from tests.spark.kafka_records import create_topic, eventually, produce, produce_transaction
 
 
 class RunningBroker(Protocol):
@@ -264,3 +268,24 @@ def test_topic_made_anew_stops_the_query_unless_loss_is_allowed(
     produce(address, unique_name, [b"1:new"])
     with pytest.raises(PySparkException, match="Records were lost before they were read"):
         drain(spark.readStream.format("oncelog").options(**options).load(), tmp_path)
+
+
+def test_query_beyond_a_log_that_was_cut_stops_or_reads_what_is_written_from_its_end_on(
+    broker: RunningBroker, unique_name: str
+) -> None:
+    """The checkpoint is at 100 and a batch is planned to 200, where the log ends at 10."""
+    create_topic(broker.bootstrap_servers, unique_name)
+    produce(broker.bootstrap_servers, unique_name, [b":%d" % n for n in range(10)])
+    options = {"kafka.bootstrap.servers": broker.bootstrap_servers, "subscribe": unique_name}
+    strict = StreamReader(parse_source_options(options, streaming=True))
+    for place in (5, 100):
+        with pytest.raises(DataLoss, match="-0 ends at offset 10 and"):
+            strict.partitions({unique_name: {"0": place}}, {unique_name: {"0": 200}})
+    lenient = StreamReader(parse_source_options(options | {"failOnDataLoss": "false"}, streaming=True))
+    cut = lenient.latestOffset({unique_name: {"0": 100}}, ReadAllAvailable())
+    assert cut[unique_name]["0"] == 10
+    produce(broker.bootstrap_servers, unique_name, [b":%d" % n for n in range(10, 15)])
+    eventually(lambda: lenient.latestOffset(cut, ReadAllAvailable())[unique_name]["0"], 15)
+    tasks = lenient.partitions(cut, lenient.latestOffset(cut, ReadAllAvailable()))
+    found = [value for task in tasks for rows in lenient.read(task) for value in rows.column("value").to_pylist()]
+    assert found == [b":%d" % n for n in range(10, 15)]

@@ -27,6 +27,7 @@ from oncelog.spark.options import SinkOptions
 from oncelog.spark.prefetch import run_ahead
 from oncelog.spark.rows import Encoding, TaskEncoder
 from oncelog.spark.sink_protocol import Observer, PartitionBatch, Step, observed
+from oncelog.spark.worker_garbage import pass_over_imports
 from oncelog.types import ProducerStamp
 
 ENCODED = "writer int, task int, topic string, partition int, records int, data binary"
@@ -73,6 +74,7 @@ class Encoder:
     count: Callable[[int, int, int], None]
 
     def __call__(self, rows: Rows) -> Rows:
+        pass_over_imports()
         task = _task().partitionId()
         encoder = TaskEncoder(self.encoding, seed=task + (self.batch_id or 0), now_ms=time.time_ns() // 1_000_000)
         bases = self._bases()
@@ -119,6 +121,7 @@ class Writer:
     observe: Observer
 
     def __call__(self, rows: Rows) -> Rows:
+        pass_over_imports()
         report = self._written(_task().partitionId(), rows)
         yield pa.RecordBatch.from_arrays([pa.array([report.encode()], pa.string())], names=["report"])
 

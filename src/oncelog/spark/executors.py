@@ -156,7 +156,7 @@ class _Batch:
             raise _Repeated
 
     def _shuffle(self, shuffled: Any, volume: _Volume) -> DataFrame:
-        """The encoded batches, encoded; in a session of its own, whose Arrow batches hold few of them.
+        """The encoded batches, encoded; in a session apart, whose Arrow batches hold few of them.
 
         Adaptive execution runs the shuffle when the plan becomes an RDD. Where it is off, a look at the first row
         does: encoding must be over under the settings of the user's session, and before the transaction begins.
@@ -164,9 +164,7 @@ class _Batch:
         java_rdd = shuffled._jdf.toJavaRDD()
         if not volume.taken()[0]:
             java_rdd.isEmpty()
-        session = self._spark.newSession()
-        session.conf.set("spark.sql.adaptive.enabled", "false")
-        session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_ARROW_BYTES))
+        session = _plain_session(self._spark)
         java_session: Any = session._jsparkSession
         return ClassicDataFrame(java_session.createDataFrame(java_rdd, shuffled._jdf.schema()), session)
 
@@ -333,6 +331,22 @@ def _warn_of_timeout(seconds: float, timeout_ms: int) -> None:
             seconds,
             timeout_ms,
         )
+
+
+_plain: dict[str, SparkSession] = {}
+"""By application. Spark keeps what listens to a session until the session is garbage: one for each batch adds up."""
+
+
+def _plain_session(spark: SparkSession) -> SparkSession:
+    """A session of the same application, without the user's settings, for the shuffled batches."""
+    application = spark.sparkContext.applicationId
+    if application not in _plain:
+        session = spark.newSession()
+        session.conf.set("spark.sql.adaptive.enabled", "false")
+        session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_ARROW_BYTES))
+        _plain.clear()  # another application's context has ended
+        _plain[application] = session
+    return _plain[application]
 
 
 def _executors_of(context: SparkContext) -> set[tuple[str, int]]:

@@ -20,6 +20,7 @@ from oncelog.spark.cluster import Cluster, prefetched
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.offsets import DataLoss, OffsetRange, positions_to_ask, resolve_position, split_ranges
 from oncelog.spark.options import EARLIEST, LATEST, ByTimestampStrategy, Position, SourceOptions
+from oncelog.spark.worker_garbage import pass_over_imports
 from oncelog.types import IsolationLevel, TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -87,6 +88,7 @@ def plan_tasks(options: SourceOptions, ranges: Sequence[OffsetRange]) -> list[In
 
 def read_partition(options: SourceOptions, partition: InputPartition) -> Iterator[pa.RecordBatch]:
     """What one task reads; nothing for the empty partition that Spark makes up where there is nothing to read."""
+    pass_over_imports()
     return iter(()) if partition.value is None else read_range(options, cast(OffsetRange, partition.value))
 
 

@@ -70,7 +70,7 @@ def slots_of(context: SparkContext) -> int:
 
 
 def _dynamic_allocation(context: SparkContext) -> bool:
-    enabled = context.getConf().get("spark.dynamicAllocation.enabled", "false") or "false"
+    enabled = context._conf.get("spark.dynamicAllocation.enabled", "false") or "false"  # getConf() copies all settings
     return enabled.lower() == "true" and not (context.master or "").startswith("local")
 
 

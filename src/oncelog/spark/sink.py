@@ -24,6 +24,7 @@ from oncelog.spark.planning import checkpoint_at, now_ms, plan_write
 from oncelog.spark.rows import Encoding, SinkColumns, TaskEncoder
 from oncelog.spark.sink_protocol import BatchWrite, Observer, PartitionBatch, SinkRefused, commit_batch
 from oncelog.spark.spool import batch_folder, read_spool, remove_spool, write_spool
+from oncelog.spark.worker_garbage import pass_over_imports
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +92,7 @@ class _TaskSide:
         self._run_id = run_id
 
     def write(self, rows: Iterator[pa.RecordBatch]) -> TaskOutput:
+        pass_over_imports()
         context = TaskContext.get()
         if context is None:
             raise InvariantError("a sink task runs outside a Spark task")

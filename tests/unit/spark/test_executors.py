@@ -72,10 +72,7 @@ class Context:
     master = "spark://m:7077"
 
     def __init__(self, **settings: str) -> None:
-        self._settings = {name.replace("_", "."): value for name, value in settings.items()}
-
-    def getConf(self) -> dict[str, str]:
-        return self._settings
+        self._conf = {name.replace("_", "."): value for name, value in settings.items()}
 
 
 @pytest.fixture

@@ -106,9 +106,10 @@ class Deferred(Generic[T]):
         """A deferred for ``function`` of the value."""
         if self.succeeded:
             try:
-                return Deferred.of(function(self._value))  # type: ignore[arg-type]
+                value = function(self._value)  # type: ignore[arg-type]
             except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
                 return Deferred._failed(error)
+            return Deferred.of(value)
         result: Deferred[U] = Deferred()
 
         def known(value: T) -> None:

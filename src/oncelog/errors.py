@@ -8,7 +8,7 @@ retry may help; KIP-360, KIP-447, KIP-588, KIP-654, KIP-691 and KIP-890 for how 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import ClassVar
+from typing import ClassVar, Final
 
 
 class Error(IntEnum):
@@ -159,6 +159,11 @@ class Error(IntEnum):
     def refresh_metadata(self) -> bool:
         """Whether the sender's picture of the cluster is stale."""
         return self in _REFRESH_METADATA
+
+
+NONE: Final = Error.NONE
+"""For what every request compares with: before Python 3.12 a member of an enumeration takes as long to be looked up as
+some calls."""
 
 
 _RETRIABLE = frozenset(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
@@ -43,6 +43,10 @@ class ProducerStamp(NamedTuple):
     producer_id: int
     producer_epoch: int
 
+
+new_tuple: Final = tuple.__new__
+"""``new_tuple(ProducerStamp, (7, 0))`` is ``ProducerStamp(7, 0)`` in a third of the time, if every field is given: for
+what each step of a transaction makes."""
 
 NO_PRODUCER = ProducerStamp(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 

@@ -17,7 +17,7 @@ from oncelog.broker.slices import Work, in_parts
 from oncelog.broker.verification import verify_transaction
 from oncelog.coordinator.runtime import Appended, CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred, gather
-from oncelog.errors import Error, StorageError
+from oncelog.errors import NONE, Error, StorageError
 from oncelog.log.partition_log import PartitionLog
 from oncelog.log.producer_entry import NONE_OPEN
 from oncelog.log.verification import TransactionSupportedOperation, Verification, VerificationGuard
@@ -32,6 +32,7 @@ from oncelog.types import (
     TRANSACTION_STATE_TOPIC,
     ProducerStamp,
     TopicPartition,
+    new_tuple,
 )
 
 if TYPE_CHECKING:
@@ -270,9 +271,9 @@ class Coordinators:
         if target.replicas is not None and target.lacks_replicas:
             return _not_appended(Error.NOT_ENOUGH_REPLICAS)
         result = target.append_coordinator(records, now_ms, producer, guard)
-        if result.error is not Error.NONE:
+        if result.error is not NONE:
             return _not_appended(result.error)
-        return Appended(Error.NONE, result.base_offset, target.when_committed(result.last_offset + 1))
+        return new_tuple(Appended, (NONE, result.base_offset, target.when_committed(result.last_offset + 1)))
 
     def in_pieces(self, work: Work[None]) -> None:
         self._broker.slices.begin(work).then(lambda _: None, _broken_off)
@@ -344,7 +345,7 @@ class Coordinators:
             transaction_version=marker.transaction_version,
             now_ms=now_ms,
         )
-        if result.error is not Error.NONE:
+        if result.error is not NONE:
             return Deferred.of(result.error)
         if topic_partition.topic == CONSUMER_OFFSETS_TOPIC:
             logged = LoggedMarker(result.base_offset, marker.stamp, marker.commit)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.deferred import Deferred
-from oncelog.errors import Error
+from oncelog.errors import NONE, Error
 from oncelog.log.partition_log import AppendResult, FlushTicket, PartitionLog
 from oncelog.log.verification import VerificationGuard
 from oncelog.ports import Buffer
@@ -27,7 +27,7 @@ FORESEEN_FAILURES = (
     Error.KAFKA_STORAGE_ERROR,
 )
 METERS = 7
-_COMMITTED = Deferred.of(Error.NONE)
+_COMMITTED = Deferred.of(NONE)
 
 
 class Partition:
@@ -189,7 +189,7 @@ class Partition:
         )
 
     def _appended(self, result: AppendResult) -> AppendResult:
-        if result.error is Error.NONE and not result.duplicate:
+        if result.error is NONE and not result.duplicate:
             self._on_dirty(self)
             if not self._sync_before_commit:
                 self._advance(self.log.log_end_offset)
@@ -234,7 +234,7 @@ class Partition:
     def check_leader_epoch(self, current_leader_epoch: int) -> Error:
         """Whether the requester knows the leadership that is in force (KIP-320); -1 asks for no check."""
         if current_leader_epoch in (-1, self.leader_epoch):
-            return Error.NONE
+            return NONE
         if current_leader_epoch < self.leader_epoch:
             return Error.FENCED_LEADER_EPOCH
         return Error.UNKNOWN_LEADER_EPOCH
@@ -246,7 +246,7 @@ class Partition:
             return
         waiters = self._waiters
         if waiters:
-            outcome = Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND if self.lacks_replicas else Error.NONE
+            outcome = Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND if self.lacks_replicas else NONE
             while waiters and waiters[0][0] <= offset:
                 heapq.heappop(waiters)[2].resolve(outcome)
         self._on_advance(self.topic_partition)

@@ -31,7 +31,7 @@ from oncelog.broker.apis.produce import (
 from oncelog.broker.context import Channel, RequestContext
 from oncelog.broker.partition import Partition
 from oncelog.broker.security.access import TRANSACTIONAL_ID, allows
-from oncelog.errors import Error
+from oncelog.errors import NONE, Error
 from oncelog.log.results import AppendResult
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import encode_response_header
@@ -71,7 +71,7 @@ class AnswerTemplate:
         base_offset, append_time_ms, log_start_offset = _MARK
         part = PartitionProduceResponse(
             index=index,
-            error_code=Error.NONE,
+            error_code=NONE,
             base_offset=base_offset,
             log_append_time_ms=append_time_ms,
             log_start_offset=log_start_offset,
@@ -259,9 +259,9 @@ class ProduceRuns:
         batch = buffer[at : at + header.size_bytes]
         verified = verify(broker, route.version, request, partition, header, now_ms)
         result: AppendResult | None = None
-        if verified.succeeded and verified.value.error is Error.NONE and not partition.lacks_replicas:
+        if verified.succeeded and verified.value.error is NONE and not partition.lacks_replicas:
             result = partition.append_checked(batch, header, now_ms, verified.value.guard)
-            if result.error is Error.NONE and not result.duplicate and partition.replicas is None:
+            if result.error is NONE and not result.duplicate and partition.replicas is None:
                 answers = [template.fill(correlation_id, result.base_offset, result.log_start_offset)]
                 self._answer(partition, run._replace(found=found[:1]), answers, now_ms)
                 return end
@@ -271,7 +271,7 @@ class ProduceRuns:
         def answer(part: PartitionProduceResponse) -> None:
             if requests is not None:
                 requests.answered_run(context.local_ns, requests.clock() - begun_ns, 1, part.error_code)
-            if part.error_code == Error.NONE and part.log_append_time_ms < 0:  # a duplicate's answer has a time
+            if part.error_code == NONE and part.log_append_time_ms < 0:  # a duplicate's answer has a time
                 channel.reply(slot, [template.fill(correlation_id, part.base_offset, part.log_start_offset)])
             else:
                 channel.reply(slot, [_encoded(route.version, request, correlation_id, part)])
@@ -331,7 +331,7 @@ class ProduceRuns:
         version, request = run.route.version, run.route.request
         for entry, batch in zip(run.found[first:], run.batches[first:], strict=True):
             result = partition.append_client(batch, now_ms)
-            if result.error is Error.NONE:
+            if result.error is NONE:
                 yield run.template.fill(entry.correlation_id, result.base_offset, result.log_start_offset)
             else:
                 if request.acks == 0:  # no answer: so that the producer notices
@@ -367,7 +367,7 @@ class ProduceRuns:
         def settle(error: Error) -> None:
             if requests is not None:
                 requests.answered_run(local_ns, requests.clock() - begun_ns, len(taken), error)
-            if error is Error.NONE:
+            if error is NONE:
                 channel.reply(slot, [b"".join(answers)])
                 return
             part = PartitionProduceResponse(

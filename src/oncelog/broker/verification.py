@@ -9,16 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.deferred import Deferred
-from oncelog.errors import Error
+from oncelog.errors import NONE, Error
 from oncelog.log.producer_rules import refused_by_coordinator
 from oncelog.log.verification import TransactionSupportedOperation, Verification
-from oncelog.types import NO_SEQUENCE, ProducerStamp, TopicPartition
+from oncelog.types import NO_SEQUENCE, ProducerStamp, TopicPartition, new_tuple
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
     from oncelog.broker.partition import Partition
 
-_NOT_NEEDED = Deferred.of(Verification(Error.NONE))
+_NOT_NEEDED = Deferred.of(Verification(NONE))
 
 
 def verify_transaction(
@@ -38,9 +38,9 @@ def verify_transaction(
         return Deferred.of(Verification(guard))
 
     def verified(error: Error) -> Verification:
-        if error is not Error.NONE:
+        if error is not NONE:
             return Verification(refused_by_coordinator(error, operation))
-        return Verification(Error.NONE, guard)
+        return new_tuple(Verification, (NONE, guard))
 
     if broker.cluster is None:
         return _ask(broker, partition.topic_partition, transactional_id, stamp, operation, now_ms).map(verified)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from oncelog.deferred import Deferred
-from oncelog.errors import Error
+from oncelog.errors import NONE, Error
 from oncelog.log.verification import VerificationGuard
 from oncelog.timers import Timers
 from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition, java_hash_partition
@@ -246,9 +246,9 @@ class CoordinatorRuntime(Generic[S]):
         if shard is None:
             return Deferred.of(Error.NOT_COORDINATOR)
         if not records:
-            return Deferred.of(Error.NONE)
+            return Deferred.of(NONE)
         appended = self.host.append_records(partition, records, now_ms, producer, guard)
-        if appended.error is not Error.NONE:
+        if appended.error is not NONE:
             return appended.committed
         if apply is not None:
             apply(appended.base_offset)

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from struct import Struct
 
 from oncelog.config import TopicConfig
-from oncelog.errors import Error, OutOfDescriptors, StorageError
+from oncelog.errors import NONE, Error, OutOfDescriptors, StorageError
 from oncelog.log import recovery, retention
 from oncelog.log.activity import Activity
 from oncelog.log.checkpoints import LEADER_EPOCH_CHECKPOINT, encode_leader_epochs
@@ -36,7 +36,7 @@ from oncelog.records.batch import LOG_OVERHEAD_BYTES, BatchHeader, TimestampType
 from oncelog.records.compression import Compression
 from oncelog.records.control import encode_end_txn_marker
 from oncelog.records.validation import InvalidBatch, validate_append
-from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
+from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition, new_tuple
 
 __all__ = [
     "AppendResult",
@@ -349,7 +349,7 @@ class PartitionLog:
         except StorageError as error:
             return self._append_failed(error)
         self._state.skip_to(last_offset + 1)
-        return AppendResult(Error.NONE, offset, last_offset, -1, self.log_start_offset)
+        return _appended(offset, last_offset, -1, self.log_start_offset)
 
     def _append_data(
         self, batch: Buffer, header: BatchHeader, leader_epoch: int, now_ms: int, append_time_ms: int
@@ -369,7 +369,7 @@ class PartitionLog:
         except StorageError as error:
             return self._append_failed(error)
         self._state.apply_data(header, base_offset)
-        return AppendResult(Error.NONE, base_offset, last_offset, append_time_ms, self.log_start_offset)
+        return _appended(base_offset, last_offset, append_time_ms, self.log_start_offset)
 
     def append_marker(
         self,
@@ -404,7 +404,7 @@ class PartitionLog:
         if done is not None and done.aborted:
             entry = AbortedTxn(done.producer_id, done.first_offset, done.last_offset, done.last_stable_offset)
             self._segments.active.add_aborted(entry)
-        return AppendResult(Error.NONE, offset, offset, -1, self.log_start_offset)
+        return _appended(offset, offset, -1, self.log_start_offset)
 
     def _write(
         self,
@@ -452,7 +452,7 @@ class PartitionLog:
         self.activity.duplicates += 1
         # Kafka tells the timestamp that it kept of the batch, whatever kind of time the topic has.
         return AppendResult(
-            Error.NONE, batch.first_offset, batch.last_offset, batch.timestamp, self.log_start_offset, duplicate=True
+            NONE, batch.first_offset, batch.last_offset, batch.timestamp, self.log_start_offset, duplicate=True
         )
 
     def _storage_error(self, reason: str) -> AppendResult:
@@ -719,7 +719,7 @@ class PartitionLog:
         if not 0 <= offset <= self.high_watermark:
             return Error.OFFSET_OUT_OF_RANGE
         self._set_log_start(offset)
-        return Error.NONE
+        return NONE
 
     def _set_log_start(self, offset: int) -> None:
         if offset <= self.log_start_offset:
@@ -817,3 +817,8 @@ class PartitionLog:
         self.folder = new
         self.failed = f"{self.topic_partition} was deleted"
         return new
+
+
+def _appended(base_offset: int, last_offset: int, log_append_time_ms: int, log_start_offset: int) -> AppendResult:
+    fields = NONE, base_offset, last_offset, log_append_time_ms, log_start_offset, False, "", ()
+    return new_tuple(AppendResult, fields)

@@ -26,7 +26,7 @@ from oncelog.log.producer_rules import (
 )
 from oncelog.log.verification import VerificationEntry, VerificationGuard
 from oncelog.records.batch import BatchHeader
-from oncelog.types import TopicPartition
+from oncelog.types import TopicPartition, new_tuple
 
 
 class CompletedTxn(NamedTuple):
@@ -112,7 +112,7 @@ class ProducerStateManager:
         producer_id = header.producer_id
         entry = self.entries.get(producer_id)
         verification = self._verifications.get(producer_id)
-        attempt = Attempt(header, entry, verification, guard, self.verify_transactions)
+        attempt = new_tuple(Attempt, (header, entry, verification, guard, self.verify_transactions))
         for rule in rules:
             if rule.broken(attempt):
                 return Refusal(rule.error, self._explain(rule.name, attempt, log_end_offset))
@@ -135,7 +135,8 @@ class ProducerStateManager:
     ) -> Refusal | None:
         """Whether a transaction marker may be appended: None or why not."""
         entry = self.entries.get(producer_id)
-        attempt = MarkerAttempt(producer_id, producer_epoch, coordinator_epoch, transaction_version, entry)
+        fields = producer_id, producer_epoch, coordinator_epoch, transaction_version, entry
+        attempt = new_tuple(MarkerAttempt, fields)
         for rule in MARKER_RULES:
             if entry is not None and rule.broken(attempt):
                 return Refusal(
@@ -208,7 +209,8 @@ class ProducerStateManager:
             entry.producer_epoch = header.producer_epoch
         timestamp = header.max_timestamp
         batches = entry.batches
-        batches.append(BatchMetadata(header.last_sequence, last_offset, header.last_offset_delta, timestamp))
+        fields = header.last_sequence, last_offset, header.last_offset_delta, timestamp
+        batches.append(new_tuple(BatchMetadata, fields))
         if len(batches) > BATCHES_KEPT:
             del batches[0]
         entry.last_timestamp = timestamp

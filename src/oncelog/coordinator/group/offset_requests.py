@@ -20,7 +20,7 @@ from oncelog.coordinator.group.offsets import CommittedOffset, Place
 from oncelog.coordinator.group.shard import GroupShard
 from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, client_error
 from oncelog.deferred import Deferred
-from oncelog.errors import Error
+from oncelog.errors import NONE, Error
 from oncelog.log.verification import TransactionSupportedOperation, Verification
 from oncelog.protocol.coordinator_fast import offset_commit_key, offset_commit_value
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
@@ -53,7 +53,7 @@ from oncelog.protocol.generated.txn_offset_commit_response import (
     TxnOffsetCommitResponseTopic,
 )
 from oncelog.protocol.wire import ZERO_UUID
-from oncelog.types import ProducerStamp
+from oncelog.types import ProducerStamp, new_tuple
 
 GROUP_ID_NOT_FOUND_FROM = 9
 """OffsetCommit: what used to be ILLEGAL_GENERATION where the group does not exist."""
@@ -160,7 +160,7 @@ class OffsetRequests:
         place = request.group_id, topic.name, partition.partition_index
         metadata = partition.committed_metadata or ""
         commit = OneCommit(request, caller, place, topic.topic_id, metadata, offset_commit_key(*place))
-        answer = OffsetCommitResponsePartition(partition.partition_index, Error.NONE)
+        answer = OffsetCommitResponsePartition(partition.partition_index, NONE)
         return commit, OffsetCommitResponse(topics=[OffsetCommitResponseTopic(topic.name, topic.topic_id, [answer])])
 
     def again(self, commit: OneCommit, offset: int, leader_epoch: int, now_ms: int) -> bool:
@@ -174,16 +174,16 @@ class OffsetRequests:
         if isinstance(shard, Error):
             return False
         check = self._may_commit(shard, request, caller, now_ms)
-        if isinstance(check, Error) or check(topic_id, place[2]) is not Error.NONE:
+        if isinstance(check, Error) or check(topic_id, place[2]) is not NONE:
             return False
         value = offset_commit_value(offset, leader_epoch, metadata, now_ms, topic_id)
 
         def apply(record_offset: int) -> None:
-            committed = CommittedOffset(offset, leader_epoch, metadata, now_ms, -1, topic_id, record_offset)
-            shard.offset_committed(place, committed)
+            fields = offset, leader_epoch, metadata, now_ms, -1, topic_id, record_offset
+            shard.offset_committed(place, new_tuple(CommittedOffset, fields))
 
-        written = shard.write((CoordinatorRecord(key, value),), now_ms, apply=apply)
-        return written.done and written.value is Error.NONE
+        written = shard.write((new_tuple(CoordinatorRecord, (key, value)),), now_ms, apply=apply)
+        return written.done and written.value is NONE
 
     def commit_in_transaction(
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
@@ -214,7 +214,7 @@ class OffsetRequests:
             """The transaction covers the partition; the shard may have moved while that was found out."""
             error, guard = verification
             shard = self._runtime.shard(partition.partition)
-            if error is not Error.NONE or shard is None:
+            if error is not NONE or shard is None:
                 return Deferred.of(answer(_same(Error.NOT_COORDINATOR if shard is None else client_error(error))))
             decided = self._decide_in_transaction(shard, request, now_ms)
             if isinstance(decided, Error):
@@ -297,9 +297,9 @@ class OffsetRequests:
                     errors.append(Error.OFFSET_METADATA_TOO_LARGE)
                     continue
                 error = check(topic.topic_id, partition.partition_index)
-                if error is not Error.NONE:
+                if error is not NONE:
                     return error
-                errors.append(Error.NONE)
+                errors.append(NONE)
                 value = OffsetCommitValue(
                     partition.committed_offset,
                     partition.committed_leader_epoch,
@@ -329,7 +329,7 @@ class OffsetRequests:
         group = shard.groups.get(request.group_id)
         if group is not None and not isinstance(group, ClassicGroup):
             error = consumer_rules.may_fetch(group, request.member_id, request.member_epoch)
-            if error is not Error.NONE:
+            if error is not NONE:
                 return Deferred.of(refused(error))
         asked: list[tuple[str, bytes, Sequence[int]]] = (
             [(topic, ZERO_UUID, sorted(partitions)) for topic, partitions in shard.offsets.topics(request.group_id)]
@@ -345,9 +345,7 @@ class OffsetRequests:
             for name, topic_id, indexes in asked
         ]
         answer = OffsetFetchResponseGroup(request.group_id, topics)
-        return shard.write([], now_ms).map(
-            lambda error: answer if error is Error.NONE else refused(Error.NOT_COORDINATOR)
-        )
+        return shard.write([], now_ms).map(lambda error: answer if error is NONE else refused(Error.NOT_COORDINATOR))
 
     @staticmethod
     def _fetched(
@@ -378,23 +376,21 @@ class OffsetRequests:
             return Deferred.of(refused(Error.GROUP_ID_NOT_FOUND))
         if isinstance(group, ClassicGroup):
             verdict = classic_rules.decide(group, classic_rules.DeleteOffsets())
-            if verdict.error is not Error.NONE:
+            if verdict.error is not NONE:
                 return Deferred.of(refused(verdict.error))
         written: list[CoordinatorRecord] = []
         topics: list[OffsetDeleteResponseTopic] = []
         for topic in request.topics:
-            error = Error.GROUP_SUBSCRIBED_TO_TOPIC if group.reads(topic.name) else Error.NONE
+            error = Error.GROUP_SUBSCRIBED_TO_TOPIC if group.reads(topic.name) else NONE
             indexes = [partition.partition_index for partition in topic.partitions]
             topics.append(
                 OffsetDeleteResponseTopic(topic.name, [OffsetDeleteResponsePartition(i, error) for i in indexes])
             )
-            if error is Error.NONE:
+            if error is NONE:
                 for index in indexes:
                     written += shard.offsets.delete(request.group_id, topic.name, index)
         answer = OffsetDeleteResponse(topics=topics)
-        return shard.write(written, now_ms).map(
-            lambda error: answer if error is Error.NONE else refused(client_error(error))
-        )
+        return shard.write(written, now_ms).map(lambda error: answer if error is NONE else refused(client_error(error)))
 
 
 def _java_length(text: str) -> int:
@@ -407,6 +403,6 @@ def _same(error: Error) -> Callable[[int, int], Error]:
 
 
 def _outcomes(error: Error, decided: list[list[Error]]) -> Callable[[int, int], Error]:
-    if error is not Error.NONE:
+    if error is not NONE:
         return _same(client_error(error))
     return lambda topic, partition: decided[topic][partition]

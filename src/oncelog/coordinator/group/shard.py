@@ -24,7 +24,7 @@ from oncelog.coordinator.group.environment import Environment, GroupHost, NamedT
 from oncelog.coordinator.group.offsets import CommittedOffset, OffsetStore, Place
 from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, LoggedMarker, LoggedRecord
 from oncelog.deferred import Deferred
-from oncelog.errors import Error
+from oncelog.errors import NONE, Error
 from oncelog.log.verification import VerificationGuard
 from oncelog.ports import Random
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
@@ -50,7 +50,7 @@ class GroupShard:
         self.partition = partition
         self.offsets = OffsetStore()
         self._runtime = runtime
-        self._last_write: Deferred[Error] = Deferred.of(Error.NONE)
+        self._last_write: Deferred[Error] = Deferred.of(NONE)
         self._now_ms = 0
         self.env = Environment(host, settings, random, partition, self.write, NamedTimers(host.timers))
         self.groups = self.env.groups
@@ -73,7 +73,7 @@ class GroupShard:
         if not records:
             return self._last_write
         written = self._runtime.write(self.partition, records, now_ms, producer, guard, apply)
-        if not written.done or written.value is Error.NONE:
+        if not written.done or written.value is NONE:
             self._last_write = written
         return written
 

@@ -30,7 +30,7 @@ from oncelog.coordinator.transaction.orphans import Held, find_orphans
 from oncelog.coordinator.transaction.shard import IDS_IN_A_PIECE, Outcome, TransactionShard
 from oncelog.coordinator.transaction.states import NO_TIME_LIMIT, PREPARED, TransactionState, Txn
 from oncelog.deferred import Deferred
-from oncelog.errors import Error
+from oncelog.errors import NONE, Error
 from oncelog.types import (
     NO_PRODUCER,
     NO_PRODUCER_ID,
@@ -38,6 +38,7 @@ from oncelog.types import (
     TRANSACTION_STATE_TOPIC,
     ProducerStamp,
     TopicPartition,
+    new_tuple,
 )
 
 logger = logging.getLogger(__name__)
@@ -357,6 +358,6 @@ def _error_of(outcome: Outcome) -> Error:
 
 
 def _producer_result(outcome: Outcome) -> ProducerResult:
-    if outcome.error is not Error.NONE:
+    if outcome.error is not NONE:
         return ProducerResult(outcome.error)
-    return ProducerResult(Error.NONE, outcome.stamp, outcome.ongoing)
+    return new_tuple(ProducerResult, (NONE, outcome.stamp, outcome.ongoing))

@@ -17,13 +17,14 @@ from oncelog.coordinator.transaction.events import (
     VerifyPartitions,
 )
 from oncelog.coordinator.transaction.states import LAST_CLIENT_EPOCH, TransactionState, Txn
-from oncelog.errors import Error, InvariantError
+from oncelog.errors import NONE, Error, InvariantError
 from oncelog.types import (
     NO_PRODUCER,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     ProducerStamp,
     TopicPartition,
+    new_tuple,
 )
 
 S = TransactionState
@@ -51,6 +52,11 @@ NOTHING: Final = Decision()
 NEEDS_PRODUCER_ID: Final = Decision(needs_producer_id=True)
 UNKNOWN: Final = Txn("", NO_PRODUCER_ID, NO_PRODUCER_EPOCH, 0, S.DEAD)
 """Stands for an id that the coordinator does not know."""
+
+
+def store(value: Txn, stamp: ProducerStamp = NO_PRODUCER) -> Decision:
+    """Write ``value``, then answer that it is done, with ``stamp``."""
+    return new_tuple(Decision, (NONE, value, False, stamp, (), False, NO_PRODUCER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +159,7 @@ def follow(
     timeout_ms: int | None = None,
 ) -> Txn:
     """The value after ``txn``; every value remembers the producer id of the one before."""
-    return Txn(
+    fields = (
         txn.transactional_id,
         txn.producer_id if producer_id is None else producer_id,
         epoch,
@@ -168,6 +174,7 @@ def follow(
         version,
         next_producer.producer_epoch,
     )
+    return new_tuple(Txn, fields)
 
 
 def next_owner(txn: Txn, fresh_producer_id: int) -> ProducerStamp:

@@ -51,6 +51,7 @@ from oncelog.coordinator.transaction.rule_parts import (
     next_owner,
     owned,
     refuse,
+    store,
 )
 from oncelog.coordinator.transaction.states import EXPIRABLE, NO_TIME_LIMIT, TransactionState, Txn
 from oncelog.errors import Error
@@ -80,7 +81,7 @@ def _create(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
     if fresh == NO_PRODUCER_ID:
         return NEEDS_PRODUCER_ID
     value = Txn(event.transactional_id, fresh, 0, event.timeout_ms, last_update_ms=now_ms, previous_producer_id=fresh)
-    return Decision(value=value, stamp=value.stamp)
+    return store(value, value.stamp)
 
 
 def _renew(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
@@ -112,7 +113,7 @@ def _renew(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
         start_ms=NO_TIMESTAMP,
         timeout_ms=event.timeout_ms,
     )
-    return Decision(value=value, stamp=value.stamp)
+    return store(value, value.stamp)
 
 
 def _keep(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
@@ -168,7 +169,7 @@ def _abort_open(txn: Txn, version: int, fresh_producer_id: int, now_ms: int) -> 
         partitions=txn.partitions,
         start_ms=txn.start_ms,
     )
-    return Decision(value=value)
+    return store(value)
 
 
 INIT_PRODUCER_ID: Final[Table[InitProducerId]] = {
@@ -206,7 +207,7 @@ def _add(txn: Txn, event: AddPartitions, now_ms: int) -> Decision:
         partitions=txn.partitions | event.partitions,
         start_ms=txn.start_ms if ongoing else now_ms,
     )
-    return Decision(value=value)
+    return store(value)
 
 
 _BEGIN: Final = Rule("begin the transaction; in two-phase commit by the older protocol: INVALID_TXN_STATE (48)", _add)
@@ -262,7 +263,7 @@ def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
         start_ms=txn.start_ms,
         next_producer=txn.owner if txn.kept else NO_PRODUCER,
     )
-    return Decision(value=value, stamp=value.owner)
+    return store(value, value.owner)
 
 
 def _same(commit: bool, answer: Error) -> Rule[EndTxn]:
@@ -310,7 +311,7 @@ def _end_and_bump(txn: Txn, commit: bool, fresh_producer_id: int, start_ms: int,
         partitions=txn.partitions,
         start_ms=start_ms,
     )
-    return Decision(value=value, stamp=_after_markers(value))
+    return store(value, _after_markers(value))
 
 
 def _after_end(txn: Txn, fresh_producer_id: int) -> ProducerStamp:
@@ -392,9 +393,7 @@ def _after_markers(txn: Txn) -> ProducerStamp:
     return txn.stamp
 
 
-_COMPLETE: Final[Rule[MarkersWritten]] = Rule(
-    "complete", lambda txn, event, now_ms: Decision(value=complete(txn, now_ms))
-)
+_COMPLETE: Final[Rule[MarkersWritten]] = Rule("complete", lambda txn, event, now_ms: store(complete(txn, now_ms)))
 
 MARKERS_WRITTEN: Final[Table[MarkersWritten]] = {
     **dict.fromkeys(S, IMPOSSIBLE),
@@ -428,7 +427,7 @@ def _disown(txn: Txn, event: Disown, now_ms: int) -> Decision:
         partitions=txn.partitions if ongoing else frozenset(),
         start_ms=txn.start_ms if ongoing else NO_TIMESTAMP,
     )
-    return Decision(value=value)
+    return store(value)
 
 
 def _disown_prepared(txn: Txn, event: Disown, now_ms: int) -> Decision:

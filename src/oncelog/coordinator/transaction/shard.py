@@ -45,9 +45,9 @@ from oncelog.coordinator.transaction.rule_parts import Decision
 from oncelog.coordinator.transaction.rules import decide
 from oncelog.coordinator.transaction.states import EXPIRABLE, PREPARED, TransactionState, Txn
 from oncelog.deferred import Deferred
-from oncelog.errors import Error, InvariantError
+from oncelog.errors import NONE, Error, InvariantError
 from oncelog.timers import Timer
-from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerStamp, TopicPartition
+from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerStamp, TopicPartition, new_tuple
 
 PARK_LIMIT_MS: Final = 250
 """How long a request waits for the markers of the transaction before it; then CONCURRENT_TRANSACTIONS."""
@@ -59,7 +59,7 @@ IDS_IN_A_PIECE: Final = 200
 ABORTED_IN_A_PIECE: Final = 5
 """Transactional ids that are looked at, and transactions that are aborted, in one go."""
 
-MARKER_DONE: Final = frozenset({Error.NONE, Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, Error.UNSUPPORTED_VERSION})
+MARKER_DONE: Final = frozenset({NONE, Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, Error.UNSUPPORTED_VERSION})
 """The partition needs no marker any more; one that cannot hold markers cannot hold transactional records."""
 MARKER_CANCELLED: Final = frozenset({Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED})
 """Another coordinator, or another producer, took over: this one stops. Every other error is tried again."""
@@ -83,7 +83,8 @@ class _Request:
     give_up: Timer | None = None
 
 
-_SETTLED: Final = Deferred.of(Error.NONE)
+_SETTLED: Final = Deferred.of(NONE)
+_MARKERS_WRITTEN: Final = MarkersWritten()
 _UNSUPPORTED: Final = Decision(Error.UNSUPPORTED_VERSION)
 
 
@@ -230,28 +231,29 @@ class TransactionShard:
         elif decision.value is not None:
             version = self._value_version
             if not version and _beyond_feature(request.event):
-                self._answer(request, _UNSUPPORTED, Error.NONE)
+                self._answer(request, _UNSUPPORTED, NONE)
             else:
                 self._persist(
                     decision.value, version, request.now_ms, lambda error: self._answer(request, decision, error)
                 )
         elif entry is None:
-            self._answer(request, decision, Error.NONE)
+            self._answer(request, decision, NONE)
         elif decision.error is Error.CONCURRENT_TRANSACTIONS:
             self._park(entry, request)
-        elif decision.error is Error.NONE:
+        elif decision.error is NONE:
             entry.last_write.then(lambda error: self._answer(request, decision, self._told(error)))
         else:
-            self._answer(request, decision, Error.NONE)
+            self._answer(request, decision, NONE)
 
     def _answer(self, request: _Request, decision: Decision, write_error: Error) -> None:
-        told = write_error if write_error is not Error.NONE else decision.error
+        told = write_error if write_error is not NONE else decision.error
         key = type(request.event).__name__, Error.TRANSACTION_ABORTABLE if decision.absent else told
         self.outcomes[key] = self.outcomes.get(key, 0) + 1
-        if write_error is not Error.NONE:
+        if write_error is not NONE:
             request.outcome.resolve(Outcome(write_error))
         else:
-            request.outcome.resolve(Outcome(decision.error, decision.stamp, decision.absent, decision.ongoing))
+            answered = decision.error, decision.stamp, decision.absent, decision.ongoing
+            request.outcome.resolve(new_tuple(Outcome, answered))
 
     def _with_producer_id(self, request: _Request) -> None:
         """Ask for a producer id and decide again on the state that there is by then."""
@@ -311,14 +313,14 @@ class TransactionShard:
         an answer which needs no write of its own does not rest on a state that a crash may take back.
         """
         key = records.encode_key(value.transactional_id)
-        record = CoordinatorRecord(key, records.encode_value(value, version))
+        record = new_tuple(CoordinatorRecord, (key, records.encode_value(value, version)))
         committed = self._runtime.write(self._partition, (record,), now_ms, apply=lambda _: self._apply(value))
         entry = self._entries.get(value.transactional_id)
         appended = entry is not None and entry.txn is value
         if entry is not None and appended:
             entry.last_write = committed
-            if self._leading and committed.done and committed.value is Error.NONE:
-                answer(Error.NONE)
+            if self._leading and committed.done and committed.value is NONE:
+                answer(NONE)
                 if value.state in PREPARED and entry.txn is value:
                     self._send_markers(value, value.partitions, now_ms)
                 return True
@@ -328,7 +330,7 @@ class TransactionShard:
             answer(told)
             if not self._current(value):
                 return
-            if told is Error.NONE:
+            if told is NONE:
                 if value.state in PREPARED:
                     self._send_markers(value, value.partitions, now_ms)
             elif told is Error.COORDINATOR_NOT_AVAILABLE and appended:
@@ -389,7 +391,7 @@ class TransactionShard:
 
     def _complete(self, txn: Txn, now_ms: int) -> None:
         """Write Complete* and let those in who wait: what they write is logged after it."""
-        value = decide(txn, MarkersWritten(), now_ms).value
+        value = decide(txn, _MARKERS_WRITTEN, now_ms).value
         if value is None:
             raise InvariantError(f"no value completes state {txn.state.label} of {txn.transactional_id!r}")
 

@@ -18,6 +18,7 @@ from oncelog.types import (
     NO_TIMESTAMP,
     ProducerStamp,
     TopicPartition,
+    new_tuple,
 )
 
 
@@ -105,7 +106,7 @@ class Txn(NamedTuple):
     @property
     def stamp(self) -> ProducerStamp:
         """The transaction's, as its data and markers carry it."""
-        return ProducerStamp(self.producer_id, self.producer_epoch)
+        return new_tuple(ProducerStamp, (self.producer_id, self.producer_epoch))
 
     @property
     def kept(self) -> bool:
@@ -117,7 +118,7 @@ class Txn(NamedTuple):
         """The producer as it is now: whoever shows another stamp is a stranger or a zombie."""
         if self.next_producer_epoch != NO_PRODUCER_EPOCH:  # kept
             return ProducerStamp(self.next_producer_id, self.next_producer_epoch)
-        return ProducerStamp(self.producer_id, self.producer_epoch)
+        return new_tuple(ProducerStamp, (self.producer_id, self.producer_epoch))
 
     @property
     def timed(self) -> bool:
@@ -127,4 +128,5 @@ class Txn(NamedTuple):
     @property
     def epochs_exhausted(self) -> bool:
         """The next producer needs a new producer id."""
-        return (self.next_producer_epoch if self.kept else self.producer_epoch) >= LAST_CLIENT_EPOCH
+        kept = self.next_producer_epoch != NO_PRODUCER_EPOCH
+        return (self.next_producer_epoch if kept else self.producer_epoch) >= LAST_CLIENT_EPOCH

@@ -221,6 +221,15 @@ def test_aiokafka_survives_what_librdkafka_does(proxy: FaultProxy, broker: Runni
         (lambda faults: faults.lose_answer("Produce", probability=2), "a probability lies above 0"),
         (lambda faults: faults.throttle(5, "SaslHandshake"), "has no throttle time"),
         (lambda faults: faults.lose_answer("Metadata", partition=1), "names no partition"),
+        (
+            lambda faults: faults.lose_answer("Produce", partition=-1),
+            "partition is a whole number of at least 0, not -1",
+        ),
+        (lambda faults: faults.lose_answer(topic="t", partition="0"), "a whole number of at least 0, not '0'"),
+        (lambda faults: faults.lose_answer("Produce", topic="my topic"), "Topic name is invalid: 'my topic' contains"),
+        (lambda faults: faults.lose_answer(topic=""), "the empty string is not allowed, so this fault could never"),
+        (lambda faults: faults.lose_answer("EndTxn", transactional_id=""), "no transactional_id is empty, so this"),
+        (lambda faults: faults.lose_answer("OffsetCommit", group=b"g"), "group is a string, not b'g'"),
         (lambda faults: faults.lose_answer("FindCoordinator", group="g", transactional_id="t"), "never for both"),
     ],
 )

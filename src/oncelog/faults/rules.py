@@ -17,6 +17,7 @@ from typing import Self
 from oncelog.errors import Error, OncelogError
 from oncelog.faults.answers import can_refuse
 from oncelog.faults.subjects import READERS, Reader, Subject
+from oncelog.metadata.topic_rules import name_refusal
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.messages import API_VERSIONS, response_type
 from oncelog.settings import nearest
@@ -320,6 +321,17 @@ class Faults:
 
 def _can_match(match: Match, action: Action) -> None:
     """Refuse what could never strike."""
+    for field in ("version", "partition"):
+        number = getattr(match, field)
+        if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 0):
+            raise FaultError(f"{field} is a whole number of at least 0, not {number!r}")
+    for field in ("client_id", "topic", "transactional_id", "group"):
+        name = getattr(match, field)
+        if name is not None and not isinstance(name, str):
+            raise FaultError(f"{field} is a string, not {name!r}")
+    refusal = name_refusal(match.topic) if match.topic is not None else None
+    if refusal is not None or match.transactional_id == "":
+        raise FaultError(f"{refusal or 'no transactional_id is empty'}, so this fault could never strike")
     if match.api is None:
         return
     name = match.api.name.title().replace("_", "")

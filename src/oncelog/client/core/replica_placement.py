@@ -21,8 +21,7 @@ def spread(
 ) -> dict[TopicPartition, tuple[int, ...]]:
     """The replicas that each partition shall have.
 
-    No node gets more than its even share where partitions have as many replicas as they shall; a replica that is
-    where it may stay stays.
+    No node has more than one replica more than another, unless racks want it; a replica stays where it may stay.
 
     :param replication_factor: None keeps each partition's own.
     :raises ConfigError: there are fewer nodes than replicas.
@@ -34,31 +33,81 @@ def spread(
             f"{most} replicas need as many nodes, and there are {len(nodes)} ({', '.join(map(str, sorted(nodes)))}): "
             f"start more nodes, or ask for fewer replicas"
         )
-    share = -(-sum(factors.values()) // len(nodes)) if nodes else 0
-    load: Counter[int] = Counter()
-    placed = {name: _kept(current[name], factor, nodes, load, share) for name, factor in sorted(factors.items())}
+    load = _Load(sum(factors.values()), len(nodes))
+    placed = {name: _kept(current[name], factor, nodes, load) for name, factor in sorted(factors.items())}
     for name, replicas in placed.items():
         while len(replicas) < factors[name]:
             racks = {nodes[node] for node in replicas}
             chosen = min(
                 (node for node in nodes if node not in replicas),
-                key=lambda node: (nodes[node] is not None and nodes[node] in racks, load[node], node),
+                key=lambda node: (nodes[node] is not None and nodes[node] in racks, load.of[node], node),
             )
             replicas.append(chosen)
-            load[chosen] += 1
+            load.of[chosen] += 1
+    while (step := _levelling_step(placed, current, nodes, load.of)) is not None:
+        name, busy, idle = step
+        placed[name][placed[name].index(busy)] = idle
+        load.of[busy] -= 1
+        load.of[idle] += 1
     return _with_leaders_spread(placed)
 
 
-def _kept(current: Sequence[int], factor: int, nodes: Nodes, load: Counter[int], share: int) -> list[int]:
+class _Load:
+    """How many replicas each node has, of ``total``."""
+
+    def __init__(self, total: int, nodes: int) -> None:
+        self.of: Counter[int] = Counter()
+        self._share, self._larger = divmod(total, nodes) if nodes else (0, 0)
+
+    def take(self, node: int) -> bool:
+        """Count another one for the node, if that is within its share; so many nodes have a larger one."""
+        if self.of[node] > self._share or (self.of[node] == self._share and not self._larger):
+            return False
+        if self.of[node] == self._share:
+            self._larger -= 1
+        self.of[node] += 1
+        return True
+
+
+def _kept(current: Sequence[int], factor: int, nodes: Nodes, load: _Load) -> list[int]:
     """The replicas that stay: no more than wanted, one of each rack first, none over its share."""
     kept: list[int] = []
     racks = {node: nodes[node] for node in current if node in nodes}
     firsts = [node for at, node in enumerate(racks) if racks[node] not in [racks[other] for other in list(racks)[:at]]]
     for node in dict.fromkeys([*firsts, *racks]):
-        if len(kept) < factor and load[node] < share:
+        if len(kept) < factor and load.take(node):
             kept.append(node)
-            load[node] += 1
     return kept
+
+
+def _levelling_step(
+    placed: Mapping[TopicPartition, Sequence[int]],
+    current: Mapping[TopicPartition, Sequence[int]],
+    nodes: Nodes,
+    load: Mapping[int, int],
+) -> tuple[TopicPartition, int, int] | None:
+    """A replica to go from a node to one that has two less and none of the partition; one that moves anyway first.
+
+    Such a partition exists for any two such nodes; but the replica of a rack that has no other one there stays in it.
+    """
+    ordered = sorted(nodes, key=lambda node: (load[node], node))
+    for busy in reversed(ordered):
+        for idle in ordered:
+            if load[busy] - load[idle] < 2:
+                break
+            found = [
+                name
+                for name, replicas in placed.items()
+                if busy in replicas and idle not in replicas and _racks_allow(replicas, busy, idle, nodes)
+            ]
+            if found:
+                return min(found, key=lambda name: busy in current[name]), busy, idle
+    return None
+
+
+def _racks_allow(replicas: Sequence[int], busy: int, idle: int, nodes: Nodes) -> bool:
+    others = [nodes[node] for node in replicas if node != busy]
+    return nodes[idle] is None or nodes[idle] not in others or nodes[busy] in others
 
 
 def _with_leaders_spread(placed: Mapping[TopicPartition, Sequence[int]]) -> dict[TopicPartition, tuple[int, ...]]:

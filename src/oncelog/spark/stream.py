@@ -152,13 +152,15 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             item for item in self._being_read if item.partition in latest.offsets and item.partition.topic not in gone
         ]
         self._being_read = []
-        first = self._beginnings({item.partition for item in read})
+        if not read:
+            return
+        first, _ = self._bounds([item.partition for item in read])
         self._report(
             [
                 f"records {item.start} to {min(first[item.partition], item.end) - 1} of {item.partition} were deleted "
                 "while a batch read them: what its task had not read by then is missing"
                 for item in read
-                if first[item.partition] > item.start
+                if first.get(item.partition, 0) > item.start
             ]
         )
 
@@ -205,10 +207,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _current_latest(self) -> Place:
         """The ends of the logs, with the ids of the topics that they are of."""
         if self._now_s() - self._latest_asked_s >= LATEST_KEPT_S:
-            questions = dict.fromkeys(self._current_partitions(), LATEST)
             known = self._latest
             while True:
-                offsets = dict(self._connect(self._options).list_offsets(questions, self._options.isolation))
+                offsets = self._asked_latest()
                 if offsets == known.offsets:
                     break
                 # An id never comes back: one that is the same before and after is that of the topic that answered
@@ -218,6 +219,32 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._latest = known
             self._latest_asked_s = self._now_s()
         return self._latest
+
+    def _asked_latest(self) -> dict[TopicPartition, int]:
+        """The ends of the logs; a topic that was deleted under the query is looked for once more."""
+        partitions = self._current_partitions()
+        cluster = self._connect(self._options)
+        try:
+            return dict(cluster.list_offsets(dict.fromkeys(partitions, LATEST), self._options.isolation))
+        except KafkaError:
+            self._partitions_asked_s = -PARTITIONS_KEPT_S
+            if self._current_partitions() == partitions:
+                raise
+            return self._asked_latest()
+
+    def _bounds(
+        self, partitions: Sequence[TopicPartition]
+    ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
+        """Where each begins and ends now, with what an open transaction holds back; none of those that are gone."""
+        cluster = self._connect(self._options)
+        try:
+            return earliest_and_latest(cluster, partitions, IsolationLevel.READ_UNCOMMITTED)
+        except KafkaError:
+            counts = cluster.partition_counts(sorted({partition.topic for partition in partitions}))
+            there = [item for item in partitions if item.partition < counts.get(item.topic, 0)]
+            if len(there) == len(partitions):
+                raise
+            return self._bounds(there) if there else ({}, {})
 
     def _topic_ids(self, partitions: Iterable[TopicPartition]) -> dict[str, str]:
         topics = sorted({partition.topic for partition in partitions})
@@ -257,10 +284,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not wanted:
             return []
         # What an open transaction holds back is waited for by the task: cut off here, it would never be read
-        earliest, latest = earliest_and_latest(self._connect(self._options), wanted, IsolationLevel.READ_UNCOMMITTED)
-        there = {partition: until.offsets[partition] for partition in wanted if begin[partition] <= latest[partition]}
+        earliest, latest = self._bounds(wanted)
         lost = describe_loss({partition: begin[partition] for partition in wanted}, earliest, latest)
-        self._report([*lost, *describe_beyond(there, latest)])
+        wanted = [partition for partition in wanted if partition in latest]
+        reached = {partition: until.offsets[partition] for partition in wanted if begin[partition] <= latest[partition]}
+        self._report([*lost, *describe_beyond(reached, latest)])
         ranges = [
             OffsetRange(
                 partition,

@@ -56,6 +56,9 @@ class FakeCluster:
         self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
         self.questions += 1
+        unknown = sorted(partition for partition in questions if partition not in self.end)
+        if unknown:
+            raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"{unknown[0]} does not exist")
         end = self.end | self.stable if isolation is IsolationLevel.READ_COMMITTED else self.end
         return {p: {EARLIEST: self.first, LATEST: end}.get(q, {p: q})[p] for p, q in questions.items()}
 
@@ -364,6 +367,35 @@ def test_topic_that_is_gone_for_a_while_is_waited_for_where_losses_are_borne() -
     clock.pass_caches()
     after = stream.latestOffset(end, ReadAllAvailable())
     assert ranges(stream.partitions(end, after)) == [(0, 0, 7)]
+
+
+@pytest.mark.parametrize("ids", [{}, {"a": "x", "b": "y"}])
+def test_topic_that_is_deleted_under_the_query_does_not_end_it_where_losses_are_borne(ids: dict[str, str]) -> None:
+    """The list of partitions still counts as current, and names one that is gone."""
+    cluster = FakeCluster(a=[10], b=[5])
+    cluster.ids = ids
+    stream, clock = reader(cluster, subscribe="a,b", failOnDataLoss="false", startingOffsets="earliest")
+    start = stream.latestOffset(stream.initialOffset(), ReadAllAvailable())
+    del cluster.end[TopicPartition("a", 0)]
+    cluster.end[TopicPartition("b", 0)] = 7
+    clock.s += LATEST_KEPT_S * 2
+    end = stream.latestOffset(start, ReadAllAvailable())
+    assert ranges(stream.partitions(start, end)) == [(0, 5, 7)]
+
+
+@pytest.mark.parametrize("ids", [{}, {"a": "x", "b": "y"}])
+def test_batch_that_was_planned_of_a_topic_that_is_gone_for_good_is_repeated_without_it(ids: dict[str, str]) -> None:
+    cluster = FakeCluster(b=[20])
+    cluster.ids = ids
+    known = {topic: {"id": id_} for topic, id_ in ids.items()}
+    start: Json = {topic: {"0": 5} | known.get(topic, {}) for topic in "ab"}
+    end: Json = {topic: {"0": 10} | known.get(topic, {}) for topic in "ab"}
+    lenient, _ = reader(cluster, subscribe="b", failOnDataLoss="false")
+    assert ranges(lenient.partitions(start, end)) == [(0, 5, 10)]
+    assert lenient.partitions({"a": start["a"]}, {"a": end["a"]}) == []
+    strict, _ = reader(cluster, subscribe="b")
+    with pytest.raises(DataLoss, match="a-0 does not exist any more"):
+        strict.partitions(start, end)
 
 
 def test_offsets_of_sparks_own_connector_take_the_ids_on() -> None:

@@ -39,7 +39,13 @@ def modules() -> list[Extension]:
     except ImportError:
         return []
     macros = [("Py_LIMITED_API", "0x030B0000")] if LIMITED_API else []
-    native = Extension("oncelog.records._native", [SOURCE], py_limited_api=LIMITED_API, define_macros=macros)
+    native = Extension(
+        "oncelog.records._native",
+        [SOURCE],
+        py_limited_api=LIMITED_API,
+        define_macros=macros,
+        extra_compile_args=[] if os.name == "nt" else ["-g0"],  # debugging information is six times the code
+    )
     made: list[Extension] = cythonize([native], build_dir="build")
     for module in made:
         # cythonize makes new extensions and does not pass this on.

@@ -66,11 +66,14 @@ def test_metadata_is_what_an_index_takes(distributions: dict[str, Path]) -> None
 
 def test_a_wheel_carries_the_licence_and_nothing_for_developers_only(distributions: dict[str, Path]) -> None:
     for kind in ("pure", "compiled"):
-        names = zipfile.ZipFile(distributions[kind]).namelist()
+        wheel = zipfile.ZipFile(distributions[kind])
+        names = wheel.namelist()
         assert any(name.endswith("licenses/LICENSE") for name in names)
         assert any(name.endswith("licenses/NOTICE") for name in names)
         assert not [name for name in names if name.startswith(("tests/", "tools/")) or name.endswith((".c", ".pyx"))]
-        assert any("/_native" in name and name.endswith(".so") for name in names) == (kind == "compiled")
+        compiled = [name for name in names if "/_native" in name and name.endswith(".so")]
+        assert len(compiled) == (kind == "compiled")
+        assert not any(b".debug_info" in wheel.read(name) for name in compiled)
 
 
 @pytest.mark.parametrize("kind", ["pure", "compiled", "sdist"])

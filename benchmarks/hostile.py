@@ -4,7 +4,7 @@
 
 For each row: for how long the attack took, the longest that a neighbour waited meanwhile until a small record was
 acknowledged (``acks=all``), and by how much the broker's resident memory grew. A broker that does not answer its
-neighbour within a minute is started anew for the next row.
+neighbour within a minute is started again for the next row.
 """
 
 from __future__ import annotations

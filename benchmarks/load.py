@@ -41,7 +41,7 @@ def cache_folder() -> Path:
 
 
 def _built(source: Path, *libraries: Path) -> Path:
-    """The program made of a C file, built anew where the file or a library changed."""
+    """The program made of a C file, built again where the file or a library changed."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         raise BenchmarkError(f"a C compiler is needed to build the load generator {source.name}")

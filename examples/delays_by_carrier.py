@@ -1,4 +1,4 @@
-"""The mean delay of each airline, written anew whenever it changes.
+"""The mean delay of each airline, written again whenever it changes.
 
 oncelog pipeline run examples/delays_by_carrier.py --bootstrap-server 127.0.0.1:9092
 """

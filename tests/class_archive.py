@@ -1,6 +1,6 @@
 """What makes Spark and Apache Kafka start quickly in tests: half of their time went into loading the same classes.
 
-Python's: Spark has its workers import PySpark from ``python/lib/pyspark.zip``, which Python compiles anew in each
+Python's: Spark has its workers import PySpark from ``python/lib/pyspark.zip``, which Python compiles again in each
 process; :func:`spark_home` is a Spark without that file, so they take the same PySpark where it is installed. Java's:
 an archive for Spark and one for Apache Kafka, each made once for a machine under ``-XX:ArchiveClassesAtExit``; the
 program that loads Spark's classes is this file. A JVM that an archive does not fit (another Java, other jars) takes no

@@ -67,7 +67,7 @@ AddPartitionsToTxn and AddOffsetsToTxn below version 2 and InitProducerId below 
 (47). `repeated:` is EndTxn 5 with the epoch before, as a client sends it that did not get the answer.
 
 Where the answer is CONCURRENT_TRANSACTIONS (51) because markers are being written, the request first waits for them
-for a moment, and is decided anew when they are there.
+for a moment, and is decided again when they are there.
 """
 
 

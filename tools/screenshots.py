@@ -1,4 +1,4 @@
-"""Make the pictures of the console in ``docs/assets`` anew: ``python -m tools.screenshots``.
+"""Make the pictures of the console in ``docs/assets`` again: ``python -m tools.screenshots``.
 
 A broker and a console of its own, filled with the same events each time; Chromium of this machine, as the tests use it.
 Look at what came out before you commit it.

@@ -31,7 +31,7 @@ def main() -> int:
     parser.add_argument("--only", choices=[target.name for target in TARGETS], action="append")
     parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
     parser.add_argument("--blind", action="store_true", help="without coverage, even where atheris is installed")
-    parser.add_argument("--write-corpus", action="store_true", help="write the corpus anew from its makers, and end")
+    parser.add_argument("--write-corpus", action="store_true", help="write the corpus again from its makers, and end")
     arguments = parser.parse_args()
     chosen = [target for target in TARGETS if not arguments.only or target.name in arguments.only]
     if arguments.write_corpus:

@@ -12,7 +12,7 @@ with atheris.instrument_imports(include=["oncelog"]):
     from tests.fuzz.targets import TARGETS
 
 NEW_INPUTS = 0.1
-"""How many inputs are made anew where the target can make them; the others are changes of the corpus."""
+"""How many inputs are made again where the target can make them; the others are changes of the corpus."""
 
 
 def fuzz(name: str, flags: Sequence[str]) -> None:

@@ -37,7 +37,7 @@ class Single:
 class Target:
     """One thing that takes bytes from others.
 
-    :param session: begins anew; the long form feeds it many inputs, so that brokers need not start for each.
+    :param session: begins again; the long form feeds it many inputs, so that brokers need not start for each.
     :param seeds: sound inputs, the same ones at each call; ``python -m tests.fuzz --write-corpus`` keeps them.
     :param generate: a new sound input, where bytes alone rarely get deep enough.
     :param tokens: words of its language.

@@ -257,10 +257,10 @@ def test_topic_made_anew_on_the_source_is_stopped_and_others_go_on(play: Callabl
         mirror = await made.mirrored()
         await made.source.delete_topics([made.topic])
         await made.source.create_topics([NewTopic(made.topic, 2, 1)])
-        await made.write(b"anew")
+        await made.write(b"again")
         await caught_up(mirror)
         assert await made.values() == [b"one"]
-        assert any("made anew on the source" in text for text in made.said)
+        assert any("made again on the source" in text for text in made.said)
 
     play(flow)
 

@@ -1,4 +1,4 @@
-"""A connection that writes without being looked at anew (``broker/produce_runs.py``) writes nothing that it may not.
+"""A connection that writes without being looked at again (``broker/produce_runs.py``) writes nothing that it may not.
 
 Each test has the connection learn its way first, then changes something under it, and sends several requests at once.
 """

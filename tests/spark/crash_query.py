@@ -34,7 +34,7 @@ def source_of(spark: SparkSession, servers: str, topic: str, rows: int) -> DataF
 
 
 def run_to_the_end(start: Callable[[], StreamingQuery]) -> StreamingQuery:
-    """Await the query, begun anew where the machine was too busy for Spark: it gives a Python worker ten seconds."""
+    """Await the query, begun again where the machine was too busy for Spark: it gives a Python worker ten seconds."""
     while True:
         try:
             query = start()

@@ -117,7 +117,7 @@ class DiesWithRows:
 class LosesFiles:
     """Where rows are looked at that another stage has made: a part of what it left is gone once some have been read.
 
-    The executors stay. Tasks that began before have its rows as they were, later ones those that it makes anew.
+    The executors stay. Tasks that began before have its rows as they were, later ones those that it makes again.
     """
 
     def __init__(self, folder: Path) -> None:

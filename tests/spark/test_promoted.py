@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.crash, pytest.mark.soak]
 
 @pytest.mark.parametrize("step", [Step.HALF_PRODUCED, Step.MARKER_ADDED, Step.COMMITTED])
 def test_query_goes_on_after_promote(spark: SparkSession, tmp_path: Path, unique_name: str, step: Step) -> None:
-    """Its driver was killed in a commit on ours: on Kafka what is in is skipped, what is open is made anew."""
+    """Its driver was killed in a commit on ours: on Kafka what is in is skipped, what is open is made again."""
     with Broker(tmp_path / "data") as broker:
         job = Job(spark, broker, unique_name, tmp_path, batches=4)
         with PausePoint() as point, job.run(point.options(step, 2)) as driver:

@@ -179,7 +179,7 @@ class AIOKafkaClient:
         return random.choice(nodes) if nodes else None
 
     def force_metadata_update(self) -> asyncio.Future[bool]:
-        """Learn anew what there is; whether a broker has answered."""
+        """Learn again what there is; whether a broker has answered."""
         return asyncio.ensure_future(self._refreshed())
 
     async def _refreshed(self) -> bool:

@@ -355,7 +355,7 @@ class Broker:
             self._produce_runs.settle(now_ms)
 
     def forget_routes(self, channel: Channel | None = None) -> None:
-        """What a connection (None: any) may do or write to has changed: its next requests are looked at anew."""
+        """What a connection (None: any) may do or write to has changed: its next requests are looked at again."""
         self._produce_runs.forget(channel)
         self._repeated_fetches.forget(channel)
         self._repeated_commits.forget(channel)

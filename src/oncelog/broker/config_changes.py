@@ -219,7 +219,7 @@ def _take_effect(broker: Broker, kind: ResourceType, name: str, values: Mapping[
 
 
 def reread(broker: Broker, given: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """The properties that the broker was started with are ``given`` anew: take those that may change while it runs.
+    """The properties that the broker was started with are ``given`` again: take those that may change while it runs.
 
     Answers the names of what changed, and of what differs and waits for a restart. What AlterConfigs has set goes on
     to win. :raises ConfigError: a value is not allowed; nothing changed.

@@ -262,7 +262,7 @@ class LogManager:
         try:
             return checkpoints.read_partition_metadata(self.disk, folder)
         except CorruptLogError as error:
-            logger.warning("%s; it is written anew", error)
+            logger.warning("%s; it is written again", error)
             return None
 
     def _set_aside(self, topic_partition: TopicPartition) -> None:

@@ -58,7 +58,7 @@ class BrokerNodes:
         return self.cluster.node(self.cluster.replicas(partition).leader, context.session.listener)
 
     def crash_coordinator(self, partition: TopicPartition, now_ms: int) -> None:
-        """Another coordinator takes an internal partition over: a node of several is gone, or the one begins anew."""
+        """Another coordinator takes an internal partition over: a node of several is gone, or the one begins again."""
         target = self._broker.partition(partition)
         if target is None:
             return

@@ -169,7 +169,7 @@ class ProduceRuns:
         self._gathered_bytes = 0
 
     def forget(self, channel: Channel | None = None) -> None:
-        """Routes must be learned anew: those of ``channel``, or all."""
+        """Routes must be learned again: those of ``channel``, or all."""
         if channel is None:
             self._routes.clear()
         else:

@@ -4,7 +4,7 @@ Called by ``broker.Partition`` and the broker's log manager; nothing else writes
 Invariants: offsets rise without a gap in what is appended here; nothing in memory changes before its bytes are
 written; ``log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset``; below ``flushed_offset`` all is
 on stable storage. After a failed write or sync ``failed`` says why, and every append is answered KAFKA_STORAGE_ERROR
-until the folder is opened anew. One file, though a long one: appending, cutting and
+until the folder is opened again. One file, though a long one: appending, cutting and
 flushing change the same few offsets together; rules, look-ups, recovery and files are in modules of their own.
 Source: Kafka's ``UnifiedLog`` and ``LocalLog`` (KIP-98, KIP-101, KIP-107, KIP-360, KIP-890).
 """

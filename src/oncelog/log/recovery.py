@@ -1,7 +1,7 @@
 """Opening a partition's folder: what a crash left is put right, what a clean close left is believed.
 
 Called by ``PartitionLog.open`` alone. After an unclean end every segment that reaches past the recovery point is read
-whole: each batch's CRC is checked, indexes, leader epochs and producer state are made anew, and the first bad batch
+whole: each batch's CRC is checked, indexes, leader epochs and producer state are made again, and the first bad batch
 ends the log. Nothing valid before it is lost. Source: Kafka's ``LogLoader``, ``LogSegment.recover``.
 """
 
@@ -46,7 +46,7 @@ _COPY_BYTES = 1 << 20
 class LoadedLog(NamedTuple):
     """What a folder holds once it is in order; all of it below ``log_end_offset``.
 
-    ``unsynced``: files that were made anew; they are to be synced before any recovery point covers their segments.
+    ``unsynced``: files that were made again; they are to be synced before any recovery point covers their segments.
     """
 
     segments: list[Segment]
@@ -146,7 +146,7 @@ class _Loader:
                 self.disk.remove(self.path(name))
 
     def list_segments(self, names: Sequence[str]) -> list[Segment]:
-        """Take in the segments; answers those whose indexes have to be made anew."""
+        """Take in the segments; answers those whose indexes have to be made again."""
         present = set(names)
         damaged = []
         for name in names:
@@ -172,7 +172,7 @@ class _Loader:
             try:
                 len(segment.transaction_index)
             except CorruptLogError as error:
-                logger.warning("%s; it is made anew", error)
+                logger.warning("%s; it is made again", error)
                 return False
         return True
 
@@ -350,7 +350,7 @@ def load(
     made_anew: list[int] = []
     for segment, end in loader.with_ends():
         if segment.base_offset in damaged and (clean_shutdown or end <= recovery_point):
-            logger.warning("the indexes of %s are missing or damaged and are made anew", segment)
+            logger.warning("the indexes of %s are missing or damaged and are made again", segment)
             loader.recover(segment, end)
             made_anew.append(segment.base_offset)
     if not clean_shutdown:
@@ -363,7 +363,7 @@ def _settle(loader: _Loader, clean_shutdown: bool, recovery_point: int) -> Loade
     segments, log_start = loader.segments, loader.log_start
     log_end = segments[-1].next_offset() if segments else log_start
     if log_end < log_start:
-        logger.warning("%s ends at %d, before its start %d: it begins anew there", loader.folder, log_end, log_start)
+        logger.warning("%s ends at %d, before its start %d: it begins again there", loader.folder, log_end, log_start)
         loader.remove_segments(list(segments))
         loader.epochs.clear()
         loader.snapshots.keep_between(log_start, log_start)

@@ -175,7 +175,7 @@ class Segment:
         return self._transaction_index
 
     def _load_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
-        """Read the offset and time index; where they are damaged, make them anew from the batches' headers."""
+        """Read the offset and time index; where they are damaged, make them again from the batches' headers."""
         offset_path, time_path = self.path(OFFSET_INDEX_SUFFIX), self.path(TIME_INDEX_SUFFIX)
         try:
             offset_data = self._disk.read(offset_path) if self._disk.exists(offset_path) else b""
@@ -185,7 +185,7 @@ class Segment:
             if self.size_bytes and not times and self._first_has_timestamp():
                 raise CorruptLogError(f"the time index {time_path} is empty but the segment is not")
         except CorruptLogError as error:
-            logger.warning("%s; it is made anew", error)
+            logger.warning("%s; it is made again", error)
             return self._index_headers()
         self._offset_index, self._time_index = offsets, times
         self._written[0] = len(offsets) if len(offsets) * OFFSET_ENTRY_SIZE_BYTES == len(offset_data) else None
@@ -210,7 +210,7 @@ class Segment:
         self._index(position, last_offset, header.max_timestamp, last_offset, header.size_bytes, interval_bytes)
 
     def take_scanned(self, scanner: BatchScanner) -> None:
-        """Take what ``scanner`` found in the whole file into the indexes, which must have been started anew."""
+        """Take what ``scanner`` found in the whole file into the indexes, which must have been started again."""
         offsets, positions, timestamps, time_offsets = scanner.index_columns()
         self.offset_index.extend(offsets, positions)
         self.time_index.extend(timestamps, time_offsets)

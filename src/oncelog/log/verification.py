@@ -45,7 +45,7 @@ class VerificationEntry:
         self.guard = VerificationGuard()
 
     def seen(self, epoch: int, first_sequence: int) -> None:
-        """Another append asks for verification: a lower sequence, or a newer epoch, which starts anew."""
+        """Another append asks for verification: a lower sequence, or a newer epoch, which starts again."""
         if epoch > self.epoch or (epoch == self.epoch and first_sequence < self.lowest_sequence):
             self.epoch = epoch
             self.lowest_sequence = first_sequence

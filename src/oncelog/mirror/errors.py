@@ -14,7 +14,7 @@ PASSING = (
     Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
     Error.UNKNOWN_TOPIC_OR_PARTITION,
 )
-"""What a round that is begun anew may not meet again: a topic that was deleted is dropped then."""
+"""Errors that a round may not meet a second time: a topic that was deleted is dropped when it is begun again."""
 
 
 class MirrorRefused(OncelogError):

@@ -163,7 +163,7 @@ class Mirror:
             return True
         self._stop(
             name,
-            f"topic {name!r} was deleted and made anew on the source: it is no longer mirrored; to mirror the new one, "
+            f"topic {name!r} was deleted and made again on the source: it is no longer mirrored; for the new one, "
             "delete it on the target and take another --name",
         )
         return False
@@ -191,7 +191,7 @@ class Mirror:
                 known = self._state.positions.get(name)
                 if known is not None and known.target_id != target_id:
                     raise MirrorRefused(
-                        f"topic {topic!r} was deleted and made anew on the target since it was mirrored: delete it "
+                        f"topic {topic!r} was deleted and made again on the target since it was mirrored: delete it "
                         "there and mirror it under another --name"
                     )
                 if known is None:
@@ -260,7 +260,7 @@ class Mirror:
         source_id = topic.topic_id.hex()
         known = self._state.positions.get(names[0])
         if known is not None and known.source_id != source_id:
-            raise MirrorRefused(f"{CONSUMER_OFFSETS_TOPIC} of the source was made anew: mirror under another --name")
+            raise MirrorRefused(f"{CONSUMER_OFFSETS_TOPIC} of the source was made again: mirror under another --name")
         new = {name: Position(0, source_id, "") for name in names if name not in self._state.positions}
         await self._begin_at(new, first=False)
         for name in names:
@@ -290,7 +290,7 @@ class Mirror:
                     raise TakenOver(self._settings.name, self._target.timeout_ms) from error
                 if (not error.retriable and error.error not in PASSING) or attempt == _ATTEMPTS:
                     raise
-                self._say(f"a round is begun anew: {error}")
+                self._say(f"a round is begun again: {error}")
         raise AssertionError("a round neither ended nor failed")
 
     async def _round(self) -> Progress:

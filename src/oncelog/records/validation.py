@@ -88,7 +88,7 @@ def validate_append(
     """Check the records of one partition in a Produce, and rewrite what the leader must.
 
     ``batch`` must be exactly one batch. ``compression_type`` is the topic's codec, None for ``producer``: a batch of
-    another codec is packed anew. The largest timestamp is recomputed (CreateTime) or becomes ``now_ms``
+    another codec is packed again. The largest timestamp is recomputed (CreateTime) or becomes ``now_ms``
     (LogAppendTime). Record offsets that are not 0, 1, 2, ... are numbered again. One refused record refuses the batch.
     What it unpacks to is bound to ``max_unpacked_bytes``, None for what :func:`unpacked_limit` says: beyond it the
     answer is MESSAGE_TOO_LARGE, at which producers split a batch.

@@ -36,7 +36,7 @@ _STORES: Final = (
     "ssl.key.password",
 )
 _CARRIED: Final = (LISTENERS, PROTOCOLS, "advertised.listeners")
-"""Settings that are read, and written anew."""
+"""Settings that are read, and written again."""
 _REPLACED: Final = re.compile(
     r"controller\.listener\.names|inter\.broker\.listener\.name|security\.inter\.broker\.protocol"
     r"|sasl\.mechanism\.(inter\.broker|controller)\.protocol|listener\.name\.(internal|controller)\..*",
@@ -55,7 +55,7 @@ class NodeListeners:
     user: str
     """Whom the node logs in as at INTERNAL and CONTROLLER; empty if everything is plain."""
     replaced: tuple[str, ...]
-    """Settings that were given and are made anew."""
+    """Settings that were given and are made again."""
     notes: tuple[str, ...]
     """What is left to be done by whoever starts Kafka."""
 

@@ -161,7 +161,7 @@ def planned(
         if _is_node_of(target, source):
             raise PromotionError(
                 f"the target {target} is the node of the data folder {source} already: start Kafka on it and remove "
-                f"the data folder, or remove the target to make it anew"
+                f"the data folder, or remove the target to make it again"
             )
         raise PromotionError(f"the target {target} exists and is not an empty folder; name another one")
     if mode == "move" and promoted_of(source).exists():

@@ -159,7 +159,7 @@ def _private_file(files: ExitStack, text: str) -> str:
 
 
 class TlsContexts:
-    """The context of a listener, made anew when its settings or its files have changed.
+    """The context of a listener, made again when its settings or its files have changed.
 
     :param settings: the settings in force.
     :param clock: seconds, monotonic.

@@ -51,7 +51,7 @@ _BOTH: dict[str, Property] = {
     **_CLIENT,
     "client.dns.lookup": _only("use_all_dns_ips", "all addresses of a name are tried, in order"),
     "enable.metrics.push": _only("false", "no metrics are pushed to the broker (KIP-714)"),
-    "metadata.recovery.strategy": _only("rebootstrap", "unreachable brokers are always looked up anew"),
+    "metadata.recovery.strategy": _only("rebootstrap", "unreachable brokers are always looked up again"),
     "ssl.protocol": _only("TLSv1.3", "set kafka.ssl.enabled.protocols", "TLS", "TLSv1.2"),
     **_refused("metric.reporters metrics.num.samples metrics.recording.level metrics.sample.window.ms", _METRICS),
     **_refused("receive.buffer.bytes send.buffer.bytes", _SYSTEM),
@@ -59,7 +59,7 @@ _BOTH: dict[str, Property] = {
         "socket.connection.setup.timeout.ms socket.connection.setup.timeout.max.ms",
         "kafka.request.timeout.ms bounds connecting too",
     ),
-    **_refused("metadata.recovery.rebootstrap.trigger.ms", "unreachable brokers are looked up anew at once"),
+    **_refused("metadata.recovery.rebootstrap.trigger.ms", "unreachable brokers are looked up again at once"),
     **_refused(
         "security.providers ssl.engine.factory.class ssl.provider ssl.keymanager.algorithm ssl.trustmanager.algorithm "
         "ssl.secure.random.implementation sasl.login.class "

@@ -65,7 +65,7 @@ MOST_TIMEOUT_MS = 900_000
 """Apache Kafka's ``transaction.max.timeout.ms`` unless set."""
 LEAST_TIMEOUT_MS = 60_000
 ATTEMPTS = 4
-"""How often a batch, or its write, is begun anew when executors or their workers die: as Spark tries a stage."""
+"""How often a batch, or its write, is begun again when executors or their workers die: as Spark tries a stage."""
 _ARROW_BYTES = 8 << 20
 
 
@@ -87,13 +87,13 @@ class Written:
 
 
 class _Repeated(Exception):
-    """Spark has made a part of the batch anew, which is right only for rows that are made the same each time."""
+    """Spark has made again a part of the batch, which is right only for rows that are made the same each time."""
 
 
 def write_rows(rows: DataFrame, options: SinkOptions, planned: Planned, observe: Observer) -> Written:
     """Write the rows as one transaction, unless their marker is there. Raises OncelogError when they may not be in.
 
-    Where Spark has lost and repeated a part, the whole batch is made anew: with rows that change when they are made
+    Where Spark has lost and repeated a part, the whole batch is made again: with rows that change when they are made
     again (a repartition by something random), what one task has taken and what another takes later would overlap.
     """
     chosen = rows.select([f"`{name}`" for name in rows.columns if name.lower() in COLUMNS])
@@ -107,7 +107,7 @@ def write_rows(rows: DataFrame, options: SinkOptions, planned: Planned, observe:
             if options.writers:
                 raise cannot_have(options.writers, few) from None
             most_writers = few.writers
-            logger.warning("A batch is begun anew with at most %d writers: %s", few.writers, few.why)
+            logger.warning("A batch is begun again with at most %d writers: %s", few.writers, few.why)
         except _Repeated:
             logger.warning(
                 "A part of a batch was lost, with executors or on its way: all of it is made and written again"
@@ -266,7 +266,7 @@ class _Batch:
         return reports
 
     def _end(self, opened: _Opened, rows: int) -> None:
-        """Commit with the marker; what was made anew by Spark is aborted, and raises _Repeated."""
+        """Commit with the marker; what was made again by Spark is aborted, and raises _Repeated."""
         with cluster_for(self._options).transaction(self._transactional_id, opened.timeout_ms) as engine:
             engine.join(opened.producer)
             try:

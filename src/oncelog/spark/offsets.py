@@ -43,7 +43,7 @@ _FROM = "from"
 class Place(NamedTuple):
     """How far a query is, as its checkpoint holds it.
 
-    :param ids: of the topics, where the cluster gives them any: a topic that is deleted and made anew has another.
+    :param ids: of the topics, where the cluster gives them any: a topic that is deleted and made again has another.
     :param start: in the first batch of a query where it began: Spark keeps only the ends of batches, and "latest" means
         something else when the batch is repeated.
     """
@@ -82,14 +82,14 @@ class Place(NamedTuple):
 
 
 def remade_topics(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Topics that were deleted and made anew between two looks at their ids, sorted."""
+    """Topics that were deleted and made again between two looks at their ids, sorted."""
     return sorted(topic for topic, id_ in before.items() if now.get(topic, id_) != id_)
 
 
 def describe_remade(topics: Iterable[str], before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     """One sentence a topic."""
     return [
-        f"topic {topic} was deleted and made anew (its id was {before[topic]} and is {now[topic]})" for topic in topics
+        f"topic {topic} was deleted and made again (its id was {before[topic]} and is {now[topic]})" for topic in topics
     ]
 
 
@@ -220,7 +220,7 @@ def describe_beyond(end: Offsets, latest: Offsets) -> list[str]:
 def loss_error(lost: Sequence[str]) -> DataLoss:
     return DataLoss(
         f"Records were lost before they were read: {'; '.join(lost)}. They were deleted by retention, the topic was "
-        "made anew, or its log lost its end (a power failure, a restored cluster). Set failOnDataLoss to false to go "
+        "made again, or its log lost its end (a power failure, a restored cluster). Set failOnDataLoss to false to go "
         "on with what is there"
     )
 

@@ -101,7 +101,7 @@ class Pipeline:
 
     :param sources: by the names of the transform's arguments; a single one is ``ONLY``. Sinks by the names under which
         the transform returns their rows; a single one too.
-    :param name: also names its checkpoint; renaming a pipeline starts it anew.
+    :param name: also names its checkpoint; renaming a pipeline starts it again.
     :param mode: Spark's output mode. ``update`` writes through ``foreachBatch`` with the same guarantee.
     :param trigger: least time between two batches, as Spark writes it; empty runs one after the other.
     """

@@ -169,7 +169,7 @@ def watch(
 ) -> None:
     """Tell each batch of each query until all have ended, or ``ended()`` asks to stop.
 
-    ``paths`` are those of the run's settings, where each batch is to say who wrote it. ``again`` starts a query anew:
+    ``paths`` are those of the run's settings, where each batch is to say who wrote it. ``again`` starts a query again:
     where the machine was so busy that Spark gave a Python worker up, which it does after ten seconds.
     Raises PipelineError with the first other failure, the other queries stopped.
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 60.0
 """How long too few slots are borne: executors come and are replaced, other jobs end."""
 LESS = 4
-"""Where other jobs hold slots, a batch is begun anew with so many times fewer writers."""
+"""Where other jobs hold slots, a batch is begun again with so many times fewer writers."""
 
 
 class TooFewSlots(Exception):
@@ -144,7 +144,7 @@ def tagged(context: SparkContext) -> Iterator[str]:
 
 
 def any_stage_repeated(context: SparkContext, tag: str) -> bool:
-    """Whether Spark has made a part of what these jobs read anew, as it was lost or could not be fetched.
+    """Whether Spark has made again a part of what these jobs read, as it was lost or could not be fetched.
 
     Spark keeps its books behind what happens: they are waited for, but not where it has dropped a job's end from them.
     """

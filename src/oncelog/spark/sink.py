@@ -221,7 +221,7 @@ class _Writer:
 
 
 class StreamWriter(_Writer, DataSourceStreamArrowWriter):
-    """Micro-batches of a query in Append or Complete mode. Made anew for each batch."""
+    """Micro-batches of a query in Append or Complete mode. Made again for each batch."""
 
     def __init__(self, schema: StructType, options: SinkOptions, observe: Observer) -> None:
         self._options = options

@@ -138,7 +138,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {**latest, **self._connect(self._options).list_offsets(questions, IsolationLevel.READ_UNCOMMITTED)}
 
     def _absent(self, begin: Offsets, latest: Place, ids: Mapping[str, str]) -> Offsets:
-        """The place in topics that are not there now: what comes back under its id is read on, not anew."""
+        """The place in topics that are not there now: what comes back under its id is read on, not again."""
         now_s = self._now_s()
         absent = {partition.topic for partition in begin if partition not in latest.offsets and partition.topic in ids}
         self._absent_since_s = {topic: self._absent_since_s.get(topic, now_s) for topic in absent}
@@ -165,7 +165,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         )
 
     def _going_on(self, place: Place, end: Place) -> dict[TopicPartition, int]:
-        """Where a batch begins: where the last one ended, but at the first record of what is new or made anew."""
+        """Where a batch begins: where the last one ended, but at the first record of what is new or made again."""
         remade = remade_topics(place.ids, end.ids)
         self._report(describe_remade(remade, place.ids, end.ids))
         begin = {partition: offset for partition, offset in place.offsets.items() if partition.topic not in remade}
@@ -270,7 +270,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
         place, until = Place.of(start), Place.of(end)
-        if until.start:  # where the query began then; what Spark asks for anew may be elsewhere by now
+        if until.start:  # where the query began then; what Spark asks for again may be elsewhere by now
             place = Place(until.start, until.ids)
         begin = self._going_on(place, until)
         ids = self._topic_ids(until.offsets)

@@ -50,7 +50,7 @@ class Disturber:
         process.kill() if how == "kill" else process.stop()
 
     def _take_replicas(self, node: int, *, kill: bool) -> None:
-        """All replicas of a node go, and are copied anew; it may die meanwhile."""
+        """All replicas of a node go, and are copied again; it may die meanwhile."""
         number = node + 1
         others = dict.fromkeys((n for n in range(1, NODES + 1) if n != number), None)
         self._place(spread(self._replicas(), others, NODES - 1))

@@ -1,7 +1,7 @@
 """Client, source and sink against three real brokers in trouble: rows C6 and F1 to F3.
 
 One broker at a time is killed, stopped or paused; leaders and coordinators are moved; partitions lose a replica and get
-it anew, while the broker that copies it is killed, too. Nothing that was acknowledged or committed is lost, nothing is
+it again, while the broker that copies it is killed, too. Nothing that was acknowledged or committed is lost, nothing is
 there twice, nothing of an aborted transaction is read, a transaction is there in all of its partitions or in none, and
 the order of each writer is kept.
 """

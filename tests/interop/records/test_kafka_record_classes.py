@@ -314,7 +314,7 @@ def test_accepted_batches_are_stored_as_kafka_stores_them(
     )
     ours, theirs = judge(oracle, batch, compression_type=target, timestamp_type=timestamp_type)
     assert isinstance(ours, ValidatedBatch)
-    # Packing anew gives other bytes where the codec's library differs.
+    # Packing again gives other bytes where the codec's library differs.
     assert_same_verdict(ours, theirs, same_bytes=target is None or target is codec or target is Compression.NONE)
 
 

@@ -1,4 +1,4 @@
-"""The log against a naive model: a plain list of what was written, from which every answer is computed anew.
+"""The log against a naive model: a plain list of what was written, from which every answer is computed again.
 
 Appends of all kinds, markers, rolls, truncations, clean and unclean restarts and power losses in any order. What the
 model does not know for sure (which batches beyond each producer's last one are remembered after a restart) may go

@@ -17,7 +17,7 @@ _HEADER = struct.Struct(">qi")
 
 
 def damage(data: Path, rng: random.Random, kinds: int) -> list[str]:
-    """Do ``kinds`` damages, drawn anew each time; answers a line for each, kind first."""
+    """Do ``kinds`` damages, drawn again each time; answers a line for each, kind first."""
     done = []
     for _ in range(kinds):
         chosen = rng.choice(_DAMAGES)

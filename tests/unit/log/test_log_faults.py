@@ -1,4 +1,4 @@
-"""A disk that refuses: nothing is applied, nothing is promised, and the log is offline until it is opened anew."""
+"""A disk that refuses: nothing is applied, nothing is promised, and the log is offline until it is opened again."""
 
 from __future__ import annotations
 

@@ -313,7 +313,7 @@ def test_what_was_synced_survives_a_power_loss(disk: FaultyDisk, seed: int) -> N
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("closed", [False, True])
 def test_leader_epochs_of_what_was_synced_survive_a_power_loss(disk: FaultyDisk, seed: int, closed: bool) -> None:
-    """A consumer that asks for an epoch that nobody knows any more would have to begin anew."""
+    """A consumer that asks for an epoch that nobody knows any more would have to begin again."""
     log = open_log(disk)
     for epoch in range(3):
         log.append_client(batch(), leader_epoch=epoch, now_ms=NOW_MS)

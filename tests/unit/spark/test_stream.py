@@ -306,7 +306,7 @@ def test_report_holds_the_end_of_the_log() -> None:
     assert stream.reportLatestOffset() == {"a": {"0": 10}}
 
 
-# --- topics made anew -------------------------------------------------------------------------------------------------
+# --- topics made again ------------------------------------------------------------------------------------------------
 
 
 def made_anew(**options: str) -> tuple[FakeCluster, StreamReader, Clock, Json]:
@@ -327,14 +327,14 @@ def test_topic_made_anew_is_read_from_its_beginning_with_one_warning(caplog: pyt
     assert end == {"a": {"0": 30, "id": "new"}}
     assert ranges(stream.partitions(start, end)) == [(0, 0, 30)]
     assert [record.getMessage() for record in caplog.records] == [
-        "topic a was deleted and made anew (its id was old and is new); going on, as failOnDataLoss is false"
+        "topic a was deleted and made again (its id was old and is new); going on, as failOnDataLoss is false"
     ]
 
 
 def test_topic_made_anew_stops_a_query_that_may_lose_nothing() -> None:
     _, stream, clock, start = made_anew()
     clock.pass_caches()
-    with pytest.raises(DataLoss, match=r"topic a was deleted and made anew \(its id was old and is new\)"):
+    with pytest.raises(DataLoss, match=r"topic a was deleted and made again \(its id was old and is new\)"):
         stream.latestOffset(start, ReadAllAvailable())
 
 
@@ -352,7 +352,7 @@ def test_batch_of_a_topic_that_was_made_anew_since_it_was_planned_reads_nothing_
     cluster.make_anew("a", "new", 500, 500)
     assert stream.partitions(*planned) == []
     strict, _ = reader(cluster)
-    with pytest.raises(DataLoss, match="made anew"):
+    with pytest.raises(DataLoss, match="made again"):
         strict.partitions(*planned)
 
 

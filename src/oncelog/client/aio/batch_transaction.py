@@ -3,7 +3,7 @@
 Called by the Spark sink and by ``oncelog mirror``; :class:`~oncelog.client.aio.producer.Producer` is for records.
 Speaks transaction V2 (KIP-890) where the cluster has it and the older protocol elsewhere. A request whose answer is
 lost is repeated with the same producer id, epoch and sequence, so that repeating has no effect. After any error a
-transaction can only be ended, or :meth:`BatchTransactions.init` begins anew.
+transaction can only be ended, or :meth:`BatchTransactions.init` begins again.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ _LARGEST_GREETING = 1 << 20
 
 
 class Request:
-    """A request on its way, or waiting for its connection. ``deadline_ms`` begins anew when it goes out."""
+    """A request on its way, or waiting for its connection. ``deadline_ms`` begins again when it goes out."""
 
     __slots__ = (
         "abandoned",

@@ -119,7 +119,7 @@ class GroupMember:
         self.poll(now_ms)
 
     def metadata_changed(self) -> None:
-        """The leader divides anew when a topic has more partitions than it counted."""
+        """The leader divides again when a topic has more partitions than it counted."""
         if self._leader and self.phase is Phase.STABLE:
             counts = {topic: self._count(topic) for topic in self._counted}
             if counts != self._counted:

@@ -1,7 +1,7 @@
 """The client's picture of the cluster: nodes, topics, leaders; and when to ask for a new one.
 
 Called by producer, consumer and admin. The picture never goes back: an answer with an older leader epoch for a
-partition than the one known is ignored for that partition (KIP-320), unless the topic was made anew.
+partition than the one known is ignored for that partition (KIP-320), unless the topic was made again.
 """
 
 from __future__ import annotations

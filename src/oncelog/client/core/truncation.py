@@ -1,4 +1,4 @@
-"""Whether the log still holds what a position stands on, asked anew under every leader (KIP-320).
+"""Whether the log still holds what a position stands on, asked again under every leader (KIP-320).
 
 Called by the fetcher before it asks for a partition. A leader that was elected uncleanly, or a broker that lost power,
 may have fewer records than were read already and others in their place; fetching on would pass over those without a

@@ -177,7 +177,7 @@ class ClassicProtocol:
     # Life of a member
 
     def alive(self, group: ClassicGroup, member: ClassicMember, now_ms: int) -> None:
-        """Start the member's session anew."""
+        """Start the member's session again."""
         self._expect(group.group_id, member.member_id, now_ms + member.session_timeout_ms)
 
     def _expect(self, group_id: str, member_id: str, until_ms: int) -> None:

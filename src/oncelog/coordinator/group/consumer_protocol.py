@@ -1,7 +1,7 @@
 """The consumer protocol at work: ConsumerGroupHeartbeat, leaving, and the timers of members (KIP-848).
 
 Called by ``coordinator`` and ``shard``. Everything that a group is comes from its records; this module decides which
-to write, and answers when they are committed. Timers live in memory and start anew at load. Members of the classic
+to write, and answers when they are committed. Timers live in memory and start again at load. Members of the classic
 protocol in such a group are ``classic_members``' business; changes of a whole group's protocol are ``migration``'s.
 Source: Kafka's ``GroupMetadataManager`` (4.3.1).
 """
@@ -170,7 +170,7 @@ class ConsumerProtocol:
     def _answer(
         self, request: ConsumerGroupHeartbeatRequest, before: ConsumerMember, after: ConsumerMember
     ) -> ConsumerGroupHeartbeatResponse:
-        """With the assignment when the member cannot know it: it joins, tells everything anew, or it changed."""
+        """With the assignment when the member cannot know it: it joins, tells everything again, or it changed."""
         subscribed = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
         full = request.rebalance_timeout_ms != -1 and subscribed and request.topic_partitions is not None
         tell = request.member_epoch == JOIN_EPOCH or full or before.assigned != after.assigned
@@ -275,7 +275,7 @@ class ConsumerProtocol:
         self.fence_at("session", group_id, member.member_id, now_ms + timeout_ms)
 
     def fence_at(self, kind: str, group_id: str, member_id: str, at_ms: int) -> None:
-        """Remove a member at a time, unless the timer is started anew or cancelled before."""
+        """Remove a member at a time, unless the timer is started again or cancelled before."""
 
         def over(now_ms: int) -> None:
             group = self._env.groups.get(group_id)

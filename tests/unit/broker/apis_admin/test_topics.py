@@ -273,8 +273,8 @@ def test_a_topic_made_anew_outlives_the_deletion_of_its_former_id(admin: Admin) 
     assert not channel.answers
     last = f"t{len(ids) - 1}"
     admin.broker.topics.delete(last, NOW_MS)
-    anew = admin.broker.topics.create(last, 1, {}, NOW_MS)
+    again = admin.broker.topics.create(last, 1, {}, NOW_MS)
     admin.broker.slices.finish()
-    assert admin.broker.metadata.topic(last) == anew
+    assert admin.broker.metadata.topic(last) == again
     answer = DeleteTopicsResponse.decode(channel.answers[0], 6, 9)
     assert [result.error_code for result in answer.responses] == [0] * (len(ids) - 1) + [Error.UNKNOWN_TOPIC_ID]

@@ -61,9 +61,9 @@ def test_a_batch_whose_fate_is_unknown_is_settled_before_the_new_epoch() -> None
     assert sequence(again) == (7, 0, 3)
     kafka.answer(again)
     core.wire.pass_time(2000)
-    anew = core.produced()
-    assert sequence(anew) == (7, 1, 0)
-    kafka.answer(anew)
+    again = core.produced()
+    assert sequence(again) == (7, 1, 0)
+    kafka.answer(again)
     assert kafka.values == [b"0", b"2", b"3", b"1"]
     assert [outcome.error for outcome in core.outcomes] == [None] * 4
 

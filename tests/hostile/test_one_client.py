@@ -16,8 +16,21 @@ from oncelog.conformance.wire import Connection, ConnectionClosed
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
+from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from oncelog.protocol.generated.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from oncelog.protocol.generated.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from oncelog.protocol.generated.offset_fetch_request import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
+from oncelog.protocol.wire import uvarint
 from tests.hostile.conftest import Node
 
 MB = 1024 * 1024
@@ -171,3 +184,58 @@ def test_slow_reader_of_a_deleted_topic_keeps_no_stop_from_success(tmp_path: Pat
     process = node._running()
     node.stop()
     assert process.returncode == 0, node.log_tail()
+
+
+def test_a_long_commit_is_carried_out_though_its_client_is_gone(node: Node) -> None:
+    """As Apache Kafka does with what it received whole."""
+    with node.connect() as client:
+        client.create_topic("left", partitions=1000)
+        client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["leaving"]), 4)
+    committed = [OffsetCommitRequestPartition(index, 7, -1, "m" * 20) for index in range(1000)]
+    request = OffsetCommitRequest("leaving", topics=[OffsetCommitRequestTopic("left", partitions=committed)])
+    with node.connect() as leaving:
+        leaving.send(request.API_KEY, 8, request.encode(8))
+    asked = OffsetFetchRequestTopics("left", partition_indexes=list(range(1000)))
+
+    def offsets() -> set[int]:
+        with node.connect() as other:
+            groups = [OffsetFetchRequestGroup("leaving", topics=[asked])]
+            (group,) = other.ask(OffsetFetchRequest(groups=groups), 8).groups
+            return {partition.committed_offset for partition in group.topics[0].partitions}
+
+    eventually(lambda: offsets() == {7})
+    node.check_neighbour()
+
+
+@pytest.mark.parametrize("api_key", [0, 3])
+def test_a_header_of_millions_of_tags_is_refused_at_once(node: Node, api_key: int) -> None:
+    count = 2_000_000
+    frame = struct.pack(">hhih", api_key, 9, 7, -1) + uvarint(count) + b"\x63\x00" * count
+    with node.connect() as client, contextlib.suppress(ConnectionClosed, OSError):
+        client.send_bytes(struct.pack(">i", len(frame)) + frame)
+        client.receive_frame()
+        raise AssertionError("it was answered")
+    node.check_neighbour()
+
+
+def test_many_half_read_requests_take_no_more_than_they_may(tmp_path: Path) -> None:
+    """Each of 60 connections sends 100,000 names of no characters at once: some 3 GB, read side by side."""
+    node = Node(tmp_path, {"queued.max.request.bytes": str(64 * MB), "socket.request.max.bytes": str(8 * MB)})
+    node.start()
+    try:
+        node.check_neighbour()
+        before = node.memory_bytes()
+        request = JoinGroupRequest("g", 10_000, 10_000, "", None, "", [JoinGroupRequestProtocol("", b"")] * 100_000)
+        body = request.encode(6)
+        many = [node.connect() for _ in range(60)]
+        for connection in many:
+            connection.send(request.API_KEY, 6, body)
+        most = 0
+        for connection in many:
+            assert connection.receive_frame()
+            most = max(most, node.memory_bytes())
+            connection.close()
+        node.check_neighbour()
+        assert most - before < 200 * MB
+    finally:
+        node.close()

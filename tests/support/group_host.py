@@ -12,6 +12,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from oncelog.broker.slices import finished
 from oncelog.config import BrokerConfig, parse
 from oncelog.coordinator.group.coordinator import GroupCoordinator
 from oncelog.coordinator.group.environment import Caller
@@ -342,7 +343,7 @@ class GroupClient:
                 )
             ],
         )
-        answer = self.host.coordinator.commit_offsets(request, self.caller(version), self.host.now_ms)
+        answer = finished(self.host.coordinator.commit_offsets(request, self.caller(version), self.host.now_ms))
         return answer.map(lambda response: Error(response.topics[0].partitions[0].error_code))
 
     def commit_in_transaction(
@@ -367,7 +368,9 @@ class GroupClient:
             instance_id,
             [TxnOffsetCommitRequestTopic(topic, [TxnOffsetCommitRequestPartition(partition, offset)])],
         )
-        answer = self.host.coordinator.commit_transactional_offsets(request, self.caller(version), self.host.now_ms)
+        answer = finished(
+            self.host.coordinator.commit_transactional_offsets(request, self.caller(version), self.host.now_ms)
+        )
         return answer.map(lambda response: Error(response.topics[0].partitions[0].error_code))
 
     def fetch(
@@ -380,7 +383,8 @@ class GroupClient:
     ) -> OffsetFetchResponseGroup:
         asked = None if topics is None else [OffsetFetchRequestTopics(t, ZERO_UUID, list(p)) for t, p in topics.items()]
         request = OffsetFetchRequestGroup(self.group_id, member_id, epoch, asked)
-        return self.host.coordinator.fetch_offsets(request, stable, self.host.now_ms).value
+        fetched = finished(self.host.coordinator.fetch_offsets(request, stable, self.host.now_ms))
+        return fetched.known(fetched.settled.value)
 
     def offset(self, topic: str = "t", partition: int = 0, *, stable: bool = False) -> int | Error:
         """The committed offset, -1 for none, or why it is not told."""

@@ -67,6 +67,11 @@ class Layout:
         """Whether it holds an array whose elements are written one after the other, outside of tagged fields."""
         return any(slot.is_elements for slot in self.inline)
 
+    @property
+    def has_arrays(self) -> bool:
+        """Whether it holds an array of anything, outside of tagged fields."""
+        return any(slot.present and slot.field.is_array for slot in self.inline)
+
 
 class Layouts:
     """All layouts of a message, children before parents."""

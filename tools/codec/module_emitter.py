@@ -58,7 +58,7 @@ def emit_module(message: MessageDef) -> str:
             ReadEmitter(message.name, layout, has_records),
             WriteEmitter(message.name, layout),
         ]
-        if layout.has_elements and message.kind == "request" and not has_records:
+        if layout.has_arrays and message.kind == "request":
             emitters.append(ReadEmitter(message.name, layout, has_records, in_pieces=True))
         if layout.has_elements and message.kind == "response":
             emitters.append(WriteEmitter(message.name, layout, in_pieces=True))
@@ -72,7 +72,7 @@ def emit_module(message: MessageDef) -> str:
     imports = _imports(functions, helpers)
     bindings = [_binding(name) for name in sorted(functions)]
     tables = [*_table("_READERS", "_read", message, layouts), *_table("_WRITERS", "_write", message, layouts)]
-    if message.kind == "request" and not has_records:
+    if message.kind == "request":
         tables += _table("_READERS_IN_PIECES", "_read", message, layouts, in_pieces=True)
     if message.kind == "response":
         tables += _table("_WRITERS_IN_PIECES", "_write", message, layouts, in_pieces=True)
@@ -198,6 +198,6 @@ def _table(name: str, prefix: str, message: MessageDef, layouts: Layouts, *, in_
     rows = [
         f"    {version}: {prefix}_{layout.suffix}{end},"
         for version, layout in layouts.by_version.items()
-        if layout.has_elements or not in_pieces
+        if not in_pieces or (layout.has_arrays if prefix == "_read" else layout.has_elements)
     ]
     return [f"{message.name}.{name} = {{", *rows, "}"] if rows else []

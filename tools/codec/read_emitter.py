@@ -1,6 +1,7 @@
 """Emits the reader of one layout: straight-line code, one ``Struct`` call for each run of fixed-size fields.
 
-A reader in pieces is the same as a generator, which yields after each element of its arrays.
+A reader in pieces is the same as a generator, which yields after each element of its arrays, and after all of an array
+of numbers, how many these were.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ class ReadEmitter:
         body = self._lines
         name, answer = f"_read_{self.layout.suffix}", f"tuple[{struct}, int]"
         if self.in_pieces:
-            self.helpers.add("Pieces")
-            name, answer = f"{name}_in_pieces", f"Pieces[{answer}]"
+            self.helpers.add("CountedPieces")
+            name, answer = f"{name}_in_pieces", f"CountedPieces[{answer}]"
         arguments = ", ".join(self._argument(slot) for slot in self.layout.slots)
         where = f'"{self.message}"' if struct == self.message else f'"{self.message}.{struct}"'
         if not body:
@@ -207,6 +208,8 @@ class ReadEmitter:
         declare_here = declare and not slot.nullable
         if item.type in FORMATS:
             self._scalar_array(target, item.type, list_type, declare_here)
+            if self.in_pieces and not slot.tagged:
+                self._line("yield count")
         else:
             self._element_array(slot, target, list_type, declare_here)
         if slot.nullable:
@@ -241,7 +244,7 @@ class ReadEmitter:
         self._indent += 1
         element = f"{target}_item"
         yields = self.in_pieces and not slot.tagged
-        if slot.child and yields and slot.child.has_elements:
+        if slot.child and yields and slot.child.has_arrays:
             self._line(f"{element}, pos = yield from _read_{slot.child.suffix}_in_pieces(data, pos, size)")
         elif slot.child:
             self._line(f"{element}, pos = _read_{slot.child.suffix}(data, pos, size)")
@@ -251,7 +254,7 @@ class ReadEmitter:
             self._bytes(inner, element, declare=False)
         self._line(f"{target}.append({element})")
         if yields:
-            self._line("yield")
+            self._line("yield 1")
         self._indent -= 1
 
     # Tagged fields
@@ -279,9 +282,9 @@ class ReadEmitter:
         return text
 
     def _tag_loop(self, tagged: list[Slot]) -> None:
-        self.helpers |= {"uvarint_tail", "read_uvarint", "overrun", "tag_size"}
+        self.helpers |= {"many_tags", "read_uvarint", "overrun", "tag_size"}
         self._line("if tags > 127:")
-        self._line("    tags, pos = uvarint_tail(data, pos, tags)")
+        self._line("    tags, pos = many_tags(data, pos, tags)")
         self._line("for _ in range(tags):")
         self._indent += 1
         self._line('at = "tagged fields"')

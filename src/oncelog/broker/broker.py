@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from oncelog.broker.answers import encoded, encoded_in_pieces, size_of
@@ -20,6 +21,7 @@ from oncelog.broker.flushing import Flushing
 from oncelog.broker.interception import Interceptor, MarkerGate
 from oncelog.broker.listeners import ListenersAtWork
 from oncelog.broker.log_manager import LogManager
+from oncelog.broker.long_requests import MAY_WAIT_LONG, READ_AT_ONCE_BYTES, LongRequests
 from oncelog.broker.node import Node
 from oncelog.broker.nodes import BrokerNodes
 from oncelog.broker.partition import Partition
@@ -28,6 +30,7 @@ from oncelog.broker.purgatory import FetchPurgatory
 from oncelog.broker.recovery import RecoveryProgress
 from oncelog.broker.repeated_commits import RepeatedCommits
 from oncelog.broker.repeated_fetches import RepeatedFetches
+from oncelog.broker.request_memory import RequestMemory
 from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.request_rules import refused_request
 from oncelog.broker.security.security_log import SecurityLog
@@ -43,7 +46,7 @@ from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
 from oncelog.protocol.framing import RequestHeader, decode_request_header, encode_response_header
 from oncelog.protocol.messages import request_type, response_type
-from oncelog.protocol.produce_fast import parse_produce_request
+from oncelog.protocol.produce_fast import parse_one_partition
 from oncelog.protocol.wire import Message
 from oncelog.timers import Timers
 from oncelog.types import TopicPartition
@@ -59,8 +62,6 @@ logger = logging.getLogger(__name__)
 
 PRODUCE, FETCH, OFFSET_COMMIT = int(ApiKey.PRODUCE), int(ApiKey.FETCH), int(ApiKey.OFFSET_COMMIT)
 """For every request: a member of an enumeration takes as long to be looked up as some calls."""
-READ_AT_ONCE_BYTES = 16 * 1024
-"""Requests of more are taken apart in pieces, but for those of batches, which are not taken apart."""
 
 
 class Broker:
@@ -93,6 +94,8 @@ class Broker:
         self.timers = Timers()
         self.fetches = FetchPurgatory(self.timers)
         self.slices = Slices(work_clock)
+        self.request_memory = RequestMemory(config.queued_max_request_bytes, config.socket_request_max_bytes)
+        self.long_requests = LongRequests(self.slices, self.request_memory)
         self.fetch_sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, random)
         self.logs = LogManager(disk, config, self.timers, background, random)
         self.slices.all_at_once = bool(nodes)
@@ -260,12 +263,13 @@ class Broker:
             )
             if self.requests is not None:
                 context.begun_ns = self.requests.clock()
+            request: Message | None = None
             if header.api_key == PRODUCE:
-                request: Message = parse_produce_request(frame, body, header.api_version)
-            elif len(frame) > READ_AT_ONCE_BYTES:
+                request = parse_one_partition(frame, body, header.api_version)
+            if request is None and len(frame) > READ_AT_ONCE_BYTES:
                 self._read_in_pieces(context, served, frame, body)
                 return
-            else:
+            if request is None:
                 request, _ = request_type(header.api_key).decode_prefix(frame, header.api_version, body)
         except MalformedMessage as error:
             channel.close(f"a request could not be read: {error}")
@@ -281,16 +285,12 @@ class Broker:
 
     def _read_in_pieces(self, context: RequestContext, served: Served, frame: memoryview, body: int) -> None:
         """A long request is taken apart with others' turns between, and then worked on."""
-        kind, size = request_type(context.api_key), len(frame)
-
-        def unreadable(error: Exception) -> None:
-            if isinstance(error, MalformedMessage):
-                context.channel.close(f"a request could not be read: {error}")
-            else:
-                self._defect(context, error)
-
-        reading = self.slices.begin(kind.decode_prefix_in_pieces(frame, context.api_version, body), context.channel)
-        reading.then(lambda read: self._work_on(context, served, read[0], size), unreadable)
+        if context.api_key == PRODUCE:
+            context.channel.hold()
+        size, failed = len(frame), partial(self._defect, context)
+        self.long_requests.read(
+            context, frame, body, lambda request: self._work_on(context, served, request, size), failed
+        )
 
     def _work_on(self, context: RequestContext, served: Served, request: Message, size_bytes: int) -> None:
         """Have a request handled, and answered now or later."""
@@ -314,6 +314,8 @@ class Broker:
         elif result.succeeded:
             self._reply(context, result.value)
         else:
+            if context.is_long and context.api_key in MAY_WAIT_LONG:
+                self.long_requests.answered(context)
             result.then(lambda response: self._reply(context, response), lambda error: self._defect(context, error))
 
     def receive_run(
@@ -362,6 +364,8 @@ class Broker:
 
     def _defect(self, context: RequestContext, error: Exception) -> None:
         """A request met what no rule foresees: its client learns it, and nobody else."""
+        if context.is_long:
+            self.long_requests.answered(context)
         if self.requests is not None:
             self.requests.failed(context.api_key)
         name = ApiKey(context.api_key).name
@@ -372,6 +376,7 @@ class Broker:
         """The connection ended: drop what only it waits for. Group membership lives on until its session ends."""
         self.fetches.drop(channel)
         self.forget_routes(channel)
+        self.long_requests.disconnected(channel)
         self.slices.drop(channel)
 
     def _reply(self, context: RequestContext, response: Message | None) -> None:
@@ -384,13 +389,11 @@ class Broker:
         if response is None:
             if self.throttle is not None:
                 self._count_use(self.throttle, context, 0)
-            context.channel.reply(context.slot, ())
+            self._send(context, ())
             return
         if context.is_wide or (context.api_key not in (PRODUCE, FETCH) and response.is_long()):
             written = self.slices.begin(self._write_in_pieces(context, response), context.channel)
-            written.then(
-                lambda parts: context.channel.reply(context.slot, parts), lambda error: self._defect(context, error)
-            )
+            written.then(lambda parts: self._send(context, parts), lambda error: self._defect(context, error))
             return
         try:
             parts = encoded(context, response)
@@ -400,7 +403,12 @@ class Broker:
         except Exception as error:  # noqa: BLE001 - as above: it may be another's turn
             self._defect(context, error)
             return
+        self._send(context, parts)
+
+    def _send(self, context: RequestContext, parts: Sequence[Part]) -> None:
         context.channel.reply(context.slot, parts)
+        if context.is_long:
+            self.long_requests.answered(context)
 
     def _write_in_pieces(self, context: RequestContext, response: Message) -> Work[list[Part]]:
         """A long answer, with others' turns between."""

@@ -62,6 +62,8 @@ class RequestContext:
     """Set by Fetch: it was answered at once, with records."""
     is_wide: bool = False
     """Set by Produce and Fetch, whose answers are not looked at: it names many partitions, and is written in pieces."""
+    is_long: bool = False
+    """Set by ``long_requests``, which count what it takes until it is answered."""
     took_commit: bool = False
     """Set by OffsetCommit: the offset of one partition was committed at once."""
     request_bytes: int = 0

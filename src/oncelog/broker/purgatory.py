@@ -12,6 +12,9 @@ from oncelog.broker.context import Channel
 from oncelog.timers import Timer, Timers
 from oncelog.types import TopicPartition
 
+MOST_WATCHED = 250_000
+"""Partitions of all fetches that wait, half a kilobyte each. Beyond that who waits for most is answered at once."""
+
 
 class ParkedFetch:
     """A fetch that waits.
@@ -41,6 +44,7 @@ class FetchPurgatory:
         self._timers = timers
         self._watchers: dict[TopicPartition, dict[ParkedFetch, None]] = {}
         self._by_channel: dict[int, dict[ParkedFetch, None]] = {}
+        self._watched = 0
 
     def __len__(self) -> int:
         return sum(len(parked) for parked in self._by_channel.values())
@@ -50,6 +54,9 @@ class FetchPurgatory:
             self._watchers.setdefault(partition, {})[fetch] = None
         self._by_channel.setdefault(fetch.channel.connection_id, {})[fetch] = None
         fetch.timer = self._timers.schedule(deadline_ms, lambda _: self._expire(fetch))
+        self._watched += len(fetch.partitions)
+        while self._watched > MOST_WATCHED:
+            self._expire(max(self._all(), key=lambda parked: len(parked.partitions)))
 
     def wake(self, partition: TopicPartition) -> None:
         """``partition`` has more to read, failed, or is gone."""
@@ -87,7 +94,8 @@ class FetchPurgatory:
                 if not watchers:
                     del self._watchers[partition]
         parked = self._by_channel.get(fetch.channel.connection_id)
-        if parked is not None:
-            parked.pop(fetch, None)
+        if parked is not None and fetch in parked:
+            del parked[fetch]
+            self._watched -= len(fetch.partitions)
             if not parked:
                 del self._by_channel[fetch.channel.connection_id]

@@ -21,6 +21,12 @@ Work = Generator[None, None, T]
 AT_ONCE = 20
 AT_ONCE_NS = 1_000_000
 """Pieces that are done in the turn of the request, and the work after which no other one is begun in it."""
+AT_A_TIME = 64
+"""Works that go on side by side, since what each has made takes memory; later ones wait."""
+GIVE_WAY = 1000
+"""After so many pieces one of them goes to the end of the line: it may wait for what a later one does."""
+AT_ONCE_IN_A_CROWD = 2
+"""Pieces that are done in the turn of the request where so many are at work: most requests need no more."""
 
 
 class _Piece(NamedTuple):
@@ -42,45 +48,58 @@ class _Piece(NamedTuple):
 
 
 class Slices:
-    """Work under way, in line.
+    """Work under way, in turn, and what waits in line for it.
 
     :param work_clock: nanoseconds that this thread has worked.
     """
 
     def __init__(self, work_clock: Callable[[], int] = lambda: 0) -> None:
         self._line: deque[_Piece] = deque()
+        self._at_work: deque[_Piece] = deque()
+        self._steps = 0
         self._work_clock = work_clock
         self.all_at_once = False
         """All of a request in its own turn: for a broker of several nodes, which answers as the node that was asked."""
 
     def __len__(self) -> int:
-        return len(self._line)
+        return len(self._line) + len(self._at_work)
 
     def begin(self, work: Work[T], channel: Channel | None = None) -> Deferred[T]:
         """:param channel: whose end makes the work pointless; None: it changes something and is done in any case."""
         piece = _Piece(work, Deferred(), channel)
+        most = AT_ONCE if len(self._at_work) < AT_A_TIME else AT_ONCE_IN_A_CROWD
         done, enough = 0, self._work_clock() + AT_ONCE_NS
-        while self.all_at_once or (done < AT_ONCE and self._work_clock() <= enough):
+        while self.all_at_once or (done < most and self._work_clock() <= enough):
             if piece.advance():
                 return piece.result
             done += 1
         self._line.append(piece)
+        self._go_on()
         return piece.result
 
+    def _go_on(self) -> None:
+        """Whoever is next in line takes part, as far as there is room."""
+        while self._line and len(self._at_work) < AT_A_TIME:
+            self._at_work.append(self._line.popleft())
+
     def step(self) -> None:
-        """One piece of the work that is next in line."""
-        piece = self._line.popleft()
+        """One piece of the work whose turn it is."""
+        piece = self._at_work.popleft()
+        self._steps += 1
         if not piece.advance():
-            self._line.append(piece)
+            (self._at_work if self._steps % GIVE_WAY else self._line).append(piece)
+        self._go_on()
 
     def drop(self, channel: Channel) -> None:
         """The connection ended: nobody wants its answers."""
-        if self._line:
+        if self:
             self._line = deque(piece for piece in self._line if piece.channel is not channel)
+            self._at_work = deque(piece for piece in self._at_work if piece.channel is not channel)
+            self._go_on()
 
     def finish(self) -> None:
         """The broker stops."""
-        while self._line:
+        while self:
             self.step()
 
 

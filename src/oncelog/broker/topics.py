@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+CLOSED_IN_A_PIECE = 30
+"""Partitions of a deleted topic of which the files are put aside at a time."""
+
 PARTITIONS_IN_A_PIECE = 3
 """Of a new topic that are opened at a time: each one's files cost some 0.3 ms."""
 
@@ -36,6 +39,8 @@ class Topics:
         self.partitions: dict[TopicPartition, Partition] = {}
         self.retired_meters = [0] * METERS
         """What deleted partitions add to the counts of all."""
+        self._going: dict[str, Work[None]] = {}
+        """Topics that are deleted, of which some files still have to be put aside."""
         self._in_the_making: set[str] = set()
         """Internal topics of which some partitions are still to come."""
 
@@ -87,6 +92,8 @@ class Topics:
         now_ms: int,
         replicas: Sequence[Sequence[int]] | int,
     ) -> Work[TopicInfo]:
+        if name in self._going:
+            finished(self._going[name])
         info = self._broker.metadata.create_topic(name, partitions, overrides, now_ms)
         try:
             info = self._broker.nodes.place(info, replicas)
@@ -114,19 +121,34 @@ class Topics:
 
     def delete(self, name: str, now_ms: int) -> None:
         """Forget a topic at once; its files go after ``file.delete.delay.ms``."""
+        finished(self.deleting(name, now_ms))
+
+    def deleting(self, name: str, now_ms: int) -> Work[None]:
+        """:meth:`delete`, and put its files aside in pieces; a new one of the name is not made before that is done."""
         broker = self._broker
         info = broker.metadata.topic(name)
         broker.metadata.delete_topic(name)
+        gone: list[Partition] = []
         for index in range(info.partitions if info else 0):
             topic_partition = TopicPartition(name, index)
             partition = self.partitions.pop(topic_partition, None)
             if broker.cluster is not None:
                 broker.cluster.remove(topic_partition)
             if partition is not None:
+                gone.append(partition)
                 self.retired_meters = [*map(add, self.retired_meters, partition.meters())]
-                broker.partition_deleted(partition, now_ms)
         broker.forget_routes()
         self._coordinators.topic_deleted(name, now_ms)
+        closing = self._going[name] = self._close_all(name, gone, now_ms)
+        yield from closing
+
+    def _close_all(self, name: str, gone: Sequence[Partition], now_ms: int) -> Work[None]:
+        for part in in_parts(gone, CLOSED_IN_A_PIECE):
+            for partition in part:
+                self._broker.partition_deleted(partition, now_ms)
+            if len(part) == CLOSED_IN_A_PIECE:
+                yield
+        self._going.pop(name, None)
 
     def config_changed(self, name: str) -> None:
         """The effective settings of a topic are new: its logs follow at once."""

@@ -1,7 +1,7 @@
 """Produce's request in the common case, read by hand. Called by the server for every produced batch.
 
 The common case is one partition of one topic, without tagged fields. Any other request, malformed ones included,
-goes to the generated reader, so results and errors are the same.
+is for the generated reader.
 Versions 3 to 13; from 9 on flexible, from 13 on with topic ids instead of names.
 """
 
@@ -26,10 +26,10 @@ _NO_TAGS: Final = b"\0\0\0"
 """The ends of a partition, its topic and the request."""
 
 
-def parse_produce_request(frame: memoryview, offset: int, version: int) -> ProduceRequest:
-    """What ``ProduceRequest.decode_prefix`` reads or raises; ``records`` are views into ``frame``."""
+def parse_one_partition(frame: memoryview, offset: int, version: int) -> ProduceRequest | None:
+    """What ``ProduceRequest.decode_prefix`` reads, in the common case; ``records`` are views into ``frame``."""
     parsed = _parse(frame, offset, version)
-    return ProduceRequest.decode_prefix(frame, version, offset)[0] if parsed is None else parsed[0]
+    return None if parsed is None else parsed[0]
 
 
 def index_position(frame: memoryview, offset: int, version: int) -> int | None:

@@ -24,9 +24,15 @@ Writer: TypeAlias = Callable[[Append, Any], None]
 T = TypeVar("T")
 Pieces: TypeAlias = Generator[None, None, T]
 """Work that pauses, and has a result in the end."""
-ReaderInPieces: TypeAlias = Callable[[Any, int, int], Pieces[tuple[Any, int]]]
+CountedPieces: TypeAlias = Generator[int, None, T]
+"""The same, with the number of elements that were read since the last pause."""
+ReaderInPieces: TypeAlias = Callable[[Any, int, int], CountedPieces[tuple[Any, int]]]
 WriterInPieces: TypeAlias = Callable[[Append, Any], Pieces[None]]
 ELEMENTS_IN_A_PIECE: Final = 100
+MOST_ELEMENTS: Final = 200_000
+"""Of one request that is read in pieces: one of a byte takes some two hundred in memory, and as many in the answer."""
+MOST_TAGS: Final = 127
+"""Of one section, which is read in one go; Apache Kafka knows of five at most."""
 LONG: Final = 500
 """Elements of a message, from which on it is written in pieces where others wait meanwhile."""
 
@@ -92,7 +98,7 @@ class Message(Struct):
     _WRITERS: ClassVar[Mapping[int, Writer]]
     _HAS_RECORDS: ClassVar[bool] = False
     _READERS_IN_PIECES: ClassVar[Mapping[int, ReaderInPieces]] = {}
-    """Of requests with arrays of structs or strings."""
+    """Of requests with arrays."""
     _WRITERS_IN_PIECES: ClassVar[Mapping[int, WriterInPieces]] = {}
     """Of responses."""
 
@@ -117,19 +123,8 @@ class Message(Struct):
         return parts
 
     def is_long(self) -> bool:
-        """Whether its arrays, and those in their elements, have more elements than should be written in one go."""
-        if not self._WRITERS_IN_PIECES:
-            return False
-        count = 0
-        for array in self.arrays():
-            count += len(array)
-            if array and isinstance(array[0], Struct):
-                for item in array:
-                    if count > LONG:
-                        return True
-                    for inner in item.arrays():
-                        count += len(inner)
-        return count > LONG
+        """Whether its arrays, and all those within, have more elements than should be written in one go."""
+        return bool(self._WRITERS_IN_PIECES) and _elements(self, LONG + 1) > LONG
 
     def encode_parts_in_pieces(self, version: int) -> Pieces[list[Buffer]]:
         """As ``encode_parts``, with a pause after so many elements of its arrays; a response's."""
@@ -174,30 +169,51 @@ class Message(Struct):
         return reader(data, offset, len(data))
 
     @classmethod
-    def decode_prefix_in_pieces(cls, data: Buffer, version: int, offset: int = 0) -> Pieces[tuple[Self, int]]:
-        """As ``decode_prefix``, with a pause after so many elements of its arrays; a request's without records.
+    def decode_prefix_in_pieces(cls, data: Buffer, version: int, offset: int = 0) -> CountedPieces[tuple[Self, int]]:
+        """As ``decode_prefix``, with a pause after so many elements of its arrays; a request's, of ``MOST_ELEMENTS``.
 
-        What ``data`` is in need not stay as it is.
+        What ``data`` is in need not stay as it is, unless the message has records.
         """
         reader = cls._READERS_IN_PIECES.get(version)
         if reader is None:
             return cls.decode_prefix(data, version, offset)
-        data = bytes(data)
+        if not cls._HAS_RECORDS:
+            data = bytes(data)
+        elif not isinstance(data, memoryview):
+            data = memoryview(data)
         reading = reader(data, offset, len(data))
-        count = 0
+        total = count = 0
         while True:
             try:
-                next(reading)
+                count += next(reading)
             except StopIteration as end:
                 read: tuple[Self, int] = end.value
                 return read
-            count += 1
-            if not count % ELEMENTS_IN_A_PIECE:
-                yield
+            if count >= ELEMENTS_IN_A_PIECE:
+                total += count
+                if total > MOST_ELEMENTS:
+                    raise MalformedMessage(
+                        cls.__name__, "elements", offset, f"more than {MOST_ELEMENTS}: ask for less at once"
+                    )
+                yield count
+                count = 0
 
     @classmethod
     def _unknown(cls, version: int) -> UnknownVersion:
         return UnknownVersion(cls.__name__, version, cls.MIN_VERSION, cls.MAX_VERSION)
+
+
+def _elements(struct: Struct, enough: int) -> int:
+    """Of all arrays in it; no more are counted where there are ``enough``."""
+    count = 0
+    for array in struct.arrays():
+        count += len(array)
+        if count < enough and array and isinstance(array[0], Struct):
+            for item in array:
+                count += _elements(item, enough - count)
+                if count >= enough:
+                    break
+    return count
 
 
 def malformed(message: str, field: str, offset: int, error: Exception) -> MalformedMessage:
@@ -286,10 +302,18 @@ def string_length(value: int) -> bytes:
     return uvarint(value)
 
 
+def many_tags(data: Buffer, pos: int, first: int) -> tuple[int, int]:
+    """The number of tags, whose first byte, above 127, was ``data[pos - 1]``, and the position after it."""
+    count, pos = uvarint_tail(data, pos, first)
+    if count > MOST_TAGS:
+        raise ValueError(f"{count} tagged fields, above {MOST_TAGS}")
+    return count, pos
+
+
 def skip_tags(data: Buffer, pos: int, size: int, count: int) -> int:
     """The position after a tag section of which ``count``, below 128 or the first byte of more, was just read."""
     if count > 127:
-        count, pos = uvarint_tail(data, pos, count)
+        count, pos = many_tags(data, pos, count)
     for _ in range(count):
         _, pos = read_uvarint(data, pos)
         length, pos = read_uvarint(data, pos)

@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.log_manager import FlushJob
+from oncelog.broker.request_memory import STALLED_S
 from oncelog.errors import StorageError
 from oncelog.metrics.shell import ShellCounts
 from oncelog.server.connection import READ_BUFFER_BYTES, Connection
 from oncelog.server.connection_limits import ConnectionLimits
 from oncelog.server.doors import Door
-from oncelog.server.request_memory import STALLED_S, RequestMemory, SpareBuffers
 from oncelog.server.sending import Sending
+from oncelog.server.spare_buffers import SpareBuffers
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class Server:
         self.broker = broker
         self.loop = asyncio.get_running_loop()
         self.max_request_bytes = broker.config.socket_request_max_bytes
-        self.memory = RequestMemory(broker.config.queued_max_request_bytes, self.max_request_bytes)
+        self.memory = broker.request_memory
         self.read_buffer = bytearray(READ_BUFFER_BYTES)
         self.read_view = memoryview(self.read_buffer)
         self.spare_buffers = SpareBuffers()
@@ -352,12 +353,14 @@ class Server:
     def _make_room(self, since: float) -> None:
         """Others wait for memory: end requests of which nothing has come since ``since``, the first one first.
 
-        Those that wait themselves are ended only if all others do so too, and none of them would ever go on.
+        Those that wait themselves are ended only if all others do so too, and none of them would ever go on: no long
+        request is at work that will give its memory back.
         """
         receiving = [connection for connection in self._connections if connection.is_receiving]
         stalled = [connection for connection in receiving if connection.progressed < since]
         silent = [connection for connection in stalled if not self.memory.wanted_bytes(connection)]
-        ended = silent or (stalled if len(stalled) == len(receiving) else [])
+        stuck = len(stalled) == len(receiving) and not self.broker.long_requests
+        ended = silent or (stalled if stuck else [])
         missing = self.memory.missing_bytes
         for connection in sorted(ended, key=lambda connection: connection.request_begun):
             if missing <= 0:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from oncelog.broker.purgatory import FetchPurgatory, ParkedFetch
+from oncelog.broker.purgatory import MOST_WATCHED, FetchPurgatory, ParkedFetch
 from oncelog.timers import Timers
 from oncelog.types import TopicPartition
 
@@ -79,3 +79,16 @@ def test_a_fetch_that_waits_is_told_which_partition_woke_it() -> None:
     purgatory.wake(B)
     purgatory.expire_all()
     assert woken == [B, None]
+
+
+def test_who_waits_for_most_partitions_is_answered_where_all_wait_for_too_many() -> None:
+    purgatory = FetchPurgatory(Timers())
+    few = Fetch(purgatory, FakeChannel(1), A, B)
+    half = tuple(TopicPartition("wide", index) for index in range(MOST_WATCHED // 2))
+    wide = Fetch(purgatory, FakeChannel(2), *half)
+    assert (few.attempts, wide.attempts) == ([], [])
+    wider = Fetch(purgatory, FakeChannel(3), *half, TopicPartition("wide", MOST_WATCHED))
+    assert (few.attempts, wide.attempts, wider.attempts) == ([], [], [True])
+    purgatory.drop(FakeChannel(2))
+    again = Fetch(purgatory, FakeChannel(4), *half)
+    assert (again.attempts, len(purgatory)) == ([], 2)

@@ -12,6 +12,10 @@ import pytest
 
 from oncelog.broker.apis import metadata
 from oncelog.broker.broker import Broker
+from oncelog.protocol.generated.add_partitions_to_txn_request import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+)
 from oncelog.protocol.generated.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,
@@ -34,6 +38,12 @@ from oncelog.protocol.generated.offset_commit_request import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from oncelog.protocol.generated.offset_fetch_request import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
+from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.wire import Message
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from tests.support.frames import encode_request
@@ -83,6 +93,32 @@ def describe_configs() -> DescribeConfigsRequest:
     return DescribeConfigsRequest([DescribeConfigsResource(2, "wide", None)] * 200, True, False)
 
 
+def offset_fetch() -> OffsetFetchRequest:
+    topics = [OffsetFetchRequestTopics("wide", partition_indexes=list(range(20_000)))]
+    return OffsetFetchRequest(groups=[OffsetFetchRequestGroup("committing", topics=topics)])
+
+
+def add_to_transaction() -> AddPartitionsToTxnRequest:
+    topics = [AddPartitionsToTxnTopic("wide", list(range(20_000)))]
+    return AddPartitionsToTxnRequest([], "nobody", 1, 0, topics)
+
+
+def refused_commit() -> OffsetCommitRequest:
+    """Of a generation that there is not."""
+    asked = [OffsetCommitRequestPartition(index % PARTITIONS, 1, -1, "") for index in range(20_000)]
+    topics = [OffsetCommitRequestTopic("wide", partitions=asked)]
+    return OffsetCommitRequest("committing", 7, "member", topics=topics)
+
+
+def produce_to_no_partitions() -> ProduceRequest:
+    return ProduceRequest(None, -1, 30_000, [TopicProduceData("wide", partition_data=[])] * 20_000)
+
+
+def produce_nothing() -> ProduceRequest:
+    nothing = [PartitionProduceData(index, b"") for index in range(20_000)]
+    return ProduceRequest(None, -1, 30_000, [TopicProduceData("wide", partition_data=nothing)])
+
+
 LONG: dict[str, tuple[Callable[[], Message], int]] = {
     "Fetch that is answered": (lambda: fetch(0), 12),
     "Fetch that waits": (lambda: fetch(60_000), 12),
@@ -99,6 +135,11 @@ LONG: dict[str, tuple[Callable[[], Message], int]] = {
     "DescribeTransactions": (lambda: DescribeTransactionsRequest(transactional_ids=NAMES), 0),
     "ListTransactions": (ListTransactionsRequest, 2),
     "ListGroups": (ListGroupsRequest, 5),
+    "OffsetFetch": (offset_fetch, 8),
+    "OffsetCommit that is refused": (refused_commit, 8),
+    "AddPartitionsToTxn": (add_to_transaction, 3),
+    "Produce to no partitions": (produce_to_no_partitions, 9),
+    "Produce of nothing": (produce_nothing, 9),
 }
 
 

@@ -7,12 +7,14 @@ verify. A topic that does not exist fails the whole transaction of the request: 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
+from oncelog.broker.slices import Work, finished, groups_in_parts, in_parts
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
@@ -30,65 +32,108 @@ from oncelog.types import INTERNAL_TOPICS, ProducerStamp, TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
+PARTITIONS_IN_A_PIECE = 200
+TRANSACTIONS_IN_A_PIECE = 20
 FIRST_WITH_PRODUCER_FENCED = 2
 FIRST_FROM_BROKERS = 4
+
+
+T = TypeVar("T")
+Errors = dict[TopicPartition, Error]
 
 
 class _Asked(NamedTuple):
     transactional_id: str
     stamp: ProducerStamp
     verify_only: bool
-    partitions: tuple[TopicPartition, ...]
+    partitions: Sequence[TopicPartition]
 
 
 def handle(
     broker: Broker, context: RequestContext, request: AddPartitionsToTxnRequest
 ) -> Deferred[AddPartitionsToTxnResponse]:
     if context.api_version >= FIRST_FROM_BROKERS:
-        asked = [
-            _Asked(
-                transaction.transactional_id,
-                ProducerStamp(transaction.producer_id, transaction.producer_epoch),
-                transaction.verify_only,
-                _partitions(transaction.topics),
-            )
-            for transaction in request.transactions
-        ]
-        return gather([_add(broker, context, one) for one in asked]).map(
-            lambda results: AddPartitionsToTxnResponse(
-                results_by_transaction=[
-                    AddPartitionsToTxnResult(transactional_id=one.transactional_id, topic_results=_results(errors))
-                    for one, errors in zip(asked, results, strict=True)
-                ]
-            )
-        )
+        work = _add_each(broker, context, request)
+    else:
+        work = _add_one(broker, context, request)
+    return broker.slices.begin(work).flat_map(lambda answered: answered)
+
+
+def _add_each(
+    broker: Broker, context: RequestContext, request: AddPartitionsToTxnRequest
+) -> Work[Deferred[AddPartitionsToTxnResponse]]:
+    added: list[Deferred[AddPartitionsToTxnResult]] = []
+    for transactions in in_parts(request.transactions, TRANSACTIONS_IN_A_PIECE):
+        for transaction in transactions:
+            stamp = ProducerStamp(transaction.producer_id, transaction.producer_epoch)
+            partitions = yield from _partitions(transaction.topics)
+            asked = _Asked(transaction.transactional_id, stamp, transaction.verify_only, partitions)
+            adding = yield from _add(broker, context, asked)
+            added.append((yield from _when_known(adding, partial(_result, asked.transactional_id))))
+        if len(transactions) == TRANSACTIONS_IN_A_PIECE:
+            yield
+    return gather(added).map(lambda results: AddPartitionsToTxnResponse(results_by_transaction=results))
+
+
+def _when_known(adding: Deferred[Errors], answer: Callable[[Errors], Work[T]]) -> Work[Deferred[T]]:
+    """What is refused may be anything, and as much as fits; what is added exists."""
+    if adding.succeeded:
+        return Deferred.of((yield from answer(adding.value)))
+    return adding.map(lambda errors: finished(answer(errors)))
+
+
+def _result(transactional_id: str, errors: Errors) -> Work[AddPartitionsToTxnResult]:
+    results = yield from _results(errors)
+    return AddPartitionsToTxnResult(transactional_id=transactional_id, topic_results=results)
+
+
+def _of_one(errors: Errors) -> Work[AddPartitionsToTxnResponse]:
+    results = yield from _results(errors)
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
+
+
+def _add_one(
+    broker: Broker, context: RequestContext, request: AddPartitionsToTxnRequest
+) -> Work[Deferred[AddPartitionsToTxnResponse]]:
     stamp = ProducerStamp(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
-    partitions = _partitions(request.v3_and_below_topics)
-    one = _Asked(request.v3_and_below_transactional_id, stamp, False, partitions)
-    return _add(broker, context, one).map(
-        lambda errors: AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_results(errors))
-    )
+    partitions = yield from _partitions(request.v3_and_below_topics)
+    asked = _Asked(request.v3_and_below_transactional_id, stamp, False, partitions)
+    adding = yield from _add(broker, context, asked)
+    return (yield from _when_known(adding, _of_one))
 
 
-def _partitions(topics: Sequence[AddPartitionsToTxnTopic]) -> tuple[TopicPartition, ...]:
-    return tuple(TopicPartition(topic.name, partition) for topic in topics for partition in topic.partitions)
+def _partitions(topics: Sequence[AddPartitionsToTxnTopic]) -> Work[list[TopicPartition]]:
+    found: list[TopicPartition] = []
+    for piece in groups_in_parts(topics, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
+        found += [TopicPartition(topic.name, partition) for topic, part in piece for partition in part]
+        if len(found) >= PARTITIONS_IN_A_PIECE:
+            yield
+    return found
 
 
-def _add(broker: Broker, context: RequestContext, asked: _Asked) -> Deferred[dict[TopicPartition, Error]]:
-    errors = {partition: _refusal(broker, context, partition) for partition in asked.partitions}
-    if any(error is not Error.NONE for error in errors.values()):
-        return Deferred.of(
-            {
-                partition: error if error is not Error.NONE else Error.OPERATION_NOT_ATTEMPTED
-                for partition, error in errors.items()
-            }
-        )
+def _add(broker: Broker, context: RequestContext, asked: _Asked) -> Work[Deferred[Errors]]:
+    errors: Errors = {}
+    refused = False
+    for part in in_parts(asked.partitions, PARTITIONS_IN_A_PIECE):
+        for partition in part:
+            errors[partition] = error = _refusal(broker, context, partition)
+            refused = refused or error is not Error.NONE
+        if len(part) == PARTITIONS_IN_A_PIECE:
+            yield
+    if refused:
+        for part in in_parts(asked.partitions, PARTITIONS_IN_A_PIECE):
+            for partition in part:
+                if errors[partition] is Error.NONE:
+                    errors[partition] = Error.OPERATION_NOT_ATTEMPTED
+            if len(part) == PARTITIONS_IN_A_PIECE:
+                yield
+        return Deferred.of(errors)
     if asked.verify_only:
         return broker.transactions.verify_partitions(
             asked.transactional_id, asked.stamp, asked.partitions, context.now_ms
         )
 
-    def for_each(error: Error) -> dict[TopicPartition, Error]:
+    def for_each(error: Error) -> Errors:
         if error is Error.PRODUCER_FENCED and context.api_version < FIRST_WITH_PRODUCER_FENCED:
             error = Error.INVALID_PRODUCER_EPOCH
         return dict.fromkeys(asked.partitions, error)
@@ -111,13 +156,15 @@ def _refusal(broker: Broker, context: RequestContext, partition: TopicPartition)
     return Error.NONE if exists else Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _results(errors: Mapping[TopicPartition, Error]) -> list[AddPartitionsToTxnTopicResult]:
+def _results(errors: Errors) -> Work[list[AddPartitionsToTxnTopicResult]]:
     topics: dict[str, AddPartitionsToTxnTopicResult] = {}
-    for (name, partition), error in errors.items():
+    for number, ((name, partition), error) in enumerate(errors.items(), 1):
         topic = topics.get(name)
         if topic is None:
             topic = topics[name] = AddPartitionsToTxnTopicResult(name=name)
         topic.results_by_partition.append(
             AddPartitionsToTxnPartitionResult(partition_index=partition, partition_error_code=error)
         )
+        if not number % PARTITIONS_IN_A_PIECE:
+            yield
     return list(topics.values())

@@ -107,7 +107,7 @@ def _delete_all(
             results.append(_result(name, topic_id, Error.THROTTLING_QUOTA_EXCEEDED, None))
             continue
         try:
-            broker.topics.delete(name, context.now_ms)
+            yield from broker.topics.deleting(name, context.now_ms)
         except KafkaError as error:  # another request was faster
             results.append(_result(name, topic_id, error.error, UNKNOWN_NAME))
         except StorageError as error:

@@ -201,6 +201,7 @@ class _WideFetch:
             self._response.resolve(FetchResponse(error_code=opened))
             return
         self._session, self._positions = opened
+        self._request.topics, self._request.forgotten_topics_data = [], []  # it may wait long
         answers = yield from self._read()
         if self._request.max_wait_ms <= 0 or _is_enough(self._request, answers):
             yield from self._answer(answers)
@@ -239,6 +240,8 @@ class _WideFetch:
             self._context.channel, tuple(partition.topic_partition for partition, _ in watched), attempt
         )
         self._broker.fetches.park(fetch, self._context.now_ms + self._request.max_wait_ms)
+        if self._context.is_long:
+            self._broker.long_requests.answered(self._context)
 
     def _read(self) -> Work[list[_Answer]]:
         answers: list[_Answer] = []

@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
-from oncelog.broker.apis.refused_partitions import add_refused
+from oncelog.broker.apis.refused_partitions import PARTITIONS_IN_A_PIECE, add_refused, within
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
+from oncelog.broker.slices import Work, finished
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -31,9 +32,20 @@ FIRST_WITH_TOPIC_IDS = 10
 
 
 def handle(broker: Broker, context: RequestContext, request: OffsetCommitRequest) -> Deferred[OffsetCommitResponse]:
+    committing = _commit(broker, context, request)
+    topics, most = request.topics, PARTITIONS_IN_A_PIECE
+    if len(topics) <= most and sum([len(topic.partitions) for topic in topics]) <= most:
+        return finished(committing)
+    return broker.slices.begin(committing).flat_map(lambda answered: answered)
+
+
+def _commit(
+    broker: Broker, context: RequestContext, request: OffsetCommitRequest
+) -> Work[Deferred[OffsetCommitResponse]]:
     by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
     known: list[OffsetCommitRequestTopic] = []
     refused: list[OffsetCommitResponseTopic] = []
+    looked_at = 0
     for topic in request.topics:
         info = broker.metadata.topic_by_id(topic.topic_id) if by_id else broker.metadata.topic(topic.name)
         count = info.partitions if info is not None else 0
@@ -42,17 +54,16 @@ def handle(broker: Broker, context: RequestContext, request: OffsetCommitRequest
             broker, context, Operation.READ, TOPIC, info.name if info is not None else topic.name
         ):
             count, unknown = 0, Error.TOPIC_AUTHORIZATION_FAILED
-        bad = [p.partition_index for p in topic.partitions if not 0 <= p.partition_index < count]
-        if info is not None and not bad and topic.partitions:
-            topic.name, topic.topic_id = info.name, info.topic_id
-            known.append(topic)
-            continue
+        looked_at += 1 + len(topic.partitions)
+        good, bad = yield from within(topic.partitions, count)
         if bad:
             errors = [OffsetCommitResponsePartition(index, unknown) for index in bad]
             refused.append(OffsetCommitResponseTopic(topic.name, topic.topic_id, errors))
-        good = [p for p in topic.partitions if 0 <= p.partition_index < count]
         if info is not None and good:
             known.append(OffsetCommitRequestTopic(info.name, info.topic_id, good))
+        if looked_at >= PARTITIONS_IN_A_PIECE:
+            looked_at = 0
+            yield
     if not known:
         return Deferred.of(OffsetCommitResponse(topics=refused))
     caller = Caller(context.api_version, context.client_id, context.client_host)
@@ -62,7 +73,7 @@ def handle(broker: Broker, context: RequestContext, request: OffsetCommitRequest
         return response
 
     request.topics = known
-    answered = broker.groups.commit_offsets(request, caller, context.now_ms)
+    answered = yield from broker.groups.commit_offsets(request, caller, context.now_ms)
     if refused:
         return answered.map(merged)
     if len(known) == 1 and len(known[0].partitions) == 1 and answered.succeeded:

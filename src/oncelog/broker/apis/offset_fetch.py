@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import GROUP, TOPIC, allows
+from oncelog.broker.slices import Work, finished, groups_in_parts, in_parts
+from oncelog.coordinator.group.offset_requests import FetchedOffsets
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
 from oncelog.protocol.generated.offset_fetch_request import (
@@ -33,94 +35,139 @@ from oncelog.protocol.wire import ZERO_UUID
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
+GROUPS_IN_A_PIECE = 50
+TOPICS_IN_A_PIECE = 100
+PARTITIONS_IN_A_PIECE = 200
 FIRST_WITH_GROUP_ERROR = 2
 FIRST_WITH_SEVERAL_GROUPS = 8
 FIRST_WITH_TOPIC_IDS = 10
 
 
 def handle(broker: Broker, context: RequestContext, request: OffsetFetchRequest) -> Deferred[OffsetFetchResponse]:
+    fetching = _fetch_all(broker, context, request)
+    if _is_short(request):
+        return finished(fetching)
+    return broker.slices.begin(fetching, context.channel).flat_map(lambda answer: answer)
+
+
+def _is_short(request: OffsetFetchRequest) -> bool:
+    """Whether it names few partitions, and each by itself."""
+    if len(request.groups) == 1 and not request.topics:
+        topics = request.groups[0].topics
+        return topics is not None and len(topics) == 1 and len(topics[0].partition_indexes) < PARTITIONS_IN_A_PIECE
+    return False
+
+
+def _fetch_all(
+    broker: Broker, context: RequestContext, request: OffsetFetchRequest
+) -> Work[Deferred[OffsetFetchResponse]]:
+    """With pauses where there are many partitions or groups."""
     if context.api_version >= FIRST_WITH_SEVERAL_GROUPS:
         by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
         fetch = _fetch_by_id if by_id else _fetch
-        groups = [fetch(broker, context, group, request.require_stable) for group in request.groups]
-        return gather(groups).map(lambda answers: OffsetFetchResponse(groups=answers))
+        groups: list[FetchedOffsets] = []
+        for part in in_parts(request.groups, GROUPS_IN_A_PIECE):
+            for group in part:
+                groups.append((yield from fetch(broker, context, group, request.require_stable)))
+            if len(part) == GROUPS_IN_A_PIECE:
+                yield
+        return gather([group.settled for group in groups]).map(
+            lambda errors: OffsetFetchResponse(groups=list(map(FetchedOffsets.known, groups, errors)))
+        )
     topics = (
         None
         if request.topics is None
         else [OffsetFetchRequestTopics(t.name, ZERO_UUID, t.partition_indexes) for t in request.topics]
     )
     group = OffsetFetchRequestGroup(request.group_id, topics=topics)
-    return _fetch(broker, context, group, request.require_stable).map(
-        lambda answer: _single(answer, request, context.api_version)
+    fetched = yield from _fetch(broker, context, group, request.require_stable)
+    answer = yield from _single(fetched.answer, request, context.api_version)
+    return fetched.settled.flat_map(
+        lambda error: (
+            Deferred.of(answer)
+            if error is Error.NONE
+            else Deferred.of(finished(_single(fetched.known(error), request, context.api_version)))
+        )
     )
+
+
+def _refused(group_id: str, error: Error) -> FetchedOffsets:
+    return FetchedOffsets(OffsetFetchResponseGroup(group_id=group_id, error_code=error), Deferred.of(Error.NONE))
 
 
 def _fetch(
     broker: Broker, context: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
-) -> Deferred[OffsetFetchResponseGroup]:
+) -> Work[FetchedOffsets]:
     if not allows(broker, context, Operation.DESCRIBE, GROUP, group.group_id):
-        error = Error.GROUP_AUTHORIZATION_FAILED
-        return Deferred.of(OffsetFetchResponseGroup(group_id=group.group_id, error_code=error))
+        return _refused(group.group_id, Error.GROUP_AUTHORIZATION_FAILED)
     if broker.authorizer is None:
-        return broker.groups.fetch_offsets(group, require_stable, context.now_ms)
+        return (yield from broker.groups.fetch_offsets(group, require_stable, context.now_ms))
     refused: list[OffsetFetchResponseTopics] = []
     if group.topics is not None:
-        mine = [topic for topic in group.topics if allows(broker, context, Operation.DESCRIBE, TOPIC, topic.name)]
-        allowed = {topic.name for topic in mine}
-        error = Error.TOPIC_AUTHORIZATION_FAILED
-        refused = [
-            OffsetFetchResponseTopics(
-                topic.name,
-                topic.topic_id,
-                [OffsetFetchResponsePartitions(index, -1, -1, "", error) for index in topic.partition_indexes],
-            )
-            for topic in group.topics
-            if topic.name not in allowed
-        ]
+        mine: list[OffsetFetchRequestTopics] = []
+        for part in in_parts(group.topics, TOPICS_IN_A_PIECE):
+            for topic in part:
+                if allows(broker, context, Operation.DESCRIBE, TOPIC, topic.name):
+                    mine.append(topic)
+                else:
+                    refused.append((yield from _all(topic, Error.TOPIC_AUTHORIZATION_FAILED)))
+            if len(part) == TOPICS_IN_A_PIECE:
+                yield
         group = group.replace(topics=mine)
-
-    def visible(answer: OffsetFetchResponseGroup) -> OffsetFetchResponseGroup:
-        if answer.error_code == Error.NONE:
-            answer.topics = [
-                topic
-                for topic in answer.topics
-                if allows(broker, context, Operation.DESCRIBE, TOPIC, topic.name, log=False)
-            ] + refused
-        return answer
-
-    return broker.groups.fetch_offsets(group, require_stable, context.now_ms).map(visible)
+    fetched = yield from broker.groups.fetch_offsets(group, require_stable, context.now_ms)
+    answer = fetched.answer
+    if answer.error_code == Error.NONE:
+        visible: list[OffsetFetchResponseTopics] = []
+        for answers in in_parts(answer.topics, TOPICS_IN_A_PIECE):
+            visible += [
+                topic for topic in answers if allows(broker, context, Operation.DESCRIBE, TOPIC, topic.name, log=False)
+            ]
+            if len(answers) == TOPICS_IN_A_PIECE:
+                yield
+        answer.topics = visible + refused
+    return fetched
 
 
 def _fetch_by_id(
     broker: Broker, context: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
-) -> Deferred[OffsetFetchResponseGroup]:
+) -> Work[FetchedOffsets]:
     """Offsets are kept by name: ids become names and back; all topics are those that still have an id."""
     unknown: list[OffsetFetchResponseTopics] = []
     if group.topics is not None:
         known: list[OffsetFetchRequestTopics] = []
-        for topic in group.topics:
-            info = broker.metadata.topic_by_id(topic.topic_id)
-            if info is not None:
-                known.append(OffsetFetchRequestTopics(info.name, topic.topic_id, topic.partition_indexes))
-                continue
-            error = Error.UNKNOWN_TOPIC_ID
-            partitions = [OffsetFetchResponsePartitions(i, -1, -1, "", error) for i in topic.partition_indexes]
-            unknown.append(OffsetFetchResponseTopics("", topic.topic_id, partitions))
+        for part in in_parts(group.topics, TOPICS_IN_A_PIECE):
+            for topic in part:
+                info = broker.metadata.topic_by_id(topic.topic_id)
+                if info is not None:
+                    known.append(OffsetFetchRequestTopics(info.name, topic.topic_id, topic.partition_indexes))
+                else:
+                    unknown.append((yield from _all(topic.replace(name=""), Error.UNKNOWN_TOPIC_ID)))
+            if len(part) == TOPICS_IN_A_PIECE:
+                yield
         group = group.replace(topics=known)
-
-    def with_ids(answer: OffsetFetchResponseGroup) -> OffsetFetchResponseGroup:
-        if answer.error_code != Error.NONE:
-            return answer
-        for topic in answer.topics:
-            info = broker.metadata.topic(topic.name)
-            topic.topic_id = ZERO_UUID if info is None else info.topic_id
+    fetched = yield from _fetch(broker, context, group, require_stable)
+    answer = fetched.answer
+    if answer.error_code == Error.NONE:
+        for topic_answer in answer.topics:
+            info = broker.metadata.topic(topic_answer.name)
+            topic_answer.topic_id = ZERO_UUID if info is None else info.topic_id
         answer.topics = [topic for topic in answer.topics if topic.topic_id != ZERO_UUID] + unknown
-        return answer
-
-    return _fetch(broker, context, group, require_stable).map(with_ids)
+    return fetched
 
 
-def _single(answer: OffsetFetchResponseGroup, request: OffsetFetchRequest, api_version: int) -> OffsetFetchResponse:
+def _all(topic: OffsetFetchRequestTopics, error: Error) -> Work[OffsetFetchResponseTopics]:
+    """The same error for each partition."""
+    answer = OffsetFetchResponseTopics(topic.name, topic.topic_id, [])
+    for part in in_parts(topic.partition_indexes, PARTITIONS_IN_A_PIECE):
+        answer.partitions += [OffsetFetchResponsePartitions(index, -1, -1, "", error) for index in part]
+        if len(part) == PARTITIONS_IN_A_PIECE:
+            yield
+    return answer
+
+
+def _single(
+    answer: OffsetFetchResponseGroup, request: OffsetFetchRequest, api_version: int
+) -> Work[OffsetFetchResponse]:
     """The answer about one group, as it was before version 8."""
     if answer.error_code != Error.NONE:
         if api_version >= FIRST_WITH_GROUP_ERROR:
@@ -133,16 +180,18 @@ def _single(answer: OffsetFetchResponseGroup, request: OffsetFetchRequest, api_v
             for topic in request.topics or []
         ]
         return OffsetFetchResponse(topics=failed)
-    topics = [
-        OffsetFetchResponseTopic(
-            topic.name,
-            [
+    topics: list[OffsetFetchResponseTopic] = []
+    last: OffsetFetchResponseTopics | None = None
+    for piece in groups_in_parts(answer.topics, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
+        for group, part in piece:
+            if group is not last:
+                last = group
+                topics.append(OffsetFetchResponseTopic(group.name, []))
+            topics[-1].partitions += [
                 OffsetFetchResponsePartition(
                     p.partition_index, p.committed_offset, p.committed_leader_epoch, p.metadata, p.error_code
                 )
-                for p in topic.partitions
-            ],
-        )
-        for topic in answer.topics
-    ]
+                for p in part
+            ]
+        yield
     return OffsetFetchResponse(topics=topics)

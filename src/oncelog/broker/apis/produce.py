@@ -9,13 +9,14 @@ and ``ReplicaManager.handleProduceAppend``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.partition import Partition
 from oncelog.broker.security.access import TOPIC, TRANSACTIONAL_ID, allows
-from oncelog.broker.slices import Work, in_parts
+from oncelog.broker.slices import Work, finished, in_parts
 from oncelog.broker.verification import verify_transaction
 from oncelog.deferred import Deferred, gather
 from oncelog.errors import Error
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 PARTITIONS_AT_ONCE = 16
+TOPICS_AT_ONCE = 200
+"""That are only looked at, or answered."""
 FIRST_WITH_ZSTD = 7
 FIRST_WITH_ABORTABLE_ERROR = 11
 FIRST_WITH_TRANSACTION_V2 = 12
@@ -76,49 +79,80 @@ def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> 
     Resolves to None for acks=0, which has no answer; an error there ends the connection, so that the producer
     notices.
     """
-    version = context.api_version
-    whole_error = _refuse_request(broker, context, request)
-    pairs = [(topic, data) for topic in request.topic_data for data in topic.partition_data]
+    version, topics = context.api_version, request.topic_data
+    if len(topics) > PARTITIONS_AT_ONCE or sum([len(topic.partition_data) for topic in topics]) > PARTITIONS_AT_ONCE:
+        context.channel.hold()
+        context.is_wide = True
+        dozens = broker.slices.begin(_write_each(broker, context, request)).flat_map(gather)
+        return dozens.flat_map(
+            lambda parts: broker.slices.begin(_responding(context, request, list(chain.from_iterable(parts))))
+        )
+    whole_error = finished(_refuse_request(broker, context, request))
+    pairs = _pairs(request)
     if whole_error is not Error.NONE:
         written = gather([Deferred.of(_refused(data, whole_error)) for _, data in pairs])
-    elif len(pairs) <= PARTITIONS_AT_ONCE:
+    else:
         answers = [_write_partition(broker, context, request, topic, data) for topic, data in pairs]
         if len(answers) == 1 and request.acks != 0:
             return answers[0].map(lambda part: respond(version, request, [part]))
         written = gather(answers)
-    else:
-        context.channel.hold()
-        context.is_wide = True
-        written = broker.slices.begin(_write_each(broker, context, request, pairs)).flat_map(gather)
     if request.acks == 0:
         return written.map(lambda parts: _end_if_refused(context, parts))
     return written.map(lambda parts: respond(version, request, parts))
 
 
+def _pairs(request: ProduceRequest) -> list[tuple[TopicProduceData, PartitionProduceData]]:
+    return [(topic, data) for topic in request.topic_data for data in topic.partition_data]
+
+
 def _write_each(
-    broker: Broker,
-    context: RequestContext,
-    request: ProduceRequest,
-    pairs: Sequence[tuple[TopicProduceData, PartitionProduceData]],
-) -> Work[list[Deferred[PartitionProduceResponse]]]:
+    broker: Broker, context: RequestContext, request: ProduceRequest
+) -> Work[list[Deferred[list[PartitionProduceResponse]]]]:
     """Partitions by the dozen, with others' turns between; it goes on where the connection ends, as one turn would."""
+    whole_error = yield from _refuse_request(broker, context, request)
     answers = []
-    for part in in_parts(pairs, PARTITIONS_AT_ONCE):
-        answers += [_write_partition(broker, context, request, topic, data) for topic, data in part]
+    for part in in_parts(_pairs(request), PARTITIONS_AT_ONCE):
+        dozen = [
+            _write_partition(broker, context, request, topic, data)
+            if whole_error is Error.NONE
+            else Deferred.of(_refused(data, whole_error))
+            for topic, data in part
+        ]
+        answers.append(gather(dozen))
         yield
     return answers
 
 
-def _refuse_request(broker: Broker, context: RequestContext, request: ProduceRequest) -> Error:
+def _responding(
+    context: RequestContext, request: ProduceRequest, parts: list[PartitionProduceResponse]
+) -> Work[ProduceResponse | None]:
+    """The answer to many partitions, with others' turns between."""
+    if request.acks == 0:
+        _end_if_refused(context, parts)
+        return None
+    position, response = 0, ProduceResponse(responses=[], throttle_time_ms=0)
+    for topics in in_parts(request.topic_data, TOPICS_AT_ONCE):
+        count = sum([len(topic.partition_data) for topic in topics])
+        response.responses += _answers(context.api_version, topics, parts[position : position + count])
+        position += count
+        yield
+    return response
+
+
+def _refuse_request(broker: Broker, context: RequestContext, request: ProduceRequest) -> Work[Error]:
     """What is wrong with the request as a whole."""
     if request.acks not in (-1, 0, 1):
         return Error.INVALID_REQUIRED_ACKS
     transactional_producers = set()
+    seen = 0
     for topic in request.topic_data:
         for data in topic.partition_data:
             header = _header_of(data.records)
             if header is not None and header.is_transactional:
                 transactional_producers.add((header.producer_id, header.producer_epoch))
+            seen += 1
+            if not seen % TOPICS_AT_ONCE:
+                yield
     if transactional_producers and (
         request.transactional_id is None
         or not allows(broker, context, Operation.WRITE, TRANSACTIONAL_ID, request.transactional_id)
@@ -342,20 +376,26 @@ def _refused_write(write: _Write, error: Error) -> PartitionProduceResponse:
     )
 
 
-def respond(version: int, request: ProduceRequest, parts: list[PartitionProduceResponse]) -> ProduceResponse:
+def respond(version: int, request: ProduceRequest, parts: Sequence[PartitionProduceResponse]) -> ProduceResponse:
     """The answers under their topics, in the request's order."""
+    return ProduceResponse(responses=_answers(version, request.topic_data, parts), throttle_time_ms=0)
+
+
+def _answers(
+    version: int, topics: Sequence[TopicProduceData], parts: Sequence[PartitionProduceResponse]
+) -> list[TopicProduceResponse]:
     responses = []
     position = 0
-    for topic in request.topic_data:
+    for topic in topics:
         count = len(topic.partition_data)
-        answer = TopicProduceResponse(partition_responses=parts[position : position + count])
+        answer = TopicProduceResponse(partition_responses=list(parts[position : position + count]))
         if version >= FIRST_WITH_TOPIC_IDS:
             answer.topic_id = topic.topic_id
         else:
             answer.name = topic.name
         responses.append(answer)
         position += count
-    return ProduceResponse(responses=responses, throttle_time_ms=0)
+    return responses
 
 
 def _end_if_refused(context: RequestContext, parts: list[PartitionProduceResponse]) -> None:

@@ -6,15 +6,36 @@ are looked up, never searched for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
+
+from oncelog.broker.slices import Work, in_parts
+
+PARTITIONS_IN_A_PIECE = 200
 
 
 class AnsweredTopic(Protocol):
     partitions: list[Any]
 
 
+class NamedPartition(Protocol):
+    partition_index: int
+
+
 T = TypeVar("T", bound=AnsweredTopic)
+P = TypeVar("P", bound=NamedPartition)
+
+
+def within(partitions: Sequence[P], count: int) -> Work[tuple[list[P], list[int]]]:
+    """Those that a topic of so many partitions has, and the indexes of the others. With pauses where there are many."""
+    good: list[P] = []
+    bad: list[int] = []
+    for part in in_parts(partitions, PARTITIONS_IN_A_PIECE):
+        good += [partition for partition in part if 0 <= partition.partition_index < count]
+        bad += [partition.partition_index for partition in part if not 0 <= partition.partition_index < count]
+        if len(part) == PARTITIONS_IN_A_PIECE:
+            yield
+    return good, bad
 
 
 def add_refused(topics: list[T], refused: Iterable[T], key: Callable[[T], Hashable]) -> None:

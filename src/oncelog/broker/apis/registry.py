@@ -114,6 +114,19 @@ SERVED: dict[int, Served] = {
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: Served(0, 0),
 }
 
+ONLY_LOOKS: Final = frozenset(
+    {
+        *(ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.METADATA, ApiKey.OFFSET_FETCH, ApiKey.FIND_COORDINATOR),
+        *(ApiKey.DESCRIBE_GROUPS, ApiKey.LIST_GROUPS, ApiKey.API_VERSIONS, ApiKey.OFFSET_FOR_LEADER_EPOCH),
+        *(ApiKey.DESCRIBE_ACLS, ApiKey.DESCRIBE_CONFIGS, ApiKey.DESCRIBE_LOG_DIRS, ApiKey.DESCRIBE_DELEGATION_TOKEN),
+        *(ApiKey.LIST_PARTITION_REASSIGNMENTS, ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS),
+        *(ApiKey.DESCRIBE_QUORUM, ApiKey.DESCRIBE_CLUSTER, ApiKey.DESCRIBE_PRODUCERS, ApiKey.DESCRIBE_TRANSACTIONS),
+        *(ApiKey.LIST_TRANSACTIONS, ApiKey.CONSUMER_GROUP_DESCRIBE, ApiKey.LIST_CONFIG_RESOURCES),
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    }
+)
+"""Requests that nobody misses whose connection has ended; all others are carried out, as in Apache Kafka."""
+
 TWO_PHASE_COMMIT: Final = 6
 """The version of InitProducerId that is for it (KIP-939); unstable, so hidden, in Apache Kafka 4.3."""
 

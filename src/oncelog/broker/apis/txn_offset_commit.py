@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
-from oncelog.broker.apis.refused_partitions import add_refused
+from oncelog.broker.apis.refused_partitions import PARTITIONS_IN_A_PIECE, add_refused, within
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
+from oncelog.broker.slices import Work, finished
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -33,21 +34,35 @@ FIRST_WITH_LOAD_IN_PROGRESS = 2
 def handle(
     broker: Broker, context: RequestContext, request: TxnOffsetCommitRequest
 ) -> Deferred[TxnOffsetCommitResponse]:
+    committing = _commit(broker, context, request)
+    topics, most = request.topics, PARTITIONS_IN_A_PIECE
+    if len(topics) <= most and sum([len(topic.partitions) for topic in topics]) <= most:
+        return finished(committing)
+    return broker.slices.begin(committing).flat_map(lambda answered: answered)
+
+
+def _commit(
+    broker: Broker, context: RequestContext, request: TxnOffsetCommitRequest
+) -> Work[Deferred[TxnOffsetCommitResponse]]:
     known: list[TxnOffsetCommitRequestTopic] = []
     refused: list[TxnOffsetCommitResponseTopic] = []
+    looked_at = 0
     for topic in request.topics:
         info = broker.metadata.topic(topic.name)
         count = info.partitions if info is not None else 0
         error = Error.UNKNOWN_TOPIC_OR_PARTITION
         if not allows(broker, context, Operation.READ, TOPIC, topic.name):
             count, error = 0, Error.TOPIC_AUTHORIZATION_FAILED
-        bad = [p.partition_index for p in topic.partitions if not 0 <= p.partition_index < count]
+        looked_at += 1 + len(topic.partitions)
+        good, bad = yield from within(topic.partitions, count)
         if bad:
             errors = [TxnOffsetCommitResponsePartition(index, error) for index in bad]
             refused.append(TxnOffsetCommitResponseTopic(topic.name, errors))
-        good = [p for p in topic.partitions if 0 <= p.partition_index < count]
         if good:
             known.append(TxnOffsetCommitRequestTopic(topic.name, good))
+        if looked_at >= PARTITIONS_IN_A_PIECE:
+            looked_at = 0
+            yield
     if not known:
         return Deferred.of(TxnOffsetCommitResponse(topics=refused))
 
@@ -62,4 +77,5 @@ def handle(
 
     caller = Caller(context.api_version, context.client_id, context.client_host)
     commit = request.replace(topics=known)
-    return broker.groups.commit_transactional_offsets(commit, caller, context.now_ms).map(merged)
+    answered = yield from broker.groups.commit_transactional_offsets(commit, caller, context.now_ms)
+    return answered.map(merged)

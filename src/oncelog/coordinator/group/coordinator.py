@@ -15,7 +15,7 @@ from oncelog.coordinator.group import classic_rules, consumer_rules, describe, r
 from oncelog.coordinator.group.classic_group import ClassicGroup
 from oncelog.coordinator.group.consumer_group import LEAVE_EPOCH, STATIC_LEAVE_EPOCH, ConsumerGroup
 from oncelog.coordinator.group.environment import Caller, GroupHost
-from oncelog.coordinator.group.offset_requests import OffsetRequests, OneCommit
+from oncelog.coordinator.group.offset_requests import FetchedOffsets, OffsetRequests, OneCommit
 from oncelog.coordinator.group.shard import GroupShard
 from oncelog.coordinator.runtime import CoordinatorRecord, CoordinatorRuntime, client_error
 from oncelog.deferred import Deferred, gather
@@ -39,11 +39,11 @@ from oncelog.protocol.generated.offset_commit_response import OffsetCommitRespon
 from oncelog.protocol.generated.offset_delete_request import OffsetDeleteRequest
 from oncelog.protocol.generated.offset_delete_response import OffsetDeleteResponse
 from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequestGroup
-from oncelog.protocol.generated.offset_fetch_response import OffsetFetchResponseGroup
 from oncelog.protocol.generated.sync_group_request import SyncGroupRequest
 from oncelog.protocol.generated.sync_group_response import SyncGroupResponse
 from oncelog.protocol.generated.txn_offset_commit_request import TxnOffsetCommitRequest
 from oncelog.protocol.generated.txn_offset_commit_response import TxnOffsetCommitResponse
+from oncelog.protocol.wire import Pieces
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 
 R = TypeVar("R")
@@ -201,8 +201,8 @@ class GroupCoordinator:
 
     def commit_offsets(
         self, request: OffsetCommitRequest, caller: Caller, now_ms: int
-    ) -> Deferred[OffsetCommitResponse]:
-        """Topics carry both name and id; the handler has looked them up."""
+    ) -> Pieces[Deferred[OffsetCommitResponse]]:
+        """Topics carry both name and id; the handler has looked them up. With pauses where partitions are many."""
         return self._offsets.commit(request, caller, now_ms)
 
     def one_commit(self, request: OffsetCommitRequest, caller: Caller) -> tuple[OneCommit, OffsetCommitResponse]:
@@ -215,13 +215,13 @@ class GroupCoordinator:
 
     def commit_transactional_offsets(
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
-    ) -> Deferred[TxnOffsetCommitResponse]:
+    ) -> Pieces[Deferred[TxnOffsetCommitResponse]]:
         """The offsets stay pending until the transaction's marker; verified with the transaction first (KIP-890)."""
         return self._offsets.commit_in_transaction(request, caller, now_ms)
 
     def fetch_offsets(
         self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int
-    ) -> Deferred[OffsetFetchResponseGroup]:
+    ) -> Pieces[FetchedOffsets]:
         """One group of an OffsetFetch; topics of None are all topics."""
         return self._offsets.fetch(request, require_stable, now_ms)
 

@@ -8,8 +8,10 @@ have). Source: Kafka's ``OffsetMetadataManager`` (4.3.1).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from itertools import repeat
+from typing import NamedTuple, TypeVar
 
 from oncelog.config import BrokerConfig
 from oncelog.coordinator.group import classic_rules, consumer_rules, records
@@ -52,8 +54,8 @@ from oncelog.protocol.generated.txn_offset_commit_response import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from oncelog.protocol.wire import ZERO_UUID
-from oncelog.types import ProducerStamp, new_tuple
+from oncelog.protocol.wire import ZERO_UUID, Pieces
+from oncelog.types import NO_PRODUCER_ID, ProducerStamp, new_tuple
 
 GROUP_ID_NOT_FOUND_FROM = 9
 """OffsetCommit: what used to be ILLEGAL_GENERATION where the group does not exist."""
@@ -62,6 +64,7 @@ ADD_PARTITION_FROM = 5
 """TxnOffsetCommit: versions that know TRANSACTION_ABORTABLE, and that add the partition to the transaction."""
 
 NO_OFFSET = -1
+PARTITIONS_IN_A_PIECE = 200
 
 
 def _supported_operation(version: int) -> TransactionSupportedOperation:
@@ -83,12 +86,31 @@ class _Commits(NamedTuple):
     partitions: Sequence[OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition]
 
 
-class _Decided(NamedTuple):
-    """What to write, each partition's outcome if it is written, in the order of the request, and what was decided."""
+@dataclass(slots=True)
+class _Decided:
+    """What to write, each partition's outcome if it is written, in the order of the request, and what it comes to."""
 
-    written: list[CoordinatorRecord]
-    outcomes: list[list[Error]]
-    committed: list[tuple[OffsetCommitKey, OffsetCommitValue]]
+    written: list[CoordinatorRecord] = field(default_factory=list)
+    outcomes: list[list[Error]] = field(default_factory=list)
+    committed: list[tuple[Place, CommittedOffset]] = field(default_factory=list)
+    paused: bool = False
+    """Others had their turns meanwhile."""
+
+
+class FetchedOffsets(NamedTuple):
+    """A group's part of an OffsetFetch, and whether what it tells is in the log for good."""
+
+    answer: OffsetFetchResponseGroup
+    settled: Deferred[Error]
+
+    def known(self, error: Error) -> OffsetFetchResponseGroup:
+        """The answer once it is ``settled``, with ``error`` or not."""
+        if error is NONE:
+            return self.answer
+        return OffsetFetchResponseGroup(self.answer.group_id, [], Error.NOT_COORDINATOR)
+
+
+_SETTLED = Deferred.of(NONE)
 
 
 class OneCommit(NamedTuple):
@@ -114,43 +136,52 @@ class OffsetRequests:
 
     # Commits
 
-    def commit(self, request: OffsetCommitRequest, caller: Caller, now_ms: int) -> Deferred[OffsetCommitResponse]:
-        def answer(outcomes: Callable[[int, int], Error]) -> OffsetCommitResponse:
-            return OffsetCommitResponse(
-                topics=[
-                    OffsetCommitResponseTopic(
-                        topic.name,
-                        topic.topic_id,
-                        [
-                            OffsetCommitResponsePartition(partition.partition_index, outcomes(t, p))
-                            for p, partition in enumerate(topic.partitions)
-                        ],
-                    )
-                    for t, topic in enumerate(request.topics)
-                ]
-            )
-
-        shard = self._runtime.shard_for(request.group_id)
-        if isinstance(shard, Error):
-            return Deferred.of(answer(_same(shard)))
-        check = self._may_commit(shard, request, caller, now_ms)
-        if isinstance(check, Error):
-            return Deferred.of(answer(_same(check)))
+    def commit(
+        self, request: OffsetCommitRequest, caller: Caller, now_ms: int
+    ) -> Pieces[Deferred[OffsetCommitResponse]]:
+        """With pauses where there are many partitions; what is committed is one append in one turn."""
+        topics = [_Commits(topic.name, topic.topic_id, topic.partitions) for topic in request.topics]
+        checked = self._checked(request, caller, now_ms)
+        if isinstance(checked, Error):
+            return Deferred.of((yield from _commit_answer(topics, checked)))
         retention_ms = request.retention_time_ms
-        decided = self._decide(
-            request.group_id,
-            [_Commits(topic.name, topic.topic_id, topic.partitions) for topic in request.topics],
-            check,
-            now_ms,
-            -1 if retention_ms == -1 else min(now_ms + retention_ms, LAST_TIMESTAMP_MS),
-        )
-        if isinstance(decided, Error):
-            return Deferred.of(answer(_same(decided)))
+        expire_ms = -1 if retention_ms == -1 else min(now_ms + retention_ms, LAST_TIMESTAMP_MS)
+        decided = yield from self._decide(request.group_id, topics, now_ms, expire_ms)
+        answer = yield from _commit_answer(topics, decided.outcomes)
+        # From here on in one go.
+        checked = self._checked(request, caller, now_ms) if decided.paused else checked
+        if isinstance(checked, Error):
+            return Deferred.of(_all_refused(answer, checked))
+        shard, check = checked
+        refused = self._refused(decided, topics, check)
+        if refused is not NONE:
+            return Deferred.of(_all_refused(answer, refused))
         apply = None
         if retention_ms == -1:  # else the record is of an older version, which does not hold all of the value
-            apply = partial(shard.offsets_committed, decided.committed)
+            apply = partial(shard.offsets_committed, decided.committed, NO_PRODUCER_ID)
         written = shard.write(decided.written, now_ms, apply=apply)
-        return written.map(lambda error: answer(_outcomes(error, decided.outcomes)))
+        return written.map(lambda error: _all_refused(answer, client_error(error)))
+
+    def _checked(
+        self, request: OffsetCommitRequest, caller: Caller, now_ms: int
+    ) -> tuple[GroupShard, CommitCheck] | Error:
+        shard = self._runtime.shard_for(request.group_id)
+        if isinstance(shard, Error):
+            return shard
+        check = self._may_commit(shard, request, caller, now_ms)
+        return check if isinstance(check, Error) else (shard, check)
+
+    def _refused(self, decided: _Decided, topics: Sequence[_Commits], check: CommitCheck) -> Error:
+        """What refuses all of a commit: a partition that the member may not commit, or a topic that is gone."""
+        if check is not consumer_rules.any_partition:
+            ids = {topic.topic: topic.topic_id for topic in topics}
+            for (_, topic, index), _ in decided.committed:
+                error = check(ids[topic], index)
+                if error is not NONE:
+                    return error
+        if any(self._host.topic_id(topic.topic) != topic.topic_id for topic in topics):
+            return Error.UNKNOWN_TOPIC_OR_PARTITION
+        return NONE
 
     @staticmethod
     def one(request: OffsetCommitRequest, caller: Caller) -> tuple[OneCommit, OffsetCommitResponse]:
@@ -187,40 +218,35 @@ class OffsetRequests:
 
     def commit_in_transaction(
         self, request: TxnOffsetCommitRequest, caller: Caller, now_ms: int
-    ) -> Deferred[TxnOffsetCommitResponse]:
-        def answer(outcomes: Callable[[int, int], Error]) -> TxnOffsetCommitResponse:
-            return TxnOffsetCommitResponse(
-                topics=[
-                    TxnOffsetCommitResponseTopic(
-                        topic.name,
-                        [
-                            TxnOffsetCommitResponsePartition(partition.partition_index, outcomes(t, p))
-                            for p, partition in enumerate(topic.partitions)
-                        ],
-                    )
-                    for t, topic in enumerate(request.topics)
-                ]
-            )
-
-        if not request.group_id:
-            return Deferred.of(answer(_same(Error.INVALID_GROUP_ID)))
-        shard = self._runtime.shard_for(request.group_id)
-        if isinstance(shard, Error):
-            return Deferred.of(answer(_same(shard)))
-        stamp = ProducerStamp(request.producer_id, request.producer_epoch)
-        partition = shard.partition
+    ) -> Pieces[Deferred[TxnOffsetCommitResponse]]:
+        """With pauses where there are many partitions; what is committed is one append in one turn."""
+        topics = [
+            _Commits(topic.name, self._host.topic_id(topic.name) or ZERO_UUID, topic.partitions)
+            for topic in request.topics
+        ]
+        found = self._runtime.shard_for(request.group_id) if request.group_id else Error.INVALID_GROUP_ID
+        if isinstance(found, Error):
+            return Deferred.of((yield from _txn_commit_answer(topics, found)))
+        stamp, partition = ProducerStamp(request.producer_id, request.producer_epoch), found.partition
+        # Kafka's transactional offsets do not say which topic id they are for
+        decided = yield from self._decide(request.group_id, topics, now_ms, -1, with_topic_id=False)
+        answer = yield from _txn_commit_answer(topics, decided.outcomes)
 
         def verified(verification: Verification) -> Deferred[TxnOffsetCommitResponse]:
             """The transaction covers the partition; the shard may have moved while that was found out."""
             error, guard = verification
             shard = self._runtime.shard(partition.partition)
             if error is not NONE or shard is None:
-                return Deferred.of(answer(_same(Error.NOT_COORDINATOR if shard is None else client_error(error))))
-            decided = self._decide_in_transaction(shard, request, now_ms)
-            if isinstance(decided, Error):
-                return Deferred.of(answer(_same(decided)))
-            written = shard.write(decided.written, now_ms, stamp, guard)
-            return written.map(lambda error: answer(_outcomes(error, decided.outcomes)))
+                told = Error.NOT_COORDINATOR if shard is None else client_error(error)
+                return Deferred.of(_all_refused(answer, told))
+            check = self._may_commit_in_transaction(shard, request)
+            refused = check if isinstance(check, Error) else self._refused(decided, topics, check)
+            if refused is not NONE:
+                told = Error.ILLEGAL_GENERATION if refused is Error.STALE_MEMBER_EPOCH else refused
+                return Deferred.of(_all_refused(answer, told))
+            apply = partial(shard.offsets_committed, decided.committed, stamp.producer_id)
+            written = shard.write(decided.written, now_ms, stamp, guard, apply=apply)
+            return written.map(lambda error: _all_refused(answer, client_error(error)))
 
         return self._host.verify_transaction(
             request.transactional_id, stamp, partition, _supported_operation(caller.api_version), now_ms
@@ -250,113 +276,96 @@ class OffsetRequests:
             return consumer_rules.any_partition
         return consumer_rules.may_commit(group, member_id, epoch, caller.api_version)
 
-    def _decide_in_transaction(
-        self, shard: GroupShard, request: TxnOffsetCommitRequest, now_ms: int
-    ) -> _Decided | Error:
+    def _may_commit_in_transaction(self, shard: GroupShard, request: TxnOffsetCommitRequest) -> CommitCheck | Error:
         """Older requests name no member and are taken as they are; newer ones prove membership (KIP-447)."""
         member_id, instance_id, epoch = request.member_id, request.group_instance_id, request.generation_id
         group = shard.groups.get(request.group_id)
-        check: CommitCheck = consumer_rules.any_partition
         if group is None:
-            if epoch >= 0:
-                return Error.ILLEGAL_GENERATION
-        elif isinstance(group, ClassicGroup):
+            return Error.ILLEGAL_GENERATION if epoch >= 0 else consumer_rules.any_partition
+        if isinstance(group, ClassicGroup):
             verdict = classic_rules.decide(group, classic_rules.TxnCommit(member_id, instance_id, epoch))
-            if verdict.step is classic_rules.Step.REFUSE:
-                return verdict.error
-        else:
-            checked = consumer_rules.may_commit_in_transaction(group, member_id, instance_id, epoch)
-            if isinstance(checked, Error):
-                return checked
-            check = checked
-        topics = [
-            _Commits(topic.name, self._host.topic_id(topic.name) or ZERO_UUID, topic.partitions)
-            for topic in request.topics
-        ]
-        # Kafka's transactional offsets do not say which topic id they are for
-        decided = self._decide(request.group_id, topics, check, now_ms, -1, with_topic_id=False)
-        return Error.ILLEGAL_GENERATION if decided is Error.STALE_MEMBER_EPOCH else decided
+            refused = verdict.step is classic_rules.Step.REFUSE
+            return verdict.error if refused else consumer_rules.any_partition
+        return consumer_rules.may_commit_in_transaction(group, member_id, instance_id, epoch)
 
     def _decide(
         self,
         group_id: str,
         topics: Iterable[_Commits],
-        check: CommitCheck,
         now_ms: int,
         expire_ms: int,
         with_topic_id: bool = True,
-    ) -> _Decided | Error:
-        """One record for each partition; metadata that is too long spoils its partition, a stale one the request."""
-        decided = _Decided([], [], [])
+    ) -> Pieces[_Decided]:
+        """One record for each partition; metadata that is too long spoils its partition."""
+        decided = _Decided()
+        looked_at = 0
         for topic in topics:
             errors: list[Error] = []
             decided.outcomes.append(errors)
+            topic_id = topic.topic_id if with_topic_id else ZERO_UUID
             for partition in topic.partitions:
+                looked_at += 1
+                if not looked_at % PARTITIONS_IN_A_PIECE:
+                    decided.paused = True
+                    yield
                 metadata = partition.committed_metadata or ""
                 if _java_length(metadata) > self._settings().offset_metadata_max_bytes:
                     errors.append(Error.OFFSET_METADATA_TOO_LARGE)
                     continue
-                error = check(topic.topic_id, partition.partition_index)
-                if error is not NONE:
-                    return error
                 errors.append(NONE)
-                value = OffsetCommitValue(
-                    partition.committed_offset,
-                    partition.committed_leader_epoch,
-                    metadata,
-                    now_ms,
-                    expire_ms,
-                    topic.topic_id if with_topic_id else ZERO_UUID,
-                )
+                offset, leader_epoch = partition.committed_offset, partition.committed_leader_epoch
                 key = OffsetCommitKey(group_id, topic.topic, partition.partition_index)
+                value = OffsetCommitValue(offset, leader_epoch, metadata, now_ms, expire_ms, topic_id)
                 decided.written.append(records.offset_commit(key, value))
-                decided.committed.append((key, value))
+                committed = CommittedOffset(offset, leader_epoch, metadata, now_ms, expire_ms, topic_id, -1)
+                decided.committed.append(((group_id, topic.topic, partition.partition_index), committed))
         return decided
 
     # Looks
 
-    def fetch(
-        self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int
-    ) -> Deferred[OffsetFetchResponseGroup]:
-        """Offsets that are committed in the log as well; a pending one hides its partition's if that is asked for."""
+    def fetch(self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int) -> Pieces[FetchedOffsets]:
+        """What is committed; a pending offset hides its partition's if that is asked for.
 
-        def refused(error: Error) -> OffsetFetchResponseGroup:
-            return OffsetFetchResponseGroup(request.group_id, [], error)
+        All of one moment, though there are pauses where many are asked for.
+        """
+
+        def refused(error: Error) -> FetchedOffsets:
+            return FetchedOffsets(OffsetFetchResponseGroup(request.group_id, [], error), _SETTLED)
 
         shard = self._runtime.shard_for(request.group_id)
         if isinstance(shard, Error):
-            return Deferred.of(refused(shard))
+            return refused(shard)
         group = shard.groups.get(request.group_id)
         if group is not None and not isinstance(group, ClassicGroup):
             error = consumer_rules.may_fetch(group, request.member_id, request.member_epoch)
             if error is not NONE:
-                return Deferred.of(refused(error))
+                return refused(error)
+        settled, offsets = shard.write([], now_ms), shard.offsets.of(request.group_id)
         asked: list[tuple[str, bytes, Sequence[int]]] = (
-            [(topic, ZERO_UUID, sorted(partitions)) for topic, partitions in shard.offsets.topics(request.group_id)]
+            [(topic, ZERO_UUID, sorted(offsets.committed[topic])) for topic in sorted(offsets.committed)]
             if request.topics is None
             else [(topic.name, topic.topic_id, topic.partition_indexes) for topic in request.topics]
         )
-        topics = [
-            OffsetFetchResponseTopics(
-                name,
-                topic_id,
-                [self._fetched(shard, request.group_id, name, index, require_stable) for index in indexes],
-            )
-            for name, topic_id, indexes in asked
-        ]
-        answer = OffsetFetchResponseGroup(request.group_id, topics)
-        return shard.write([], now_ms).map(lambda error: answer if error is NONE else refused(Error.NOT_COORDINATOR))
-
-    @staticmethod
-    def _fetched(
-        shard: GroupShard, group_id: str, topic: str, partition: int, require_stable: bool
-    ) -> OffsetFetchResponsePartitions:
-        if require_stable and shard.offsets.is_pending(group_id, topic, partition):
-            return OffsetFetchResponsePartitions(partition, NO_OFFSET, -1, "", Error.UNSTABLE_OFFSET_COMMIT)
-        committed: CommittedOffset | None = shard.offsets.get(group_id, topic, partition)
-        if committed is None:
-            return OffsetFetchResponsePartitions(partition, NO_OFFSET, -1, "")
-        return OffsetFetchResponsePartitions(partition, committed.offset, committed.leader_epoch, committed.metadata)
+        count = len(asked) + sum([len(indexes) for _, _, indexes in asked])
+        if count > PARTITIONS_IN_A_PIECE:
+            offsets = shard.offsets.now(request.group_id)
+        pending = offsets.pending if require_stable else ()
+        topics: list[OffsetFetchResponseTopics] = []
+        looked_at = 0
+        for name, topic_id, indexes in asked:
+            topics.append(OffsetFetchResponseTopics(name, topic_id, []))
+            committed, answers = offsets.committed.get(name, {}), topics[-1].partitions
+            looked_at += 1
+            for index in indexes:
+                answers.append(_fetched(index, committed.get(index), (name, index) in pending))
+                looked_at += 1
+                if looked_at >= PARTITIONS_IN_A_PIECE:
+                    looked_at = 0
+                    yield
+            if looked_at >= PARTITIONS_IN_A_PIECE:
+                looked_at = 0
+                yield
+        return FetchedOffsets(OffsetFetchResponseGroup(request.group_id, topics), settled)
 
     # Deletion
 
@@ -398,11 +407,52 @@ def _java_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _same(error: Error) -> Callable[[int, int], Error]:
-    return lambda topic, partition: error
+def _fetched(index: int, committed: CommittedOffset | None, is_pending: bool) -> OffsetFetchResponsePartitions:
+    if is_pending:
+        return OffsetFetchResponsePartitions(index, NO_OFFSET, -1, "", Error.UNSTABLE_OFFSET_COMMIT)
+    if committed is None:
+        return OffsetFetchResponsePartitions(index, NO_OFFSET, -1, "")
+    return OffsetFetchResponsePartitions(index, committed.offset, committed.leader_epoch, committed.metadata)
 
 
-def _outcomes(error: Error, decided: list[list[Error]]) -> Callable[[int, int], Error]:
+Outcomes = list[list[Error]] | Error
+
+
+def _commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Pieces[OffsetCommitResponse]:
+    response, looked_at = OffsetCommitResponse(topics=[]), 0
+    for number, (name, topic_id, partitions) in enumerate(topics):
+        errors = repeat(outcomes) if isinstance(outcomes, Error) else outcomes[number]
+        response.topics.append(OffsetCommitResponseTopic(name, topic_id, []))
+        add = response.topics[-1].partitions.append
+        for partition, error in zip(partitions, errors, strict=False):
+            add(OffsetCommitResponsePartition(partition.partition_index, error))
+            looked_at += 1
+            if not looked_at % PARTITIONS_IN_A_PIECE:
+                yield
+    return response
+
+
+def _txn_commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Pieces[TxnOffsetCommitResponse]:
+    response, looked_at = TxnOffsetCommitResponse(topics=[]), 0
+    for number, (name, _, partitions) in enumerate(topics):
+        errors = repeat(outcomes) if isinstance(outcomes, Error) else outcomes[number]
+        response.topics.append(TxnOffsetCommitResponseTopic(name, []))
+        add = response.topics[-1].partitions.append
+        for partition, error in zip(partitions, errors, strict=False):
+            add(TxnOffsetCommitResponsePartition(partition.partition_index, error))
+            looked_at += 1
+            if not looked_at % PARTITIONS_IN_A_PIECE:
+                yield
+    return response
+
+
+Answer = TypeVar("Answer", OffsetCommitResponse, TxnOffsetCommitResponse)
+
+
+def _all_refused(answer: Answer, error: Error) -> Answer:
+    """The answer, where nothing is to be written, or could be."""
     if error is not NONE:
-        return _same(client_error(error))
-    return lambda topic, partition: decided[topic][partition]
+        for topic in answer.topics:
+            for partition in topic.partitions:
+                partition.error_code = error
+    return answer

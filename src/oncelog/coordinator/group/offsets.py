@@ -9,7 +9,7 @@ Source: Kafka's ``OffsetMetadataManager`` and ``OffsetAndMetadata`` (4.3.1); KIP
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from oncelog.coordinator.group import records
@@ -38,6 +38,13 @@ class CommittedOffset(NamedTuple):
 Partitions = dict[int, CommittedOffset]
 Place = tuple[str, str, int]
 """Group, topic, partition."""
+
+
+class GroupOffsets(NamedTuple):
+    """A group's committed offsets by topic, and the partitions of which open transactions hold offsets."""
+
+    committed: Mapping[str, Partitions]
+    pending: Collection[tuple[str, int]]
 
 
 class OffsetStore:
@@ -69,9 +76,8 @@ class OffsetStore:
         )
         if producer_id == NO_PRODUCER_ID:
             self.commit(place, committed)
-            return
-        self._pending.setdefault(producer_id, {})[place] = committed
-        self._open.setdefault(key.group, {}).setdefault((key.topic, key.partition), set()).add(producer_id)
+        else:
+            self.hold(place, committed, producer_id)
 
     def replay_marker(self, marker: LoggedMarker) -> None:
         producer_id = marker.producer.producer_id
@@ -86,6 +92,12 @@ class OffsetStore:
         """A record outside a transaction, or its transaction's end, is in the log."""
         group_id, topic, partition = place
         self._committed.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
+
+    def hold(self, place: Place, committed: CommittedOffset, producer_id: int) -> None:
+        """A record inside a transaction is in the log."""
+        group_id, topic, partition = place
+        self._pending.setdefault(producer_id, {})[place] = committed
+        self._open.setdefault(group_id, {}).setdefault((topic, partition), set()).add(producer_id)
 
     def _forget(self, place: Place) -> None:
         group_id, topic, partition = place
@@ -122,6 +134,15 @@ class OffsetStore:
         topics = self._committed.get(group_id, {})
         for topic in sorted(topics):
             yield topic, topics[topic]
+
+    def now(self, group_id: str) -> GroupOffsets:
+        """All of a group's at this moment, which later changes do not touch."""
+        committed = self._committed.get(group_id, {})
+        return GroupOffsets({name: dict(committed[name]) for name in committed}, set(self._open.get(group_id, ())))
+
+    def of(self, group_id: str) -> GroupOffsets:
+        """The same to be looked at in this turn alone: it is not copied."""
+        return GroupOffsets(self._committed.get(group_id, {}), self._open.get(group_id, {}))
 
     def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
         """Whether an open transaction holds an offset of this partition: what is committed may change soon."""

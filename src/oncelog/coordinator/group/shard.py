@@ -28,7 +28,6 @@ from oncelog.errors import NONE, Error
 from oncelog.log.verification import VerificationGuard
 from oncelog.ports import Random
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
-from oncelog.protocol.generated.offset_commit_value import OffsetCommitValue
 from oncelog.protocol.internal_records import GroupRecord, decode_group_record
 from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerStamp, TopicPartition
 
@@ -156,11 +155,21 @@ class GroupShard:
     # Records applied
 
     def offsets_committed(
-        self, committed: Iterable[tuple[OffsetCommitKey, OffsetCommitValue]], base_offset: int
+        self, committed: Iterable[tuple[Place, CommittedOffset]], producer_id: int, base_offset: int
     ) -> None:
-        """Offsets were appended outside a transaction, one record each: what replaying these would do."""
-        for offset, (key, value) in enumerate(committed, base_offset):
-            self._apply_offset(key, value, offset, NO_PRODUCER_ID)
+        """Offsets of one group were appended, one record each: what replaying these would do.
+
+        :param committed: without the offsets of their records.
+        """
+        offsets = self.offsets
+        for record_offset, (place, value) in enumerate(committed, base_offset):
+            if place[0] not in self.groups:
+                self.groups[place[0]] = ClassicGroup(place[0])
+            logged = CommittedOffset(*value[:-1], record_offset)
+            if producer_id == NO_PRODUCER_ID:
+                offsets.commit(place, logged)
+            else:
+                offsets.hold(place, logged, producer_id)
 
     def offset_committed(self, place: Place, committed: CommittedOffset) -> None:
         """The same for one of which the state is at hand."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -109,6 +109,34 @@ def _write_add_partitions_to_txn_topic_v0(w: Append, x: AddPartitionsToTxnTopic)
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
+def _read_add_partitions_to_txn_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AddPartitionsToTxnTopic, int]]:
+    at = "name"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+    except READ_ERRORS as error:
+        raise malformed("AddPartitionsToTxnRequest.AddPartitionsToTxnTopic", at, pos, error) from None
+    return AddPartitionsToTxnTopic(name, partitions), pos
+
+
 def _read_add_partitions_to_txn_topic_v3(data: bytes, pos: int, size: int) -> tuple[AddPartitionsToTxnTopic, int]:
     at = "name"
     try:
@@ -159,6 +187,44 @@ def _write_add_partitions_to_txn_topic_v3(w: Append, x: AddPartitionsToTxnTopic)
     w(b"\0")
 
 
+def _read_add_partitions_to_txn_topic_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AddPartitionsToTxnTopic, int]]:
+    at = "name"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("AddPartitionsToTxnRequest.AddPartitionsToTxnTopic", at, pos, error) from None
+    return AddPartitionsToTxnTopic(name, partitions), pos
+
+
 def _read_add_partitions_to_txn_request_v0(data: bytes, pos: int, size: int) -> tuple[AddPartitionsToTxnRequest, int]:
     at = "v3_and_below_transactional_id"
     try:
@@ -201,7 +267,7 @@ def _write_add_partitions_to_txn_request_v0(w: Append, x: AddPartitionsToTxnRequ
         _write_add_partitions_to_txn_topic_v0(w, v3_and_below_topics_item)
 
 
-def _read_add_partitions_to_txn_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AddPartitionsToTxnRequest, int]]:
+def _read_add_partitions_to_txn_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AddPartitionsToTxnRequest, int]]:
     at = "v3_and_below_transactional_id"
     try:
         count, = _unpack_h(data, pos)
@@ -223,9 +289,9 @@ def _read_add_partitions_to_txn_request_v0_in_pieces(data: bytes, pos: int, size
             raise overrun(count, size - pos)
         v3_and_below_topics: list[AddPartitionsToTxnTopic] = []
         for _ in range(count):
-            v3_and_below_topics_item, pos = _read_add_partitions_to_txn_topic_v0(data, pos, size)
+            v3_and_below_topics_item, pos = yield from _read_add_partitions_to_txn_topic_v0_in_pieces(data, pos, size)
             v3_and_below_topics.append(v3_and_below_topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("AddPartitionsToTxnRequest", at, pos, error) from None
     return AddPartitionsToTxnRequest(EMPTY, v3_and_below_transactional_id, v3_and_below_producer_id, v3_and_below_producer_epoch, v3_and_below_topics), pos
@@ -286,7 +352,7 @@ def _write_add_partitions_to_txn_request_v3(w: Append, x: AddPartitionsToTxnRequ
     w(b"\0")
 
 
-def _read_add_partitions_to_txn_request_v3_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AddPartitionsToTxnRequest, int]]:
+def _read_add_partitions_to_txn_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AddPartitionsToTxnRequest, int]]:
     at = "v3_and_below_transactional_id"
     try:
         count = data[pos]
@@ -313,9 +379,9 @@ def _read_add_partitions_to_txn_request_v3_in_pieces(data: bytes, pos: int, size
             raise overrun(count, size - pos)
         v3_and_below_topics: list[AddPartitionsToTxnTopic] = []
         for _ in range(count):
-            v3_and_below_topics_item, pos = _read_add_partitions_to_txn_topic_v3(data, pos, size)
+            v3_and_below_topics_item, pos = yield from _read_add_partitions_to_txn_topic_v3_in_pieces(data, pos, size)
             v3_and_below_topics.append(v3_and_below_topics_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -379,7 +445,7 @@ def _write_add_partitions_to_txn_transaction_v4(w: Append, x: AddPartitionsToTxn
     w(b"\0")
 
 
-def _read_add_partitions_to_txn_transaction_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AddPartitionsToTxnTransaction, int]]:
+def _read_add_partitions_to_txn_transaction_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AddPartitionsToTxnTransaction, int]]:
     at = "transactional_id"
     try:
         count = data[pos]
@@ -406,9 +472,9 @@ def _read_add_partitions_to_txn_transaction_v4_in_pieces(data: bytes, pos: int, 
             raise overrun(count, size - pos)
         topics: list[AddPartitionsToTxnTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_add_partitions_to_txn_topic_v3(data, pos, size)
+            topics_item, pos = yield from _read_add_partitions_to_txn_topic_v3_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -462,7 +528,7 @@ def _write_add_partitions_to_txn_request_v4(w: Append, x: AddPartitionsToTxnRequ
     w(b"\0")
 
 
-def _read_add_partitions_to_txn_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AddPartitionsToTxnRequest, int]]:
+def _read_add_partitions_to_txn_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AddPartitionsToTxnRequest, int]]:
     at = "transactions"
     try:
         count = data[pos]
@@ -478,7 +544,7 @@ def _read_add_partitions_to_txn_request_v4_in_pieces(data: bytes, pos: int, size
         for _ in range(count):
             transactions_item, pos = yield from _read_add_partitions_to_txn_transaction_v4_in_pieces(data, pos, size)
             transactions.append(transactions_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_Tx = _Struct(">?x").pack
@@ -267,7 +267,7 @@ def _write_entry_data_v0(w: Append, x: EntryData) -> None:
         _write_op_data_v0(w, ops_item)
 
 
-def _read_entry_data_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[EntryData, int]]:
+def _read_entry_data_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[EntryData, int]]:
     at = "entity"
     try:
         count, = _unpack_i(data, pos)
@@ -280,7 +280,7 @@ def _read_entry_data_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tu
         for _ in range(count):
             entity_item, pos = _read_entity_data_v0(data, pos, size)
             entity.append(entity_item)
-            yield
+            yield 1
         at = "ops"
         count, = _unpack_i(data, pos)
         pos += 4
@@ -292,7 +292,7 @@ def _read_entry_data_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tu
         for _ in range(count):
             ops_item, pos = _read_op_data_v0(data, pos, size)
             ops.append(ops_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("AlterClientQuotasRequest.EntryData", at, pos, error) from None
     return EntryData(entity, ops), pos
@@ -352,7 +352,7 @@ def _write_entry_data_v1(w: Append, x: EntryData) -> None:
     w(b"\0")
 
 
-def _read_entry_data_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[EntryData, int]]:
+def _read_entry_data_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[EntryData, int]]:
     at = "entity"
     try:
         count = data[pos]
@@ -368,7 +368,7 @@ def _read_entry_data_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tu
         for _ in range(count):
             entity_item, pos = _read_entity_data_v1(data, pos, size)
             entity.append(entity_item)
-            yield
+            yield 1
         at = "ops"
         count = data[pos]
         pos += 1
@@ -383,7 +383,7 @@ def _read_entry_data_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tu
         for _ in range(count):
             ops_item, pos = _read_op_data_v1(data, pos, size)
             ops.append(ops_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -423,7 +423,7 @@ def _write_alter_client_quotas_request_v0(w: Append, x: AlterClientQuotasRequest
     w(_pack_T(x.validate_only))
 
 
-def _read_alter_client_quotas_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterClientQuotasRequest, int]]:
+def _read_alter_client_quotas_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterClientQuotasRequest, int]]:
     at = "entries"
     try:
         count, = _unpack_i(data, pos)
@@ -436,7 +436,7 @@ def _read_alter_client_quotas_request_v0_in_pieces(data: bytes, pos: int, size: 
         for _ in range(count):
             entries_item, pos = yield from _read_entry_data_v0_in_pieces(data, pos, size)
             entries.append(entries_item)
-            yield
+            yield 1
         at = "validate_only"
         validate_only, = _unpack_T(data, pos)
         pos += 1
@@ -481,7 +481,7 @@ def _write_alter_client_quotas_request_v1(w: Append, x: AlterClientQuotasRequest
     w(_pack_Tx(x.validate_only))
 
 
-def _read_alter_client_quotas_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterClientQuotasRequest, int]]:
+def _read_alter_client_quotas_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterClientQuotasRequest, int]]:
     at = "entries"
     try:
         count = data[pos]
@@ -497,7 +497,7 @@ def _read_alter_client_quotas_request_v1_in_pieces(data: bytes, pos: int, size: 
         for _ in range(count):
             entries_item, pos = yield from _read_entry_data_v1_in_pieces(data, pos, size)
             entries.append(entries_item)
-            yield
+            yield 1
         at = "validate_only"
         validate_only, tags = _unpack_TB(data, pos)
         pos += 2

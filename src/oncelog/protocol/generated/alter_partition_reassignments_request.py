@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _pack_iB = _Struct(">iB").pack
@@ -94,6 +94,33 @@ def _write_reassignable_partition_v0(w: Append, x: ReassignablePartition) -> Non
     w(b"\0")
 
 
+def _read_reassignable_partition_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ReassignablePartition, int]]:
+    at = "partition_index"
+    try:
+        partition_index, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "replicas"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        replicas: list[int] | None = None
+        if count:
+            count -= 1
+            end = pos + count * 4
+            if end > size:
+                raise overrun(count * 4, size - pos)
+            replicas = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+            pos = end
+            yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("AlterPartitionReassignmentsRequest.ReassignablePartition", at, pos, error) from None
+    return ReassignablePartition(partition_index, replicas), pos
+
+
 def _read_reassignable_topic_v0(data: bytes, pos: int, size: int) -> tuple[ReassignableTopic, int]:
     at = "name"
     try:
@@ -146,7 +173,7 @@ def _write_reassignable_topic_v0(w: Append, x: ReassignableTopic) -> None:
     w(b"\0")
 
 
-def _read_reassignable_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ReassignableTopic, int]]:
+def _read_reassignable_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ReassignableTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -172,9 +199,9 @@ def _read_reassignable_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> P
             raise overrun(count, size - pos)
         partitions: list[ReassignablePartition] = []
         for _ in range(count):
-            partitions_item, pos = _read_reassignable_partition_v0(data, pos, size)
+            partitions_item, pos = yield from _read_reassignable_partition_v0_in_pieces(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -223,7 +250,7 @@ def _write_alter_partition_reassignments_request_v0(w: Append, x: AlterPartition
     w(b"\0")
 
 
-def _read_alter_partition_reassignments_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterPartitionReassignmentsRequest, int]]:
+def _read_alter_partition_reassignments_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterPartitionReassignmentsRequest, int]]:
     at = "timeout_ms"
     try:
         timeout_ms, count = _unpack_iB(data, pos)
@@ -240,7 +267,7 @@ def _read_alter_partition_reassignments_request_v0_in_pieces(data: bytes, pos: i
         for _ in range(count):
             topics_item, pos = yield from _read_reassignable_topic_v0_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -287,7 +314,7 @@ def _write_alter_partition_reassignments_request_v1(w: Append, x: AlterPartition
     w(b"\0")
 
 
-def _read_alter_partition_reassignments_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterPartitionReassignmentsRequest, int]]:
+def _read_alter_partition_reassignments_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterPartitionReassignmentsRequest, int]]:
     at = "timeout_ms"
     try:
         timeout_ms, allow_replication_factor_change, count = _unpack_iTB(data, pos)
@@ -304,7 +331,7 @@ def _read_alter_partition_reassignments_request_v1_in_pieces(data: bytes, pos: i
         for _ in range(count):
             topics_item, pos = yield from _read_reassignable_topic_v0_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -87,6 +87,34 @@ def _write_alter_replica_log_dir_topic_v1(w: Append, x: AlterReplicaLogDirTopic)
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
+def _read_alter_replica_log_dir_topic_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterReplicaLogDirTopic, int]]:
+    at = "name"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+    except READ_ERRORS as error:
+        raise malformed("AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic", at, pos, error) from None
+    return AlterReplicaLogDirTopic(name, partitions), pos
+
+
 def _read_alter_replica_log_dir_topic_v2(data: bytes, pos: int, size: int) -> tuple[AlterReplicaLogDirTopic, int]:
     at = "name"
     try:
@@ -137,6 +165,44 @@ def _write_alter_replica_log_dir_topic_v2(w: Append, x: AlterReplicaLogDirTopic)
     w(b"\0")
 
 
+def _read_alter_replica_log_dir_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterReplicaLogDirTopic, int]]:
+    at = "name"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("AlterReplicaLogDirsRequest.AlterReplicaLogDirTopic", at, pos, error) from None
+    return AlterReplicaLogDirTopic(name, partitions), pos
+
+
 def _read_alter_replica_log_dir_v1(data: bytes, pos: int, size: int) -> tuple[AlterReplicaLogDir, int]:
     at = "path"
     try:
@@ -176,7 +242,7 @@ def _write_alter_replica_log_dir_v1(w: Append, x: AlterReplicaLogDir) -> None:
         _write_alter_replica_log_dir_topic_v1(w, topics_item)
 
 
-def _read_alter_replica_log_dir_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterReplicaLogDir, int]]:
+def _read_alter_replica_log_dir_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterReplicaLogDir, int]]:
     at = "path"
     try:
         count, = _unpack_h(data, pos)
@@ -197,9 +263,9 @@ def _read_alter_replica_log_dir_v1_in_pieces(data: bytes, pos: int, size: int) -
             raise overrun(count, size - pos)
         topics: list[AlterReplicaLogDirTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_alter_replica_log_dir_topic_v1(data, pos, size)
+            topics_item, pos = yield from _read_alter_replica_log_dir_topic_v1_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("AlterReplicaLogDirsRequest.AlterReplicaLogDir", at, pos, error) from None
     return AlterReplicaLogDir(path, topics), pos
@@ -257,7 +323,7 @@ def _write_alter_replica_log_dir_v2(w: Append, x: AlterReplicaLogDir) -> None:
     w(b"\0")
 
 
-def _read_alter_replica_log_dir_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterReplicaLogDir, int]]:
+def _read_alter_replica_log_dir_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterReplicaLogDir, int]]:
     at = "path"
     try:
         count = data[pos]
@@ -283,9 +349,9 @@ def _read_alter_replica_log_dir_v2_in_pieces(data: bytes, pos: int, size: int) -
             raise overrun(count, size - pos)
         topics: list[AlterReplicaLogDirTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_alter_replica_log_dir_topic_v2(data, pos, size)
+            topics_item, pos = yield from _read_alter_replica_log_dir_topic_v2_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -321,7 +387,7 @@ def _write_alter_replica_log_dirs_request_v1(w: Append, x: AlterReplicaLogDirsRe
         _write_alter_replica_log_dir_v1(w, dirs_item)
 
 
-def _read_alter_replica_log_dirs_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterReplicaLogDirsRequest, int]]:
+def _read_alter_replica_log_dirs_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterReplicaLogDirsRequest, int]]:
     at = "dirs"
     try:
         count, = _unpack_i(data, pos)
@@ -334,7 +400,7 @@ def _read_alter_replica_log_dirs_request_v1_in_pieces(data: bytes, pos: int, siz
         for _ in range(count):
             dirs_item, pos = yield from _read_alter_replica_log_dir_v1_in_pieces(data, pos, size)
             dirs.append(dirs_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("AlterReplicaLogDirsRequest", at, pos, error) from None
     return AlterReplicaLogDirsRequest(dirs), pos
@@ -375,7 +441,7 @@ def _write_alter_replica_log_dirs_request_v2(w: Append, x: AlterReplicaLogDirsRe
     w(b"\0")
 
 
-def _read_alter_replica_log_dirs_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterReplicaLogDirsRequest, int]]:
+def _read_alter_replica_log_dirs_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterReplicaLogDirsRequest, int]]:
     at = "dirs"
     try:
         count = data[pos]
@@ -391,7 +457,7 @@ def _read_alter_replica_log_dirs_request_v2_in_pieces(data: bytes, pos: int, siz
         for _ in range(count):
             dirs_item, pos = yield from _read_alter_replica_log_dir_v2_in_pieces(data, pos, size)
             dirs.append(dirs_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

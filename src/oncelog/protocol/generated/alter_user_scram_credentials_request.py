@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_bi = _Struct(">bi").pack
 _pack_biB = _Struct(">biB").pack
@@ -213,7 +213,7 @@ def _write_alter_user_scram_credentials_request_v0(w: Append, x: AlterUserScramC
     w(b"\0")
 
 
-def _read_alter_user_scram_credentials_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterUserScramCredentialsRequest, int]]:
+def _read_alter_user_scram_credentials_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterUserScramCredentialsRequest, int]]:
     at = "deletions"
     try:
         count = data[pos]
@@ -229,7 +229,7 @@ def _read_alter_user_scram_credentials_request_v0_in_pieces(data: bytes, pos: in
         for _ in range(count):
             deletions_item, pos = _read_scram_credential_deletion_v0(data, pos, size)
             deletions.append(deletions_item)
-            yield
+            yield 1
         at = "upsertions"
         count = data[pos]
         pos += 1
@@ -244,7 +244,7 @@ def _read_alter_user_scram_credentials_request_v0_in_pieces(data: bytes, pos: in
         for _ in range(count):
             upsertions_item, pos = _read_scram_credential_upsertion_v0(data, pos, size)
             upsertions.append(upsertions_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Buffer, Message, Pieces, Struct, malformed, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Buffer, Message, Pieces, Struct, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
 
 _pack_T = _Struct(">?").pack
 _pack_h = _Struct(">h").pack
@@ -293,7 +293,7 @@ def _read_api_versions_response_v3(data: bytes, pos: int, size: int) -> tuple[Ap
         if tags:
             at = "tagged fields"
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_Tx = _Struct(">?x").pack
 _unpack_TB = _Struct(">?B").unpack_from
@@ -75,7 +75,7 @@ def _write_consumer_group_describe_request_v0(w: Append, x: ConsumerGroupDescrib
     w(_pack_Tx(x.include_authorized_operations))
 
 
-def _read_consumer_group_describe_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ConsumerGroupDescribeRequest, int]]:
+def _read_consumer_group_describe_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ConsumerGroupDescribeRequest, int]]:
     at = "group_ids"
     try:
         count = data[pos]
@@ -101,7 +101,7 @@ def _read_consumer_group_describe_request_v0_in_pieces(data: bytes, pos: int, si
             group_ids_item = data[pos:end].decode()
             pos = end
             group_ids.append(group_ids_item)
-            yield
+            yield 1
         at = "include_authorized_operations"
         include_authorized_operations, tags = _unpack_TB(data, pos)
         pos += 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, CountedPieces, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -92,6 +92,33 @@ def _write_topic_partitions_v0(w: Append, x: TopicPartitions) -> None:
     w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
     w(b"\0")
+
+
+def _read_topic_partitions_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TopicPartitions, int]]:
+    at = "topic_id"
+    try:
+        topic_id, count = _unpack_UB(data, pos)
+        pos += 17
+        at = "partitions"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ConsumerGroupHeartbeatRequest.TopicPartitions", at, pos, error) from None
+    return TopicPartitions(topic_id, partitions), pos
 
 
 def _read_consumer_group_heartbeat_request_v0(data: bytes, pos: int, size: int) -> tuple[ConsumerGroupHeartbeatRequest, int]:
@@ -267,7 +294,7 @@ def _write_consumer_group_heartbeat_request_v0(w: Append, x: ConsumerGroupHeartb
     w(b"\0")
 
 
-def _read_consumer_group_heartbeat_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ConsumerGroupHeartbeatRequest, int]]:
+def _read_consumer_group_heartbeat_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ConsumerGroupHeartbeatRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -343,7 +370,7 @@ def _read_consumer_group_heartbeat_request_v0_in_pieces(data: bytes, pos: int, s
                 subscribed_topic_names_item = data[pos:end].decode()
                 pos = end
                 subscribed_topic_names.append(subscribed_topic_names_item)
-                yield
+                yield 1
         at = "server_assignor"
         count = data[pos]
         pos += 1
@@ -368,9 +395,9 @@ def _read_consumer_group_heartbeat_request_v0_in_pieces(data: bytes, pos: int, s
                 raise overrun(count, size - pos)
             topic_partitions = []
             for _ in range(count):
-                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size)
+                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_pieces(data, pos, size)
                 topic_partitions.append(topic_partitions_item)
-                yield
+                yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -572,7 +599,7 @@ def _write_consumer_group_heartbeat_request_v1(w: Append, x: ConsumerGroupHeartb
     w(b"\0")
 
 
-def _read_consumer_group_heartbeat_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ConsumerGroupHeartbeatRequest, int]]:
+def _read_consumer_group_heartbeat_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ConsumerGroupHeartbeatRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -648,7 +675,7 @@ def _read_consumer_group_heartbeat_request_v1_in_pieces(data: bytes, pos: int, s
                 subscribed_topic_names_item = data[pos:end].decode()
                 pos = end
                 subscribed_topic_names.append(subscribed_topic_names_item)
-                yield
+                yield 1
         at = "subscribed_topic_regex"
         count = data[pos]
         pos += 1
@@ -685,9 +712,9 @@ def _read_consumer_group_heartbeat_request_v1_in_pieces(data: bytes, pos: int, s
                 raise overrun(count, size - pos)
             topic_partitions = []
             for _ in range(count):
-                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size)
+                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_pieces(data, pos, size)
                 topic_partitions.append(topic_partitions_item)
-                yield
+                yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bB = _Struct(">bB").pack
@@ -210,7 +210,7 @@ def _write_create_acls_request_v1(w: Append, x: CreateAclsRequest) -> None:
         _write_acl_creation_v1(w, creations_item)
 
 
-def _read_create_acls_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreateAclsRequest, int]]:
+def _read_create_acls_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreateAclsRequest, int]]:
     at = "creations"
     try:
         count, = _unpack_i(data, pos)
@@ -223,7 +223,7 @@ def _read_create_acls_request_v1_in_pieces(data: bytes, pos: int, size: int) -> 
         for _ in range(count):
             creations_item, pos = _read_acl_creation_v1(data, pos, size)
             creations.append(creations_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("CreateAclsRequest", at, pos, error) from None
     return CreateAclsRequest(creations), pos
@@ -264,7 +264,7 @@ def _write_create_acls_request_v2(w: Append, x: CreateAclsRequest) -> None:
     w(b"\0")
 
 
-def _read_create_acls_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreateAclsRequest, int]]:
+def _read_create_acls_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreateAclsRequest, int]]:
     at = "creations"
     try:
         count = data[pos]
@@ -280,7 +280,7 @@ def _read_create_acls_request_v2_in_pieces(data: bytes, pos: int, size: int) -> 
         for _ in range(count):
             creations_item, pos = _read_acl_creation_v2(data, pos, size)
             creations.append(creations_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -169,7 +169,7 @@ def _write_create_delegation_token_request_v1(w: Append, x: CreateDelegationToke
     w(_pack_q(x.max_lifetime_ms))
 
 
-def _read_create_delegation_token_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreateDelegationTokenRequest, int]]:
+def _read_create_delegation_token_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreateDelegationTokenRequest, int]]:
     at = "renewers"
     try:
         count, = _unpack_i(data, pos)
@@ -182,7 +182,7 @@ def _read_create_delegation_token_request_v1_in_pieces(data: bytes, pos: int, si
         for _ in range(count):
             renewers_item, pos = _read_creatable_renewers_v1(data, pos, size)
             renewers.append(renewers_item)
-            yield
+            yield 1
         at = "max_lifetime_ms"
         max_lifetime_ms, = _unpack_q(data, pos)
         pos += 8
@@ -231,7 +231,7 @@ def _write_create_delegation_token_request_v2(w: Append, x: CreateDelegationToke
     w(_pack_qx(x.max_lifetime_ms))
 
 
-def _read_create_delegation_token_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreateDelegationTokenRequest, int]]:
+def _read_create_delegation_token_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreateDelegationTokenRequest, int]]:
     at = "renewers"
     try:
         count = data[pos]
@@ -247,7 +247,7 @@ def _read_create_delegation_token_request_v2_in_pieces(data: bytes, pos: int, si
         for _ in range(count):
             renewers_item, pos = _read_creatable_renewers_v2(data, pos, size)
             renewers.append(renewers_item)
-            yield
+            yield 1
         at = "max_lifetime_ms"
         max_lifetime_ms, tags = _unpack_qB(data, pos)
         pos += 9
@@ -335,7 +335,7 @@ def _write_create_delegation_token_request_v3(w: Append, x: CreateDelegationToke
     w(_pack_qx(x.max_lifetime_ms))
 
 
-def _read_create_delegation_token_request_v3_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreateDelegationTokenRequest, int]]:
+def _read_create_delegation_token_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreateDelegationTokenRequest, int]]:
     at = "owner_principal_type"
     try:
         count = data[pos]
@@ -375,7 +375,7 @@ def _read_create_delegation_token_request_v3_in_pieces(data: bytes, pos: int, si
         for _ in range(count):
             renewers_item, pos = _read_creatable_renewers_v2(data, pos, size)
             renewers.append(renewers_item)
-            yield
+            yield 1
         at = "max_lifetime_ms"
         max_lifetime_ms, tags = _unpack_qB(data, pos)
         pos += 9

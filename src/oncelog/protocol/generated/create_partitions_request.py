@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -84,6 +84,24 @@ def _write_create_partitions_assignment_v0(w: Append, x: CreatePartitionsAssignm
     w(PACK_INT32S[len(broker_ids)](*broker_ids) if len(broker_ids) < 8 else pack(f">{len(broker_ids)}i", *broker_ids))
 
 
+def _read_create_partitions_assignment_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatePartitionsAssignment, int]]:
+    at = "broker_ids"
+    try:
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        broker_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+    except READ_ERRORS as error:
+        raise malformed("CreatePartitionsRequest.CreatePartitionsAssignment", at, pos, error) from None
+    return CreatePartitionsAssignment(broker_ids), pos
+
+
 def _read_create_partitions_assignment_v2(data: bytes, pos: int, size: int) -> tuple[CreatePartitionsAssignment, int]:
     at = "broker_ids"
     try:
@@ -115,6 +133,32 @@ def _write_create_partitions_assignment_v2(w: Append, x: CreatePartitionsAssignm
     w(VARINT[count] if count < 128 else uvarint(count))
     w(PACK_INT32S[len(broker_ids)](*broker_ids) if len(broker_ids) < 8 else pack(f">{len(broker_ids)}i", *broker_ids))
     w(b"\0")
+
+
+def _read_create_partitions_assignment_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatePartitionsAssignment, int]]:
+    at = "broker_ids"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        broker_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("CreatePartitionsRequest.CreatePartitionsAssignment", at, pos, error) from None
+    return CreatePartitionsAssignment(broker_ids), pos
 
 
 def _read_create_partitions_topic_v0(data: bytes, pos: int, size: int) -> tuple[CreatePartitionsTopic, int]:
@@ -158,7 +202,7 @@ def _write_create_partitions_topic_v0(w: Append, x: CreatePartitionsTopic) -> No
             _write_create_partitions_assignment_v0(w, assignments_item)
 
 
-def _read_create_partitions_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreatePartitionsTopic, int]]:
+def _read_create_partitions_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatePartitionsTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -180,9 +224,9 @@ def _read_create_partitions_topic_v0_in_pieces(data: bytes, pos: int, size: int)
                 raise overrun(count, size - pos)
             assignments = []
             for _ in range(count):
-                assignments_item, pos = _read_create_partitions_assignment_v0(data, pos, size)
+                assignments_item, pos = yield from _read_create_partitions_assignment_v0_in_pieces(data, pos, size)
                 assignments.append(assignments_item)
-                yield
+                yield 1
     except READ_ERRORS as error:
         raise malformed("CreatePartitionsRequest.CreatePartitionsTopic", at, pos, error) from None
     return CreatePartitionsTopic(name, count_, assignments), pos
@@ -245,7 +289,7 @@ def _write_create_partitions_topic_v2(w: Append, x: CreatePartitionsTopic) -> No
     w(b"\0")
 
 
-def _read_create_partitions_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreatePartitionsTopic, int]]:
+def _read_create_partitions_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatePartitionsTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -272,9 +316,9 @@ def _read_create_partitions_topic_v2_in_pieces(data: bytes, pos: int, size: int)
                 raise overrun(count, size - pos)
             assignments = []
             for _ in range(count):
-                assignments_item, pos = _read_create_partitions_assignment_v2(data, pos, size)
+                assignments_item, pos = yield from _read_create_partitions_assignment_v2_in_pieces(data, pos, size)
                 assignments.append(assignments_item)
-                yield
+                yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -314,7 +358,7 @@ def _write_create_partitions_request_v0(w: Append, x: CreatePartitionsRequest) -
     w(_pack_iT(x.timeout_ms, x.validate_only))
 
 
-def _read_create_partitions_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreatePartitionsRequest, int]]:
+def _read_create_partitions_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatePartitionsRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -327,7 +371,7 @@ def _read_create_partitions_request_v0_in_pieces(data: bytes, pos: int, size: in
         for _ in range(count):
             topics_item, pos = yield from _read_create_partitions_topic_v0_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "timeout_ms"
         timeout_ms, validate_only = _unpack_iT(data, pos)
         pos += 5
@@ -372,7 +416,7 @@ def _write_create_partitions_request_v2(w: Append, x: CreatePartitionsRequest) -
     w(_pack_iTx(x.timeout_ms, x.validate_only))
 
 
-def _read_create_partitions_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreatePartitionsRequest, int]]:
+def _read_create_partitions_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatePartitionsRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -388,7 +432,7 @@ def _read_create_partitions_request_v2_in_pieces(data: bytes, pos: int, size: in
         for _ in range(count):
             topics_item, pos = yield from _read_create_partitions_topic_v2_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "timeout_ms"
         timeout_ms, validate_only, tags = _unpack_iTB(data, pos)
         pos += 6

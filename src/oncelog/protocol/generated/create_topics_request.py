@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -109,6 +109,25 @@ def _write_creatable_replica_assignment_v2(w: Append, x: CreatableReplicaAssignm
     w(PACK_INT32S[len(broker_ids)](*broker_ids) if len(broker_ids) < 8 else pack(f">{len(broker_ids)}i", *broker_ids))
 
 
+def _read_creatable_replica_assignment_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatableReplicaAssignment, int]]:
+    at = "partition_index"
+    try:
+        partition_index, count = _unpack_ii(data, pos)
+        pos += 8
+        at = "broker_ids"
+        if count < 0:
+            raise null_value(count)
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        broker_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+    except READ_ERRORS as error:
+        raise malformed("CreateTopicsRequest.CreatableReplicaAssignment", at, pos, error) from None
+    return CreatableReplicaAssignment(partition_index, broker_ids), pos
+
+
 def _read_creatable_topic_config_v2(data: bytes, pos: int, size: int) -> tuple[CreatableTopicConfig, int]:
     at = "name"
     try:
@@ -179,6 +198,33 @@ def _write_creatable_replica_assignment_v5(w: Append, x: CreatableReplicaAssignm
     w(_pack_iB(x.partition_index, count) if count < 128 else _pack_i(x.partition_index) + uvarint(count))
     w(PACK_INT32S[len(broker_ids)](*broker_ids) if len(broker_ids) < 8 else pack(f">{len(broker_ids)}i", *broker_ids))
     w(b"\0")
+
+
+def _read_creatable_replica_assignment_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatableReplicaAssignment, int]]:
+    at = "partition_index"
+    try:
+        partition_index, count = _unpack_iB(data, pos)
+        pos += 5
+        at = "broker_ids"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        broker_ids: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("CreateTopicsRequest.CreatableReplicaAssignment", at, pos, error) from None
+    return CreatableReplicaAssignment(partition_index, broker_ids), pos
 
 
 def _read_creatable_topic_config_v5(data: bytes, pos: int, size: int) -> tuple[CreatableTopicConfig, int]:
@@ -289,7 +335,7 @@ def _write_creatable_topic_v2(w: Append, x: CreatableTopic) -> None:
         _write_creatable_topic_config_v2(w, configs_item)
 
 
-def _read_creatable_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreatableTopic, int]]:
+def _read_creatable_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatableTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -311,9 +357,9 @@ def _read_creatable_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> Piec
             raise overrun(count, size - pos)
         assignments: list[CreatableReplicaAssignment] = []
         for _ in range(count):
-            assignments_item, pos = _read_creatable_replica_assignment_v2(data, pos, size)
+            assignments_item, pos = yield from _read_creatable_replica_assignment_v2_in_pieces(data, pos, size)
             assignments.append(assignments_item)
-            yield
+            yield 1
         at = "configs"
         count, = _unpack_i(data, pos)
         pos += 4
@@ -325,7 +371,7 @@ def _read_creatable_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> Piec
         for _ in range(count):
             configs_item, pos = _read_creatable_topic_config_v2(data, pos, size)
             configs.append(configs_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("CreateTopicsRequest.CreatableTopic", at, pos, error) from None
     return CreatableTopic(name, num_partitions, replication_factor, assignments, configs), pos
@@ -403,7 +449,7 @@ def _write_creatable_topic_v5(w: Append, x: CreatableTopic) -> None:
     w(b"\0")
 
 
-def _read_creatable_topic_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreatableTopic, int]]:
+def _read_creatable_topic_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreatableTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -430,9 +476,9 @@ def _read_creatable_topic_v5_in_pieces(data: bytes, pos: int, size: int) -> Piec
             raise overrun(count, size - pos)
         assignments: list[CreatableReplicaAssignment] = []
         for _ in range(count):
-            assignments_item, pos = _read_creatable_replica_assignment_v5(data, pos, size)
+            assignments_item, pos = yield from _read_creatable_replica_assignment_v5_in_pieces(data, pos, size)
             assignments.append(assignments_item)
-            yield
+            yield 1
         at = "configs"
         count = data[pos]
         pos += 1
@@ -447,7 +493,7 @@ def _read_creatable_topic_v5_in_pieces(data: bytes, pos: int, size: int) -> Piec
         for _ in range(count):
             configs_item, pos = _read_creatable_topic_config_v5(data, pos, size)
             configs.append(configs_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -487,7 +533,7 @@ def _write_create_topics_request_v2(w: Append, x: CreateTopicsRequest) -> None:
     w(_pack_iT(x.timeout_ms, x.validate_only))
 
 
-def _read_create_topics_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreateTopicsRequest, int]]:
+def _read_create_topics_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreateTopicsRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -500,7 +546,7 @@ def _read_create_topics_request_v2_in_pieces(data: bytes, pos: int, size: int) -
         for _ in range(count):
             topics_item, pos = yield from _read_creatable_topic_v2_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "timeout_ms"
         timeout_ms, validate_only = _unpack_iT(data, pos)
         pos += 5
@@ -545,7 +591,7 @@ def _write_create_topics_request_v5(w: Append, x: CreateTopicsRequest) -> None:
     w(_pack_iTx(x.timeout_ms, x.validate_only))
 
 
-def _read_create_topics_request_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[CreateTopicsRequest, int]]:
+def _read_create_topics_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[CreateTopicsRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -561,7 +607,7 @@ def _read_create_topics_request_v5_in_pieces(data: bytes, pos: int, size: int) -
         for _ in range(count):
             topics_item, pos = yield from _read_creatable_topic_v5_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "timeout_ms"
         timeout_ms, validate_only, tags = _unpack_iTB(data, pos)
         pos += 6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Message, Pieces, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, uvarint, uvarint_tail, write_tags
 
 _pack_TbTx = _Struct(">?b?x").pack
 _pack_Uh = _Struct(">16sh").pack
@@ -257,7 +257,7 @@ def _read_creatable_topic_result_v5(data: bytes, pos: int, size: int) -> tuple[C
         topic_config_error_code: int = 0
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)
@@ -397,7 +397,7 @@ def _read_creatable_topic_result_v7(data: bytes, pos: int, size: int) -> tuple[C
         topic_config_error_code: int = 0
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bb = _Struct(">bb").pack
@@ -220,7 +220,7 @@ def _write_delete_acls_request_v1(w: Append, x: DeleteAclsRequest) -> None:
         _write_delete_acls_filter_v1(w, filters_item)
 
 
-def _read_delete_acls_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteAclsRequest, int]]:
+def _read_delete_acls_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteAclsRequest, int]]:
     at = "filters"
     try:
         count, = _unpack_i(data, pos)
@@ -233,7 +233,7 @@ def _read_delete_acls_request_v1_in_pieces(data: bytes, pos: int, size: int) -> 
         for _ in range(count):
             filters_item, pos = _read_delete_acls_filter_v1(data, pos, size)
             filters.append(filters_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("DeleteAclsRequest", at, pos, error) from None
     return DeleteAclsRequest(filters), pos
@@ -274,7 +274,7 @@ def _write_delete_acls_request_v2(w: Append, x: DeleteAclsRequest) -> None:
     w(b"\0")
 
 
-def _read_delete_acls_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteAclsRequest, int]]:
+def _read_delete_acls_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteAclsRequest, int]]:
     at = "filters"
     try:
         count = data[pos]
@@ -290,7 +290,7 @@ def _read_delete_acls_request_v2_in_pieces(data: bytes, pos: int, size: int) -> 
         for _ in range(count):
             filters_item, pos = _read_delete_acls_filter_v2(data, pos, size)
             filters.append(filters_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

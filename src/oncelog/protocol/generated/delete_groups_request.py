@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -61,7 +61,7 @@ def _write_delete_groups_request_v0(w: Append, x: DeleteGroupsRequest) -> None:
         w(groups_names_item_bytes)
 
 
-def _read_delete_groups_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteGroupsRequest, int]]:
+def _read_delete_groups_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteGroupsRequest, int]]:
     at = "groups_names"
     try:
         count, = _unpack_i(data, pos)
@@ -82,7 +82,7 @@ def _read_delete_groups_request_v0_in_pieces(data: bytes, pos: int, size: int) -
             groups_names_item = data[pos:end].decode()
             pos = end
             groups_names.append(groups_names_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("DeleteGroupsRequest", at, pos, error) from None
     return DeleteGroupsRequest(groups_names), pos
@@ -136,7 +136,7 @@ def _write_delete_groups_request_v2(w: Append, x: DeleteGroupsRequest) -> None:
     w(b"\0")
 
 
-def _read_delete_groups_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteGroupsRequest, int]]:
+def _read_delete_groups_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteGroupsRequest, int]]:
     at = "groups_names"
     try:
         count = data[pos]
@@ -162,7 +162,7 @@ def _read_delete_groups_request_v2_in_pieces(data: bytes, pos: int, size: int) -
             groups_names_item = data[pos:end].decode()
             pos = end
             groups_names.append(groups_names_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -128,7 +128,7 @@ def _write_delete_records_topic_v0(w: Append, x: DeleteRecordsTopic) -> None:
         _write_delete_records_partition_v0(w, partitions_item)
 
 
-def _read_delete_records_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteRecordsTopic, int]]:
+def _read_delete_records_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteRecordsTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -151,7 +151,7 @@ def _read_delete_records_topic_v0_in_pieces(data: bytes, pos: int, size: int) ->
         for _ in range(count):
             partitions_item, pos = _read_delete_records_partition_v0(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("DeleteRecordsRequest.DeleteRecordsTopic", at, pos, error) from None
     return DeleteRecordsTopic(name, partitions), pos
@@ -209,7 +209,7 @@ def _write_delete_records_topic_v2(w: Append, x: DeleteRecordsTopic) -> None:
     w(b"\0")
 
 
-def _read_delete_records_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteRecordsTopic, int]]:
+def _read_delete_records_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteRecordsTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -237,7 +237,7 @@ def _read_delete_records_topic_v2_in_pieces(data: bytes, pos: int, size: int) ->
         for _ in range(count):
             partitions_item, pos = _read_delete_records_partition_v2(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -277,7 +277,7 @@ def _write_delete_records_request_v0(w: Append, x: DeleteRecordsRequest) -> None
     w(_pack_i(x.timeout_ms))
 
 
-def _read_delete_records_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteRecordsRequest, int]]:
+def _read_delete_records_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteRecordsRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -290,7 +290,7 @@ def _read_delete_records_request_v0_in_pieces(data: bytes, pos: int, size: int) 
         for _ in range(count):
             topics_item, pos = yield from _read_delete_records_topic_v0_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "timeout_ms"
         timeout_ms, = _unpack_i(data, pos)
         pos += 4
@@ -335,7 +335,7 @@ def _write_delete_records_request_v2(w: Append, x: DeleteRecordsRequest) -> None
     w(_pack_ix(x.timeout_ms))
 
 
-def _read_delete_records_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteRecordsRequest, int]]:
+def _read_delete_records_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteRecordsRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -351,7 +351,7 @@ def _read_delete_records_request_v2_in_pieces(data: bytes, pos: int, size: int) 
         for _ in range(count):
             topics_item, pos = yield from _read_delete_records_topic_v2_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "timeout_ms"
         timeout_ms, tags = _unpack_iB(data, pos)
         pos += 5

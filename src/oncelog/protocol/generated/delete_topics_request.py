@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedPieces, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Ux = _Struct(">16sx").pack
 _pack_h = _Struct(">h").pack
@@ -87,7 +87,7 @@ def _write_delete_topics_request_v1(w: Append, x: DeleteTopicsRequest) -> None:
     w(_pack_i(x.timeout_ms))
 
 
-def _read_delete_topics_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteTopicsRequest, int]]:
+def _read_delete_topics_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteTopicsRequest, int]]:
     at = "topic_names"
     try:
         count, = _unpack_i(data, pos)
@@ -108,7 +108,7 @@ def _read_delete_topics_request_v1_in_pieces(data: bytes, pos: int, size: int) -
             topic_names_item = data[pos:end].decode()
             pos = end
             topic_names.append(topic_names_item)
-            yield
+            yield 1
         at = "timeout_ms"
         timeout_ms, = _unpack_i(data, pos)
         pos += 4
@@ -168,7 +168,7 @@ def _write_delete_topics_request_v4(w: Append, x: DeleteTopicsRequest) -> None:
     w(_pack_ix(x.timeout_ms))
 
 
-def _read_delete_topics_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteTopicsRequest, int]]:
+def _read_delete_topics_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteTopicsRequest, int]]:
     at = "topic_names"
     try:
         count = data[pos]
@@ -194,7 +194,7 @@ def _read_delete_topics_request_v4_in_pieces(data: bytes, pos: int, size: int) -
             topic_names_item = data[pos:end].decode()
             pos = end
             topic_names.append(topic_names_item)
-            yield
+            yield 1
         at = "timeout_ms"
         timeout_ms, tags = _unpack_iB(data, pos)
         pos += 5
@@ -282,7 +282,7 @@ def _write_delete_topics_request_v6(w: Append, x: DeleteTopicsRequest) -> None:
     w(_pack_ix(x.timeout_ms))
 
 
-def _read_delete_topics_request_v6_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DeleteTopicsRequest, int]]:
+def _read_delete_topics_request_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DeleteTopicsRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -298,7 +298,7 @@ def _read_delete_topics_request_v6_in_pieces(data: bytes, pos: int, size: int) -
         for _ in range(count):
             topics_item, pos = _read_delete_topic_state_v6(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "timeout_ms"
         timeout_ms, tags = _unpack_iB(data, pos)
         pos += 5

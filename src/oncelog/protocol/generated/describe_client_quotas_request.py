@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_Tx = _Struct(">?x").pack
@@ -173,7 +173,7 @@ def _write_describe_client_quotas_request_v0(w: Append, x: DescribeClientQuotasR
     w(_pack_T(x.strict))
 
 
-def _read_describe_client_quotas_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeClientQuotasRequest, int]]:
+def _read_describe_client_quotas_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeClientQuotasRequest, int]]:
     at = "components"
     try:
         count, = _unpack_i(data, pos)
@@ -186,7 +186,7 @@ def _read_describe_client_quotas_request_v0_in_pieces(data: bytes, pos: int, siz
         for _ in range(count):
             components_item, pos = _read_component_data_v0(data, pos, size)
             components.append(components_item)
-            yield
+            yield 1
         at = "strict"
         strict, = _unpack_T(data, pos)
         pos += 1
@@ -231,7 +231,7 @@ def _write_describe_client_quotas_request_v1(w: Append, x: DescribeClientQuotasR
     w(_pack_Tx(x.strict))
 
 
-def _read_describe_client_quotas_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeClientQuotasRequest, int]]:
+def _read_describe_client_quotas_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeClientQuotasRequest, int]]:
     at = "components"
     try:
         count = data[pos]
@@ -247,7 +247,7 @@ def _read_describe_client_quotas_request_v1_in_pieces(data: bytes, pos: int, siz
         for _ in range(count):
             components_item, pos = _read_component_data_v1(data, pos, size)
             components.append(components_item)
-            yield
+            yield 1
         at = "strict"
         strict, tags = _unpack_TB(data, pos)
         pos += 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_TT = _Struct(">??").pack
@@ -106,7 +106,7 @@ def _write_describe_configs_resource_v1(w: Append, x: DescribeConfigsResource) -
             w(configuration_keys_item_bytes)
 
 
-def _read_describe_configs_resource_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeConfigsResource, int]]:
+def _read_describe_configs_resource_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeConfigsResource, int]]:
     at = "resource_type"
     try:
         resource_type, count = _unpack_bh(data, pos)
@@ -138,7 +138,7 @@ def _read_describe_configs_resource_v1_in_pieces(data: bytes, pos: int, size: in
                 configuration_keys_item = data[pos:end].decode()
                 pos = end
                 configuration_keys.append(configuration_keys_item)
-                yield
+                yield 1
     except READ_ERRORS as error:
         raise malformed("DescribeConfigsRequest.DescribeConfigsResource", at, pos, error) from None
     return DescribeConfigsResource(resource_type, resource_name, configuration_keys), pos
@@ -213,7 +213,7 @@ def _write_describe_configs_resource_v4(w: Append, x: DescribeConfigsResource) -
     w(b"\0")
 
 
-def _read_describe_configs_resource_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeConfigsResource, int]]:
+def _read_describe_configs_resource_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeConfigsResource, int]]:
     at = "resource_type"
     try:
         resource_type, count = _unpack_bB(data, pos)
@@ -252,7 +252,7 @@ def _read_describe_configs_resource_v4_in_pieces(data: bytes, pos: int, size: in
                 configuration_keys_item = data[pos:end].decode()
                 pos = end
                 configuration_keys.append(configuration_keys_item)
-                yield
+                yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -294,7 +294,7 @@ def _write_describe_configs_request_v1(w: Append, x: DescribeConfigsRequest) -> 
     w(_pack_T(x.include_synonyms))
 
 
-def _read_describe_configs_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeConfigsRequest, int]]:
+def _read_describe_configs_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeConfigsRequest, int]]:
     at = "resources"
     try:
         count, = _unpack_i(data, pos)
@@ -307,7 +307,7 @@ def _read_describe_configs_request_v1_in_pieces(data: bytes, pos: int, size: int
         for _ in range(count):
             resources_item, pos = yield from _read_describe_configs_resource_v1_in_pieces(data, pos, size)
             resources.append(resources_item)
-            yield
+            yield 1
         at = "include_synonyms"
         include_synonyms, = _unpack_T(data, pos)
         pos += 1
@@ -345,7 +345,7 @@ def _write_describe_configs_request_v3(w: Append, x: DescribeConfigsRequest) -> 
     w(_pack_TT(x.include_synonyms, x.include_documentation))
 
 
-def _read_describe_configs_request_v3_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeConfigsRequest, int]]:
+def _read_describe_configs_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeConfigsRequest, int]]:
     at = "resources"
     try:
         count, = _unpack_i(data, pos)
@@ -358,7 +358,7 @@ def _read_describe_configs_request_v3_in_pieces(data: bytes, pos: int, size: int
         for _ in range(count):
             resources_item, pos = yield from _read_describe_configs_resource_v1_in_pieces(data, pos, size)
             resources.append(resources_item)
-            yield
+            yield 1
         at = "include_synonyms"
         include_synonyms, include_documentation = _unpack_TT(data, pos)
         pos += 2
@@ -403,7 +403,7 @@ def _write_describe_configs_request_v4(w: Append, x: DescribeConfigsRequest) -> 
     w(_pack_TTx(x.include_synonyms, x.include_documentation))
 
 
-def _read_describe_configs_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeConfigsRequest, int]]:
+def _read_describe_configs_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeConfigsRequest, int]]:
     at = "resources"
     try:
         count = data[pos]
@@ -419,7 +419,7 @@ def _read_describe_configs_request_v4_in_pieces(data: bytes, pos: int, size: int
         for _ in range(count):
             resources_item, pos = yield from _read_describe_configs_resource_v4_in_pieces(data, pos, size)
             resources.append(resources_item)
-            yield
+            yield 1
         at = "include_synonyms"
         include_synonyms, include_documentation, tags = _unpack_TTB(data, pos)
         pos += 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -152,7 +152,7 @@ def _write_describe_delegation_token_request_v1(w: Append, x: DescribeDelegation
             _write_describe_delegation_token_owner_v1(w, owners_item)
 
 
-def _read_describe_delegation_token_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeDelegationTokenRequest, int]]:
+def _read_describe_delegation_token_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeDelegationTokenRequest, int]]:
     at = "owners"
     try:
         count, = _unpack_i(data, pos)
@@ -165,7 +165,7 @@ def _read_describe_delegation_token_request_v1_in_pieces(data: bytes, pos: int, 
             for _ in range(count):
                 owners_item, pos = _read_describe_delegation_token_owner_v1(data, pos, size)
                 owners.append(owners_item)
-                yield
+                yield 1
     except READ_ERRORS as error:
         raise malformed("DescribeDelegationTokenRequest", at, pos, error) from None
     return DescribeDelegationTokenRequest(owners), pos
@@ -209,7 +209,7 @@ def _write_describe_delegation_token_request_v2(w: Append, x: DescribeDelegation
     w(b"\0")
 
 
-def _read_describe_delegation_token_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeDelegationTokenRequest, int]]:
+def _read_describe_delegation_token_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeDelegationTokenRequest, int]]:
     at = "owners"
     try:
         count = data[pos]
@@ -225,7 +225,7 @@ def _read_describe_delegation_token_request_v2_in_pieces(data: bytes, pos: int, 
             for _ in range(count):
                 owners_item, pos = _read_describe_delegation_token_owner_v2(data, pos, size)
                 owners.append(owners_item)
-                yield
+                yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_Tx = _Struct(">?x").pack
@@ -69,7 +69,7 @@ def _write_describe_groups_request_v0(w: Append, x: DescribeGroupsRequest) -> No
         w(groups_item_bytes)
 
 
-def _read_describe_groups_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeGroupsRequest, int]]:
+def _read_describe_groups_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeGroupsRequest, int]]:
     at = "groups"
     try:
         count, = _unpack_i(data, pos)
@@ -90,7 +90,7 @@ def _read_describe_groups_request_v0_in_pieces(data: bytes, pos: int, size: int)
             groups_item = data[pos:end].decode()
             pos = end
             groups.append(groups_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("DescribeGroupsRequest", at, pos, error) from None
     return DescribeGroupsRequest(groups, False), pos
@@ -135,7 +135,7 @@ def _write_describe_groups_request_v3(w: Append, x: DescribeGroupsRequest) -> No
     w(_pack_T(x.include_authorized_operations))
 
 
-def _read_describe_groups_request_v3_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeGroupsRequest, int]]:
+def _read_describe_groups_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeGroupsRequest, int]]:
     at = "groups"
     try:
         count, = _unpack_i(data, pos)
@@ -156,7 +156,7 @@ def _read_describe_groups_request_v3_in_pieces(data: bytes, pos: int, size: int)
             groups_item = data[pos:end].decode()
             pos = end
             groups.append(groups_item)
-            yield
+            yield 1
         at = "include_authorized_operations"
         include_authorized_operations, = _unpack_T(data, pos)
         pos += 1
@@ -214,7 +214,7 @@ def _write_describe_groups_request_v5(w: Append, x: DescribeGroupsRequest) -> No
     w(_pack_Tx(x.include_authorized_operations))
 
 
-def _read_describe_groups_request_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeGroupsRequest, int]]:
+def _read_describe_groups_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeGroupsRequest, int]]:
     at = "groups"
     try:
         count = data[pos]
@@ -240,7 +240,7 @@ def _read_describe_groups_request_v5_in_pieces(data: bytes, pos: int, size: int)
             groups_item = data[pos:end].decode()
             pos = end
             groups.append(groups_item)
-            yield
+            yield 1
         at = "include_authorized_operations"
         include_authorized_operations, tags = _unpack_TB(data, pos)
         pos += 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -75,6 +75,34 @@ def _write_describable_log_dir_topic_v1(w: Append, x: DescribableLogDirTopic) ->
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
+def _read_describable_log_dir_topic_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribableLogDirTopic, int]]:
+    at = "topic"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        topic = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+    except READ_ERRORS as error:
+        raise malformed("DescribeLogDirsRequest.DescribableLogDirTopic", at, pos, error) from None
+    return DescribableLogDirTopic(topic, partitions), pos
+
+
 def _read_describable_log_dir_topic_v2(data: bytes, pos: int, size: int) -> tuple[DescribableLogDirTopic, int]:
     at = "topic"
     try:
@@ -125,6 +153,44 @@ def _write_describable_log_dir_topic_v2(w: Append, x: DescribableLogDirTopic) ->
     w(b"\0")
 
 
+def _read_describable_log_dir_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribableLogDirTopic, int]]:
+    at = "topic"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        topic = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("DescribeLogDirsRequest.DescribableLogDirTopic", at, pos, error) from None
+    return DescribableLogDirTopic(topic, partitions), pos
+
+
 def _read_describe_log_dirs_request_v1(data: bytes, pos: int, size: int) -> tuple[DescribeLogDirsRequest, int]:
     at = "topics"
     try:
@@ -151,7 +217,7 @@ def _write_describe_log_dirs_request_v1(w: Append, x: DescribeLogDirsRequest) ->
             _write_describable_log_dir_topic_v1(w, topics_item)
 
 
-def _read_describe_log_dirs_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeLogDirsRequest, int]]:
+def _read_describe_log_dirs_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeLogDirsRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -162,9 +228,9 @@ def _read_describe_log_dirs_request_v1_in_pieces(data: bytes, pos: int, size: in
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_describable_log_dir_topic_v1(data, pos, size)
+                topics_item, pos = yield from _read_describable_log_dir_topic_v1_in_pieces(data, pos, size)
                 topics.append(topics_item)
-                yield
+                yield 1
     except READ_ERRORS as error:
         raise malformed("DescribeLogDirsRequest", at, pos, error) from None
     return DescribeLogDirsRequest(topics), pos
@@ -208,7 +274,7 @@ def _write_describe_log_dirs_request_v2(w: Append, x: DescribeLogDirsRequest) ->
     w(b"\0")
 
 
-def _read_describe_log_dirs_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeLogDirsRequest, int]]:
+def _read_describe_log_dirs_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeLogDirsRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -222,9 +288,9 @@ def _read_describe_log_dirs_request_v2_in_pieces(data: bytes, pos: int, size: in
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_describable_log_dir_topic_v2(data, pos, size)
+                topics_item, pos = yield from _read_describable_log_dir_topic_v2_in_pieces(data, pos, size)
                 topics.append(topics_item)
-                yield
+                yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 
 
@@ -84,6 +84,44 @@ def _write_topic_request_v0(w: Append, x: TopicRequest) -> None:
     w(b"\0")
 
 
+def _read_topic_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TopicRequest, int]]:
+    at = "name"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partition_indexes"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("DescribeProducersRequest.TopicRequest", at, pos, error) from None
+    return TopicRequest(name, partition_indexes), pos
+
+
 def _read_describe_producers_request_v0(data: bytes, pos: int, size: int) -> tuple[DescribeProducersRequest, int]:
     at = "topics"
     try:
@@ -119,7 +157,7 @@ def _write_describe_producers_request_v0(w: Append, x: DescribeProducersRequest)
     w(b"\0")
 
 
-def _read_describe_producers_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeProducersRequest, int]]:
+def _read_describe_producers_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeProducersRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -133,9 +171,9 @@ def _read_describe_producers_request_v0_in_pieces(data: bytes, pos: int, size: i
             raise overrun(count, size - pos)
         topics: list[TopicRequest] = []
         for _ in range(count):
-            topics_item, pos = _read_topic_request_v0(data, pos, size)
+            topics_item, pos = yield from _read_topic_request_v0_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_ix = _Struct(">ix").pack
 _unpack_iB = _Struct(">iB").unpack_from
@@ -115,7 +115,7 @@ def _write_topic_data_v0(w: Append, x: TopicData) -> None:
     w(b"\0")
 
 
-def _read_topic_data_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[TopicData, int]]:
+def _read_topic_data_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TopicData, int]]:
     at = "topic_name"
     try:
         count = data[pos]
@@ -143,7 +143,7 @@ def _read_topic_data_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tu
         for _ in range(count):
             partitions_item, pos = _read_partition_data_v0(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -189,7 +189,7 @@ def _write_describe_quorum_request_v0(w: Append, x: DescribeQuorumRequest) -> No
     w(b"\0")
 
 
-def _read_describe_quorum_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeQuorumRequest, int]]:
+def _read_describe_quorum_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeQuorumRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -205,7 +205,7 @@ def _read_describe_quorum_request_v0_in_pieces(data: bytes, pos: int, size: int)
         for _ in range(count):
             topics_item, pos = yield from _read_topic_data_v0_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

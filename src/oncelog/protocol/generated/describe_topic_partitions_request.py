@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _pack_ix = _Struct(">ix").pack
@@ -167,7 +167,7 @@ def _write_describe_topic_partitions_request_v0(w: Append, x: DescribeTopicParti
     w(b"\0")
 
 
-def _read_describe_topic_partitions_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeTopicPartitionsRequest, int]]:
+def _read_describe_topic_partitions_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeTopicPartitionsRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -183,7 +183,7 @@ def _read_describe_topic_partitions_request_v0_in_pieces(data: bytes, pos: int, 
         for _ in range(count):
             topics_item, pos = _read_topic_request_v0(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "response_partition_limit"
         response_partition_limit, present = _unpack_ib(data, pos)
         pos += 5

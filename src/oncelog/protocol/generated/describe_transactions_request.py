@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 
 
@@ -69,7 +69,7 @@ def _write_describe_transactions_request_v0(w: Append, x: DescribeTransactionsRe
     w(b"\0")
 
 
-def _read_describe_transactions_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeTransactionsRequest, int]]:
+def _read_describe_transactions_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeTransactionsRequest, int]]:
     at = "transactional_ids"
     try:
         count = data[pos]
@@ -95,7 +95,7 @@ def _read_describe_transactions_request_v0_in_pieces(data: bytes, pos: int, size
             transactional_ids_item = data[pos:end].decode()
             pos = end
             transactional_ids.append(transactional_ids_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

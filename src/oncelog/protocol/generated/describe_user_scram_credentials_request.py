@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 
 
@@ -102,7 +102,7 @@ def _write_describe_user_scram_credentials_request_v0(w: Append, x: DescribeUser
     w(b"\0")
 
 
-def _read_describe_user_scram_credentials_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[DescribeUserScramCredentialsRequest, int]]:
+def _read_describe_user_scram_credentials_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[DescribeUserScramCredentialsRequest, int]]:
     at = "users"
     try:
         count = data[pos]
@@ -118,7 +118,7 @@ def _read_describe_user_scram_credentials_request_v0_in_pieces(data: bytes, pos:
             for _ in range(count):
                 users_item, pos = _read_user_name_v0(data, pos, size)
                 users.append(users_item)
-                yield
+                yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

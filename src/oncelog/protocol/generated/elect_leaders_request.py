@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bi = _Struct(">bi").pack
@@ -85,6 +85,34 @@ def _write_topic_partitions_v0(w: Append, x: TopicPartitions) -> None:
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
+def _read_topic_partitions_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TopicPartitions, int]]:
+    at = "topic"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        topic = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+    except READ_ERRORS as error:
+        raise malformed("ElectLeadersRequest.TopicPartitions", at, pos, error) from None
+    return TopicPartitions(topic, partitions), pos
+
+
 def _read_topic_partitions_v2(data: bytes, pos: int, size: int) -> tuple[TopicPartitions, int]:
     at = "topic"
     try:
@@ -135,6 +163,44 @@ def _write_topic_partitions_v2(w: Append, x: TopicPartitions) -> None:
     w(b"\0")
 
 
+def _read_topic_partitions_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TopicPartitions, int]]:
+    at = "topic"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        topic = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ElectLeadersRequest.TopicPartitions", at, pos, error) from None
+    return TopicPartitions(topic, partitions), pos
+
+
 def _read_elect_leaders_request_v0(data: bytes, pos: int, size: int) -> tuple[ElectLeadersRequest, int]:
     at = "topic_partitions"
     try:
@@ -167,7 +233,7 @@ def _write_elect_leaders_request_v0(w: Append, x: ElectLeadersRequest) -> None:
     w(_pack_i(x.timeout_ms))
 
 
-def _read_elect_leaders_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ElectLeadersRequest, int]]:
+def _read_elect_leaders_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ElectLeadersRequest, int]]:
     at = "topic_partitions"
     try:
         count, = _unpack_i(data, pos)
@@ -178,9 +244,9 @@ def _read_elect_leaders_request_v0_in_pieces(data: bytes, pos: int, size: int) -
                 raise overrun(count, size - pos)
             topic_partitions = []
             for _ in range(count):
-                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size)
+                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_pieces(data, pos, size)
                 topic_partitions.append(topic_partitions_item)
-                yield
+                yield 1
         at = "timeout_ms"
         timeout_ms, = _unpack_i(data, pos)
         pos += 4
@@ -220,7 +286,7 @@ def _write_elect_leaders_request_v1(w: Append, x: ElectLeadersRequest) -> None:
     w(_pack_i(x.timeout_ms))
 
 
-def _read_elect_leaders_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ElectLeadersRequest, int]]:
+def _read_elect_leaders_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ElectLeadersRequest, int]]:
     at = "election_type"
     try:
         election_type, count = _unpack_bi(data, pos)
@@ -232,9 +298,9 @@ def _read_elect_leaders_request_v1_in_pieces(data: bytes, pos: int, size: int) -
                 raise overrun(count, size - pos)
             topic_partitions = []
             for _ in range(count):
-                topic_partitions_item, pos = _read_topic_partitions_v0(data, pos, size)
+                topic_partitions_item, pos = yield from _read_topic_partitions_v0_in_pieces(data, pos, size)
                 topic_partitions.append(topic_partitions_item)
-                yield
+                yield 1
         at = "timeout_ms"
         timeout_ms, = _unpack_i(data, pos)
         pos += 4
@@ -284,7 +350,7 @@ def _write_elect_leaders_request_v2(w: Append, x: ElectLeadersRequest) -> None:
     w(_pack_ix(x.timeout_ms))
 
 
-def _read_elect_leaders_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ElectLeadersRequest, int]]:
+def _read_elect_leaders_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ElectLeadersRequest, int]]:
     at = "election_type"
     try:
         election_type, count = _unpack_bB(data, pos)
@@ -299,9 +365,9 @@ def _read_elect_leaders_request_v2_in_pieces(data: bytes, pos: int, size: int) -
                 raise overrun(count, size - pos)
             topic_partitions = []
             for _ in range(count):
-                topic_partitions_item, pos = _read_topic_partitions_v2(data, pos, size)
+                topic_partitions_item, pos = yield from _read_topic_partitions_v2_in_pieces(data, pos, size)
                 topic_partitions.append(topic_partitions_item)
-                yield
+                yield 1
         at = "timeout_ms"
         timeout_ms, tags = _unpack_iB(data, pos)
         pos += 5

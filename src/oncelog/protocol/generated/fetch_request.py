@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Buffer, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Buffer, CountedPieces, Message, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -208,6 +208,34 @@ def _write_forgotten_topic_v7(w: Append, x: ForgottenTopic) -> None:
     w(PACK_INT32S[len(partitions)](*partitions) if len(partitions) < 8 else pack(f">{len(partitions)}i", *partitions))
 
 
+def _read_forgotten_topic_v7_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ForgottenTopic, int]]:
+    at = "topic"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        topic = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest.ForgottenTopic", at, pos, error) from None
+    return ForgottenTopic(topic, ZERO_UUID, partitions), pos
+
+
 def _read_fetch_partition_v9(data: bytes, pos: int, size: int) -> tuple[FetchPartition, int]:
     at = "partition"
     try:
@@ -291,6 +319,44 @@ def _write_forgotten_topic_v12(w: Append, x: ForgottenTopic) -> None:
     w(b"\0")
 
 
+def _read_forgotten_topic_v12_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ForgottenTopic, int]]:
+    at = "topic"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        topic = data[pos:end].decode()
+        pos = end
+        at = "partitions"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest.ForgottenTopic", at, pos, error) from None
+    return ForgottenTopic(topic, ZERO_UUID, partitions), pos
+
+
 def _read_forgotten_topic_v13(data: bytes, pos: int, size: int) -> tuple[ForgottenTopic, int]:
     at = "topic_id"
     try:
@@ -328,6 +394,33 @@ def _write_forgotten_topic_v13(w: Append, x: ForgottenTopic) -> None:
     w(b"\0")
 
 
+def _read_forgotten_topic_v13_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ForgottenTopic, int]]:
+    at = "topic_id"
+    try:
+        topic_id, count = _unpack_UB(data, pos)
+        pos += 17
+        at = "partitions"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partitions: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("FetchRequest.ForgottenTopic", at, pos, error) from None
+    return ForgottenTopic("", topic_id, partitions), pos
+
+
 def _read_replica_state_v15(data: bytes, pos: int, size: int) -> tuple[ReplicaState, int]:
     at = "replica_id"
     try:
@@ -354,7 +447,7 @@ def _read_fetch_partition_v17(data: bytes, pos: int, size: int) -> tuple[FetchPa
         if tags:
             at = "tagged fields"
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)
@@ -401,7 +494,7 @@ def _read_fetch_partition_v18(data: bytes, pos: int, size: int) -> tuple[FetchPa
         if tags:
             at = "tagged fields"
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)
@@ -485,7 +578,7 @@ def _write_fetch_topic_v4(w: Append, x: FetchTopic) -> None:
         _write_fetch_partition_v4(w, partitions_item)
 
 
-def _read_fetch_topic_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchTopic, int]]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -508,7 +601,7 @@ def _read_fetch_topic_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[t
         for _ in range(count):
             partitions_item, pos = _read_fetch_partition_v4(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
     return FetchTopic(topic, ZERO_UUID, partitions), pos
@@ -553,7 +646,7 @@ def _write_fetch_topic_v5(w: Append, x: FetchTopic) -> None:
         _write_fetch_partition_v5(w, partitions_item)
 
 
-def _read_fetch_topic_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchTopic, int]]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -576,7 +669,7 @@ def _read_fetch_topic_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[t
         for _ in range(count):
             partitions_item, pos = _read_fetch_partition_v5(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
     return FetchTopic(topic, ZERO_UUID, partitions), pos
@@ -621,7 +714,7 @@ def _write_fetch_topic_v9(w: Append, x: FetchTopic) -> None:
         _write_fetch_partition_v9(w, partitions_item)
 
 
-def _read_fetch_topic_v9_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v9_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchTopic, int]]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -644,7 +737,7 @@ def _read_fetch_topic_v9_in_pieces(data: bytes, pos: int, size: int) -> Pieces[t
         for _ in range(count):
             partitions_item, pos = _read_fetch_partition_v9(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("FetchRequest.FetchTopic", at, pos, error) from None
     return FetchTopic(topic, ZERO_UUID, partitions), pos
@@ -702,7 +795,7 @@ def _write_fetch_topic_v12(w: Append, x: FetchTopic) -> None:
     w(b"\0")
 
 
-def _read_fetch_topic_v12_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v12_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchTopic, int]]:
     at = "topic"
     try:
         count = data[pos]
@@ -730,7 +823,7 @@ def _read_fetch_topic_v12_in_pieces(data: bytes, pos: int, size: int) -> Pieces[
         for _ in range(count):
             partitions_item, pos = _read_fetch_partition_v12(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -780,7 +873,7 @@ def _write_fetch_topic_v13(w: Append, x: FetchTopic) -> None:
     w(b"\0")
 
 
-def _read_fetch_topic_v13_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v13_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchTopic, int]]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -797,7 +890,7 @@ def _read_fetch_topic_v13_in_pieces(data: bytes, pos: int, size: int) -> Pieces[
         for _ in range(count):
             partitions_item, pos = _read_fetch_partition_v12(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -847,7 +940,7 @@ def _write_fetch_topic_v17(w: Append, x: FetchTopic) -> None:
     w(b"\0")
 
 
-def _read_fetch_topic_v17_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v17_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchTopic, int]]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -864,7 +957,7 @@ def _read_fetch_topic_v17_in_pieces(data: bytes, pos: int, size: int) -> Pieces[
         for _ in range(count):
             partitions_item, pos = _read_fetch_partition_v17(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -914,7 +1007,7 @@ def _write_fetch_topic_v18(w: Append, x: FetchTopic) -> None:
     w(b"\0")
 
 
-def _read_fetch_topic_v18_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchTopic, int]]:
+def _read_fetch_topic_v18_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchTopic, int]]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -931,7 +1024,7 @@ def _read_fetch_topic_v18_in_pieces(data: bytes, pos: int, size: int) -> Pieces[
         for _ in range(count):
             partitions_item, pos = _read_fetch_partition_v18(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -972,7 +1065,7 @@ def _write_fetch_request_v4(w: Append, x: FetchRequest) -> None:
         _write_fetch_topic_v4(w, topics_item)
 
 
-def _read_fetch_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, count = _unpack_iiiibi(data, pos)
@@ -986,7 +1079,7 @@ def _read_fetch_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces
         for _ in range(count):
             topics_item, pos = yield from _read_fetch_topic_v4_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("FetchRequest", at, pos, error) from None
     return FetchRequest(None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics, EMPTY, ""), pos
@@ -1022,7 +1115,7 @@ def _write_fetch_request_v5(w: Append, x: FetchRequest) -> None:
         _write_fetch_topic_v5(w, topics_item)
 
 
-def _read_fetch_request_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, count = _unpack_iiiibi(data, pos)
@@ -1036,7 +1129,7 @@ def _read_fetch_request_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces
         for _ in range(count):
             topics_item, pos = yield from _read_fetch_topic_v5_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("FetchRequest", at, pos, error) from None
     return FetchRequest(None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics, EMPTY, ""), pos
@@ -1085,7 +1178,7 @@ def _write_fetch_request_v7(w: Append, x: FetchRequest) -> None:
         _write_forgotten_topic_v7(w, forgotten_topics_data_item)
 
 
-def _read_fetch_request_v7_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v7_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiii(data, pos)
@@ -1099,7 +1192,7 @@ def _read_fetch_request_v7_in_pieces(data: bytes, pos: int, size: int) -> Pieces
         for _ in range(count):
             topics_item, pos = yield from _read_fetch_topic_v5_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "forgotten_topics_data"
         count, = _unpack_i(data, pos)
         pos += 4
@@ -1109,9 +1202,9 @@ def _read_fetch_request_v7_in_pieces(data: bytes, pos: int, size: int) -> Pieces
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v7(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v7_in_pieces(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("FetchRequest", at, pos, error) from None
     return FetchRequest(None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, ""), pos
@@ -1160,7 +1253,7 @@ def _write_fetch_request_v9(w: Append, x: FetchRequest) -> None:
         _write_forgotten_topic_v7(w, forgotten_topics_data_item)
 
 
-def _read_fetch_request_v9_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v9_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiii(data, pos)
@@ -1174,7 +1267,7 @@ def _read_fetch_request_v9_in_pieces(data: bytes, pos: int, size: int) -> Pieces
         for _ in range(count):
             topics_item, pos = yield from _read_fetch_topic_v9_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "forgotten_topics_data"
         count, = _unpack_i(data, pos)
         pos += 4
@@ -1184,9 +1277,9 @@ def _read_fetch_request_v9_in_pieces(data: bytes, pos: int, size: int) -> Pieces
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v7(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v7_in_pieces(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("FetchRequest", at, pos, error) from None
     return FetchRequest(None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, ""), pos
@@ -1249,7 +1342,7 @@ def _write_fetch_request_v11(w: Append, x: FetchRequest) -> None:
     w(rack_id_bytes)
 
 
-def _read_fetch_request_v11_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v11_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiii(data, pos)
@@ -1263,7 +1356,7 @@ def _read_fetch_request_v11_in_pieces(data: bytes, pos: int, size: int) -> Piece
         for _ in range(count):
             topics_item, pos = yield from _read_fetch_topic_v9_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "forgotten_topics_data"
         count, = _unpack_i(data, pos)
         pos += 4
@@ -1273,9 +1366,9 @@ def _read_fetch_request_v11_in_pieces(data: bytes, pos: int, size: int) -> Piece
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v7(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v7_in_pieces(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
-            yield
+            yield 1
         at = "rack_id"
         count, = _unpack_h(data, pos)
         pos += 2
@@ -1340,7 +1433,7 @@ def _read_fetch_request_v12(data: bytes, pos: int, size: int) -> tuple[FetchRequ
         cluster_id: str | None = None
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)
@@ -1403,7 +1496,7 @@ def _write_fetch_request_v12(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
-def _read_fetch_request_v12_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v12_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiiB(data, pos)
@@ -1420,7 +1513,7 @@ def _read_fetch_request_v12_in_pieces(data: bytes, pos: int, size: int) -> Piece
         for _ in range(count):
             topics_item, pos = yield from _read_fetch_topic_v12_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "forgotten_topics_data"
         count = data[pos]
         pos += 1
@@ -1433,9 +1526,9 @@ def _read_fetch_request_v12_in_pieces(data: bytes, pos: int, size: int) -> Piece
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v12(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v12_in_pieces(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
-            yield
+            yield 1
         at = "rack_id"
         count = data[pos]
         pos += 1
@@ -1454,7 +1547,7 @@ def _read_fetch_request_v12_in_pieces(data: bytes, pos: int, size: int) -> Piece
         cluster_id: str | None = None
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)
@@ -1533,7 +1626,7 @@ def _read_fetch_request_v13(data: bytes, pos: int, size: int) -> tuple[FetchRequ
         cluster_id: str | None = None
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)
@@ -1596,7 +1689,7 @@ def _write_fetch_request_v13(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
-def _read_fetch_request_v13_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v13_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
     at = "replica_id"
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiiibiiB(data, pos)
@@ -1613,7 +1706,7 @@ def _read_fetch_request_v13_in_pieces(data: bytes, pos: int, size: int) -> Piece
         for _ in range(count):
             topics_item, pos = yield from _read_fetch_topic_v13_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "forgotten_topics_data"
         count = data[pos]
         pos += 1
@@ -1626,9 +1719,9 @@ def _read_fetch_request_v13_in_pieces(data: bytes, pos: int, size: int) -> Piece
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_pieces(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
-            yield
+            yield 1
         at = "rack_id"
         count = data[pos]
         pos += 1
@@ -1647,7 +1740,7 @@ def _read_fetch_request_v13_in_pieces(data: bytes, pos: int, size: int) -> Piece
         cluster_id: str | None = None
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)
@@ -1727,7 +1820,7 @@ def _read_fetch_request_v15(data: bytes, pos: int, size: int) -> tuple[FetchRequ
         replica_state: ReplicaState = ReplicaState()
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)
@@ -1798,7 +1891,7 @@ def _write_fetch_request_v15(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
-def _read_fetch_request_v15_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v15_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
     at = "max_wait_ms"
     try:
         max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiibiiB(data, pos)
@@ -1815,7 +1908,7 @@ def _read_fetch_request_v15_in_pieces(data: bytes, pos: int, size: int) -> Piece
         for _ in range(count):
             topics_item, pos = yield from _read_fetch_topic_v13_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "forgotten_topics_data"
         count = data[pos]
         pos += 1
@@ -1828,9 +1921,9 @@ def _read_fetch_request_v15_in_pieces(data: bytes, pos: int, size: int) -> Piece
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_pieces(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
-            yield
+            yield 1
         at = "rack_id"
         count = data[pos]
         pos += 1
@@ -1850,7 +1943,7 @@ def _read_fetch_request_v15_in_pieces(data: bytes, pos: int, size: int) -> Piece
         replica_state: ReplicaState = ReplicaState()
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)
@@ -1933,7 +2026,7 @@ def _read_fetch_request_v17(data: bytes, pos: int, size: int) -> tuple[FetchRequ
         replica_state: ReplicaState = ReplicaState()
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)
@@ -2004,7 +2097,7 @@ def _write_fetch_request_v17(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
-def _read_fetch_request_v17_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v17_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
     at = "max_wait_ms"
     try:
         max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiibiiB(data, pos)
@@ -2021,7 +2114,7 @@ def _read_fetch_request_v17_in_pieces(data: bytes, pos: int, size: int) -> Piece
         for _ in range(count):
             topics_item, pos = yield from _read_fetch_topic_v17_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "forgotten_topics_data"
         count = data[pos]
         pos += 1
@@ -2034,9 +2127,9 @@ def _read_fetch_request_v17_in_pieces(data: bytes, pos: int, size: int) -> Piece
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_pieces(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
-            yield
+            yield 1
         at = "rack_id"
         count = data[pos]
         pos += 1
@@ -2056,7 +2149,7 @@ def _read_fetch_request_v17_in_pieces(data: bytes, pos: int, size: int) -> Piece
         replica_state: ReplicaState = ReplicaState()
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)
@@ -2139,7 +2232,7 @@ def _read_fetch_request_v18(data: bytes, pos: int, size: int) -> tuple[FetchRequ
         replica_state: ReplicaState = ReplicaState()
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)
@@ -2210,7 +2303,7 @@ def _write_fetch_request_v18(w: Append, x: FetchRequest) -> None:
         w(b"\0")
 
 
-def _read_fetch_request_v18_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FetchRequest, int]]:
+def _read_fetch_request_v18_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FetchRequest, int]]:
     at = "max_wait_ms"
     try:
         max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, count = _unpack_iiibiiB(data, pos)
@@ -2227,7 +2320,7 @@ def _read_fetch_request_v18_in_pieces(data: bytes, pos: int, size: int) -> Piece
         for _ in range(count):
             topics_item, pos = yield from _read_fetch_topic_v18_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "forgotten_topics_data"
         count = data[pos]
         pos += 1
@@ -2240,9 +2333,9 @@ def _read_fetch_request_v18_in_pieces(data: bytes, pos: int, size: int) -> Piece
             raise overrun(count, size - pos)
         forgotten_topics_data: list[ForgottenTopic] = []
         for _ in range(count):
-            forgotten_topics_data_item, pos = _read_forgotten_topic_v13(data, pos, size)
+            forgotten_topics_data_item, pos = yield from _read_forgotten_topic_v13_in_pieces(data, pos, size)
             forgotten_topics_data.append(forgotten_topics_data_item)
-            yield
+            yield 1
         at = "rack_id"
         count = data[pos]
         pos += 1
@@ -2262,7 +2355,7 @@ def _read_fetch_request_v18_in_pieces(data: bytes, pos: int, size: int) -> Piece
         replica_state: ReplicaState = ReplicaState()
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Buffer, Message, Pieces, Struct, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -553,7 +553,7 @@ def _read_partition_data_v12(data: memoryview, pos: int, size: int) -> tuple[Par
         snapshot_id: SnapshotId = SnapshotId()
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)
@@ -1215,7 +1215,7 @@ def _read_fetch_response_v16(data: memoryview, pos: int, size: int) -> tuple[Fet
         node_endpoints: list[NodeEndpoint] = []
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_b = _Struct(">b").pack
 _pack_bB = _Struct(">bB").pack
@@ -178,7 +178,7 @@ def _write_find_coordinator_request_v4(w: Append, x: FindCoordinatorRequest) -> 
     w(b"\0")
 
 
-def _read_find_coordinator_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[FindCoordinatorRequest, int]]:
+def _read_find_coordinator_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[FindCoordinatorRequest, int]]:
     at = "key_type"
     try:
         key_type, count = _unpack_bB(data, pos)
@@ -205,7 +205,7 @@ def _read_find_coordinator_request_v4_in_pieces(data: bytes, pos: int, size: int
             coordinator_keys_item = data[pos:end].decode()
             pos = end
             coordinator_keys.append(coordinator_keys_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_Tx = _Struct(">?x").pack
@@ -199,7 +199,7 @@ def _write_alter_configs_resource_v0(w: Append, x: AlterConfigsResource) -> None
         _write_alterable_config_v0(w, configs_item)
 
 
-def _read_alter_configs_resource_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterConfigsResource, int]]:
+def _read_alter_configs_resource_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterConfigsResource, int]]:
     at = "resource_type"
     try:
         resource_type, count = _unpack_bh(data, pos)
@@ -223,7 +223,7 @@ def _read_alter_configs_resource_v0_in_pieces(data: bytes, pos: int, size: int) 
         for _ in range(count):
             configs_item, pos = _read_alterable_config_v0(data, pos, size)
             configs.append(configs_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("IncrementalAlterConfigsRequest.AlterConfigsResource", at, pos, error) from None
     return AlterConfigsResource(resource_type, resource_name, configs), pos
@@ -282,7 +282,7 @@ def _write_alter_configs_resource_v1(w: Append, x: AlterConfigsResource) -> None
     w(b"\0")
 
 
-def _read_alter_configs_resource_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[AlterConfigsResource, int]]:
+def _read_alter_configs_resource_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[AlterConfigsResource, int]]:
     at = "resource_type"
     try:
         resource_type, count = _unpack_bB(data, pos)
@@ -311,7 +311,7 @@ def _read_alter_configs_resource_v1_in_pieces(data: bytes, pos: int, size: int) 
         for _ in range(count):
             configs_item, pos = _read_alterable_config_v1(data, pos, size)
             configs.append(configs_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -351,7 +351,7 @@ def _write_incremental_alter_configs_request_v0(w: Append, x: IncrementalAlterCo
     w(_pack_T(x.validate_only))
 
 
-def _read_incremental_alter_configs_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[IncrementalAlterConfigsRequest, int]]:
+def _read_incremental_alter_configs_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[IncrementalAlterConfigsRequest, int]]:
     at = "resources"
     try:
         count, = _unpack_i(data, pos)
@@ -364,7 +364,7 @@ def _read_incremental_alter_configs_request_v0_in_pieces(data: bytes, pos: int, 
         for _ in range(count):
             resources_item, pos = yield from _read_alter_configs_resource_v0_in_pieces(data, pos, size)
             resources.append(resources_item)
-            yield
+            yield 1
         at = "validate_only"
         validate_only, = _unpack_T(data, pos)
         pos += 1
@@ -409,7 +409,7 @@ def _write_incremental_alter_configs_request_v1(w: Append, x: IncrementalAlterCo
     w(_pack_Tx(x.validate_only))
 
 
-def _read_incremental_alter_configs_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[IncrementalAlterConfigsRequest, int]]:
+def _read_incremental_alter_configs_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[IncrementalAlterConfigsRequest, int]]:
     at = "resources"
     try:
         count = data[pos]
@@ -425,7 +425,7 @@ def _read_incremental_alter_configs_request_v1_in_pieces(data: bytes, pos: int, 
         for _ in range(count):
             resources_item, pos = yield from _read_alter_configs_resource_v1_in_pieces(data, pos, size)
             resources.append(resources_item)
-            yield
+            yield 1
         at = "validate_only"
         validate_only, tags = _unpack_TB(data, pos)
         pos += 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -215,7 +215,7 @@ def _write_join_group_request_v0(w: Append, x: JoinGroupRequest) -> None:
         _write_join_group_request_protocol_v0(w, protocols_item)
 
 
-def _read_join_group_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[JoinGroupRequest, int]]:
+def _read_join_group_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[JoinGroupRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -259,7 +259,7 @@ def _read_join_group_request_v0_in_pieces(data: bytes, pos: int, size: int) -> P
         for _ in range(count):
             protocols_item, pos = _read_join_group_request_protocol_v0(data, pos, size)
             protocols.append(protocols_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("JoinGroupRequest", at, pos, error) from None
     return JoinGroupRequest(group_id, session_timeout_ms, -1, member_id, None, protocol_type, protocols, None), pos
@@ -335,7 +335,7 @@ def _write_join_group_request_v1(w: Append, x: JoinGroupRequest) -> None:
         _write_join_group_request_protocol_v0(w, protocols_item)
 
 
-def _read_join_group_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[JoinGroupRequest, int]]:
+def _read_join_group_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[JoinGroupRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -379,7 +379,7 @@ def _read_join_group_request_v1_in_pieces(data: bytes, pos: int, size: int) -> P
         for _ in range(count):
             protocols_item, pos = _read_join_group_request_protocol_v0(data, pos, size)
             protocols.append(protocols_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("JoinGroupRequest", at, pos, error) from None
     return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, None, protocol_type, protocols, None), pos
@@ -467,7 +467,7 @@ def _write_join_group_request_v5(w: Append, x: JoinGroupRequest) -> None:
         _write_join_group_request_protocol_v0(w, protocols_item)
 
 
-def _read_join_group_request_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[JoinGroupRequest, int]]:
+def _read_join_group_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[JoinGroupRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -521,7 +521,7 @@ def _read_join_group_request_v5_in_pieces(data: bytes, pos: int, size: int) -> P
         for _ in range(count):
             protocols_item, pos = _read_join_group_request_protocol_v0(data, pos, size)
             protocols.append(protocols_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("JoinGroupRequest", at, pos, error) from None
     return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols, None), pos
@@ -634,7 +634,7 @@ def _write_join_group_request_v6(w: Append, x: JoinGroupRequest) -> None:
     w(b"\0")
 
 
-def _read_join_group_request_v6_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[JoinGroupRequest, int]]:
+def _read_join_group_request_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[JoinGroupRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -699,7 +699,7 @@ def _read_join_group_request_v6_in_pieces(data: bytes, pos: int, size: int) -> P
         for _ in range(count):
             protocols_item, pos = _read_join_group_request_protocol_v6(data, pos, size)
             protocols.append(protocols_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -837,7 +837,7 @@ def _write_join_group_request_v8(w: Append, x: JoinGroupRequest) -> None:
     w(b"\0")
 
 
-def _read_join_group_request_v8_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[JoinGroupRequest, int]]:
+def _read_join_group_request_v8_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[JoinGroupRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -902,7 +902,7 @@ def _read_join_group_request_v8_in_pieces(data: bytes, pos: int, size: int) -> P
         for _ in range(count):
             protocols_item, pos = _read_join_group_request_protocol_v6(data, pos, size)
             protocols.append(protocols_item)
-            yield
+            yield 1
         at = "reason"
         count = data[pos]
         pos += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -289,7 +289,7 @@ def _write_leave_group_request_v3(w: Append, x: LeaveGroupRequest) -> None:
         _write_member_identity_v3(w, members_item)
 
 
-def _read_leave_group_request_v3_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[LeaveGroupRequest, int]]:
+def _read_leave_group_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[LeaveGroupRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -312,7 +312,7 @@ def _read_leave_group_request_v3_in_pieces(data: bytes, pos: int, size: int) -> 
         for _ in range(count):
             members_item, pos = _read_member_identity_v3(data, pos, size)
             members.append(members_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("LeaveGroupRequest", at, pos, error) from None
     return LeaveGroupRequest(group_id, "", members), pos
@@ -372,7 +372,7 @@ def _write_leave_group_request_v4(w: Append, x: LeaveGroupRequest) -> None:
     w(b"\0")
 
 
-def _read_leave_group_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[LeaveGroupRequest, int]]:
+def _read_leave_group_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[LeaveGroupRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -400,7 +400,7 @@ def _read_leave_group_request_v4_in_pieces(data: bytes, pos: int, size: int) -> 
         for _ in range(count):
             members_item, pos = _read_member_identity_v4(data, pos, size)
             members.append(members_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -465,7 +465,7 @@ def _write_leave_group_request_v5(w: Append, x: LeaveGroupRequest) -> None:
     w(b"\0")
 
 
-def _read_leave_group_request_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[LeaveGroupRequest, int]]:
+def _read_leave_group_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[LeaveGroupRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -493,7 +493,7 @@ def _read_leave_group_request_v5_in_pieces(data: bytes, pos: int, size: int) -> 
         for _ in range(count):
             members_item, pos = _read_member_identity_v5(data, pos, size)
             members.append(members_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

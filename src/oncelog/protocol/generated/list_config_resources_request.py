@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, malformed, null_value, overrun, skip_tags, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, unsupported_field, uvarint, uvarint_tail
 
 
 
@@ -71,6 +71,32 @@ def _write_list_config_resources_request_v1(w: Append, x: ListConfigResourcesReq
     w(VARINT[count] if count < 128 else uvarint(count))
     w(pack(f">{len(resource_types)}b", *resource_types))
     w(b"\0")
+
+
+def _read_list_config_resources_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListConfigResourcesRequest, int]]:
+    at = "resource_types"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count
+        if end > size:
+            raise overrun(count * 1, size - pos)
+        resource_types: list[int] = list(unpack_from(f">{count}b", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ListConfigResourcesRequest", at, pos, error) from None
+    return ListConfigResourcesRequest(resource_types), pos
 ListConfigResourcesRequest._READERS = {
     0: _read_list_config_resources_request_v0,
     1: _read_list_config_resources_request_v1,
@@ -78,4 +104,7 @@ ListConfigResourcesRequest._READERS = {
 ListConfigResourcesRequest._WRITERS = {
     0: _write_list_config_resources_request_v0,
     1: _write_list_config_resources_request_v1,
+}
+ListConfigResourcesRequest._READERS_IN_PIECES = {
+    1: _read_list_config_resources_request_v1_in_pieces,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 
 
@@ -104,7 +104,7 @@ def _write_list_groups_request_v4(w: Append, x: ListGroupsRequest) -> None:
     w(b"\0")
 
 
-def _read_list_groups_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListGroupsRequest, int]]:
+def _read_list_groups_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListGroupsRequest, int]]:
     at = "states_filter"
     try:
         count = data[pos]
@@ -130,7 +130,7 @@ def _read_list_groups_request_v4_in_pieces(data: bytes, pos: int, size: int) -> 
             states_filter_item = data[pos:end].decode()
             pos = end
             states_filter.append(states_filter_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -221,7 +221,7 @@ def _write_list_groups_request_v5(w: Append, x: ListGroupsRequest) -> None:
     w(b"\0")
 
 
-def _read_list_groups_request_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListGroupsRequest, int]]:
+def _read_list_groups_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListGroupsRequest, int]]:
     at = "states_filter"
     try:
         count = data[pos]
@@ -247,7 +247,7 @@ def _read_list_groups_request_v5_in_pieces(data: bytes, pos: int, size: int) -> 
             states_filter_item = data[pos:end].decode()
             pos = end
             states_filter.append(states_filter_item)
-            yield
+            yield 1
         at = "types_filter"
         count = data[pos]
         pos += 1
@@ -272,7 +272,7 @@ def _read_list_groups_request_v5_in_pieces(data: bytes, pos: int, size: int) -> 
             types_filter_item = data[pos:end].decode()
             pos = end
             types_filter.append(types_filter_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

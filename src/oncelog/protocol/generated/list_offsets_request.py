@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -157,7 +157,7 @@ def _write_list_offsets_topic_v1(w: Append, x: ListOffsetsTopic) -> None:
         _write_list_offsets_partition_v1(w, partitions_item)
 
 
-def _read_list_offsets_topic_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsTopic, int]]:
+def _read_list_offsets_topic_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -180,7 +180,7 @@ def _read_list_offsets_topic_v1_in_pieces(data: bytes, pos: int, size: int) -> P
         for _ in range(count):
             partitions_item, pos = _read_list_offsets_partition_v1(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("ListOffsetsRequest.ListOffsetsTopic", at, pos, error) from None
     return ListOffsetsTopic(name, partitions), pos
@@ -225,7 +225,7 @@ def _write_list_offsets_topic_v4(w: Append, x: ListOffsetsTopic) -> None:
         _write_list_offsets_partition_v4(w, partitions_item)
 
 
-def _read_list_offsets_topic_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsTopic, int]]:
+def _read_list_offsets_topic_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -248,7 +248,7 @@ def _read_list_offsets_topic_v4_in_pieces(data: bytes, pos: int, size: int) -> P
         for _ in range(count):
             partitions_item, pos = _read_list_offsets_partition_v4(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("ListOffsetsRequest.ListOffsetsTopic", at, pos, error) from None
     return ListOffsetsTopic(name, partitions), pos
@@ -306,7 +306,7 @@ def _write_list_offsets_topic_v6(w: Append, x: ListOffsetsTopic) -> None:
     w(b"\0")
 
 
-def _read_list_offsets_topic_v6_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsTopic, int]]:
+def _read_list_offsets_topic_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -334,7 +334,7 @@ def _read_list_offsets_topic_v6_in_pieces(data: bytes, pos: int, size: int) -> P
         for _ in range(count):
             partitions_item, pos = _read_list_offsets_partition_v6(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -373,7 +373,7 @@ def _write_list_offsets_request_v1(w: Append, x: ListOffsetsRequest) -> None:
         _write_list_offsets_topic_v1(w, topics_item)
 
 
-def _read_list_offsets_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsRequest, int]]:
+def _read_list_offsets_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsRequest, int]]:
     at = "replica_id"
     try:
         replica_id, count = _unpack_ii(data, pos)
@@ -387,7 +387,7 @@ def _read_list_offsets_request_v1_in_pieces(data: bytes, pos: int, size: int) ->
         for _ in range(count):
             topics_item, pos = yield from _read_list_offsets_topic_v1_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("ListOffsetsRequest", at, pos, error) from None
     return ListOffsetsRequest(replica_id, 0, topics, 0), pos
@@ -419,7 +419,7 @@ def _write_list_offsets_request_v2(w: Append, x: ListOffsetsRequest) -> None:
         _write_list_offsets_topic_v1(w, topics_item)
 
 
-def _read_list_offsets_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsRequest, int]]:
+def _read_list_offsets_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsRequest, int]]:
     at = "replica_id"
     try:
         replica_id, isolation_level, count = _unpack_ibi(data, pos)
@@ -433,7 +433,7 @@ def _read_list_offsets_request_v2_in_pieces(data: bytes, pos: int, size: int) ->
         for _ in range(count):
             topics_item, pos = yield from _read_list_offsets_topic_v1_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("ListOffsetsRequest", at, pos, error) from None
     return ListOffsetsRequest(replica_id, isolation_level, topics, 0), pos
@@ -465,7 +465,7 @@ def _write_list_offsets_request_v4(w: Append, x: ListOffsetsRequest) -> None:
         _write_list_offsets_topic_v4(w, topics_item)
 
 
-def _read_list_offsets_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsRequest, int]]:
+def _read_list_offsets_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsRequest, int]]:
     at = "replica_id"
     try:
         replica_id, isolation_level, count = _unpack_ibi(data, pos)
@@ -479,7 +479,7 @@ def _read_list_offsets_request_v4_in_pieces(data: bytes, pos: int, size: int) ->
         for _ in range(count):
             topics_item, pos = yield from _read_list_offsets_topic_v4_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("ListOffsetsRequest", at, pos, error) from None
     return ListOffsetsRequest(replica_id, isolation_level, topics, 0), pos
@@ -521,7 +521,7 @@ def _write_list_offsets_request_v6(w: Append, x: ListOffsetsRequest) -> None:
     w(b"\0")
 
 
-def _read_list_offsets_request_v6_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsRequest, int]]:
+def _read_list_offsets_request_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsRequest, int]]:
     at = "replica_id"
     try:
         replica_id, isolation_level, count = _unpack_ibB(data, pos)
@@ -538,7 +538,7 @@ def _read_list_offsets_request_v6_in_pieces(data: bytes, pos: int, size: int) ->
         for _ in range(count):
             topics_item, pos = yield from _read_list_offsets_topic_v6_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -586,7 +586,7 @@ def _write_list_offsets_request_v10(w: Append, x: ListOffsetsRequest) -> None:
     w(_pack_ix(x.timeout_ms))
 
 
-def _read_list_offsets_request_v10_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListOffsetsRequest, int]]:
+def _read_list_offsets_request_v10_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListOffsetsRequest, int]]:
     at = "replica_id"
     try:
         replica_id, isolation_level, count = _unpack_ibB(data, pos)
@@ -603,7 +603,7 @@ def _read_list_offsets_request_v10_in_pieces(data: bytes, pos: int, size: int) -
         for _ in range(count):
             topics_item, pos = yield from _read_list_offsets_topic_v6_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "timeout_ms"
         timeout_ms, tags = _unpack_iB(data, pos)
         pos += 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_i = _Struct(">i").pack
 _unpack_iB = _Struct(">iB").unpack_from
@@ -88,6 +88,44 @@ def _write_list_partition_reassignments_topics_v0(w: Append, x: ListPartitionRea
     w(b"\0")
 
 
+def _read_list_partition_reassignments_topics_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListPartitionReassignmentsTopics, int]]:
+    at = "name"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partition_indexes"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics", at, pos, error) from None
+    return ListPartitionReassignmentsTopics(name, partition_indexes), pos
+
+
 def _read_list_partition_reassignments_request_v0(data: bytes, pos: int, size: int) -> tuple[ListPartitionReassignmentsRequest, int]:
     at = "timeout_ms"
     try:
@@ -128,7 +166,7 @@ def _write_list_partition_reassignments_request_v0(w: Append, x: ListPartitionRe
     w(b"\0")
 
 
-def _read_list_partition_reassignments_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListPartitionReassignmentsRequest, int]]:
+def _read_list_partition_reassignments_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListPartitionReassignmentsRequest, int]]:
     at = "timeout_ms"
     try:
         timeout_ms, count = _unpack_iB(data, pos)
@@ -143,9 +181,9 @@ def _read_list_partition_reassignments_request_v0_in_pieces(data: bytes, pos: in
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_list_partition_reassignments_topics_v0(data, pos, size)
+                topics_item, pos = yield from _read_list_partition_reassignments_topics_v0_in_pieces(data, pos, size)
                 topics.append(topics_item)
-                yield
+                yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_q = _Struct(">q").pack
 _pack_qx = _Struct(">qx").pack
@@ -100,7 +100,7 @@ def _write_list_transactions_request_v0(w: Append, x: ListTransactionsRequest) -
     w(b"\0")
 
 
-def _read_list_transactions_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListTransactionsRequest, int]]:
+def _read_list_transactions_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListTransactionsRequest, int]]:
     at = "state_filters"
     try:
         count = data[pos]
@@ -126,7 +126,7 @@ def _read_list_transactions_request_v0_in_pieces(data: bytes, pos: int, size: in
             state_filters_item = data[pos:end].decode()
             pos = end
             state_filters.append(state_filters_item)
-            yield
+            yield 1
         at = "producer_id_filters"
         count = data[pos]
         pos += 1
@@ -140,6 +140,7 @@ def _read_list_transactions_request_v0_in_pieces(data: bytes, pos: int, size: in
             raise overrun(count * 8, size - pos)
         producer_id_filters: list[int] = list(unpack_from(f">{count}q", data, pos))
         pos = end
+        yield count
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -218,7 +219,7 @@ def _write_list_transactions_request_v1(w: Append, x: ListTransactionsRequest) -
     w(_pack_qx(x.duration_filter))
 
 
-def _read_list_transactions_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListTransactionsRequest, int]]:
+def _read_list_transactions_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListTransactionsRequest, int]]:
     at = "state_filters"
     try:
         count = data[pos]
@@ -244,7 +245,7 @@ def _read_list_transactions_request_v1_in_pieces(data: bytes, pos: int, size: in
             state_filters_item = data[pos:end].decode()
             pos = end
             state_filters.append(state_filters_item)
-            yield
+            yield 1
         at = "producer_id_filters"
         count = data[pos]
         pos += 1
@@ -258,6 +259,7 @@ def _read_list_transactions_request_v1_in_pieces(data: bytes, pos: int, size: in
             raise overrun(count * 8, size - pos)
         producer_id_filters: list[int] = list(unpack_from(f">{count}q", data, pos))
         pos = end
+        yield count
         at = "duration_filter"
         duration_filter, tags = _unpack_qB(data, pos)
         pos += 9
@@ -356,7 +358,7 @@ def _write_list_transactions_request_v2(w: Append, x: ListTransactionsRequest) -
     w(b"\0")
 
 
-def _read_list_transactions_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[ListTransactionsRequest, int]]:
+def _read_list_transactions_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[ListTransactionsRequest, int]]:
     at = "state_filters"
     try:
         count = data[pos]
@@ -382,7 +384,7 @@ def _read_list_transactions_request_v2_in_pieces(data: bytes, pos: int, size: in
             state_filters_item = data[pos:end].decode()
             pos = end
             state_filters.append(state_filters_item)
-            yield
+            yield 1
         at = "producer_id_filters"
         count = data[pos]
         pos += 1
@@ -396,6 +398,7 @@ def _read_list_transactions_request_v2_in_pieces(data: bytes, pos: int, size: in
             raise overrun(count * 8, size - pos)
         producer_id_filters: list[int] = list(unpack_from(f">{count}q", data, pos))
         pos = end
+        yield count
         at = "duration_filter"
         duration_filter, count = _unpack_qB(data, pos)
         pos += 9

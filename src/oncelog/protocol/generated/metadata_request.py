@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedPieces, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_T = _Struct(">?").pack
 _pack_TTT = _Struct(">???").pack
@@ -189,7 +189,7 @@ def _write_metadata_request_v0(w: Append, x: MetadataRequest) -> None:
         _write_metadata_request_topic_v0(w, topics_item)
 
 
-def _read_metadata_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[MetadataRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -202,7 +202,7 @@ def _read_metadata_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pie
         for _ in range(count):
             topics_item, pos = _read_metadata_request_topic_v0(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("MetadataRequest", at, pos, error) from None
     return MetadataRequest(topics, True, False, False), pos
@@ -240,7 +240,7 @@ def _write_metadata_request_v1(w: Append, x: MetadataRequest) -> None:
             _write_metadata_request_topic_v0(w, topics_item)
 
 
-def _read_metadata_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[MetadataRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -253,7 +253,7 @@ def _read_metadata_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pie
             for _ in range(count):
                 topics_item, pos = _read_metadata_request_topic_v0(data, pos, size)
                 topics.append(topics_item)
-                yield
+                yield 1
     except READ_ERRORS as error:
         raise malformed("MetadataRequest", at, pos, error) from None
     return MetadataRequest(topics, True, False, False), pos
@@ -293,7 +293,7 @@ def _write_metadata_request_v4(w: Append, x: MetadataRequest) -> None:
     w(_pack_T(x.allow_auto_topic_creation))
 
 
-def _read_metadata_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[MetadataRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -306,7 +306,7 @@ def _read_metadata_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pie
             for _ in range(count):
                 topics_item, pos = _read_metadata_request_topic_v0(data, pos, size)
                 topics.append(topics_item)
-                yield
+                yield 1
         at = "allow_auto_topic_creation"
         allow_auto_topic_creation, = _unpack_T(data, pos)
         pos += 1
@@ -345,7 +345,7 @@ def _write_metadata_request_v8(w: Append, x: MetadataRequest) -> None:
     w(_pack_TTT(x.allow_auto_topic_creation, x.include_cluster_authorized_operations, x.include_topic_authorized_operations))
 
 
-def _read_metadata_request_v8_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v8_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[MetadataRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -358,7 +358,7 @@ def _read_metadata_request_v8_in_pieces(data: bytes, pos: int, size: int) -> Pie
             for _ in range(count):
                 topics_item, pos = _read_metadata_request_topic_v0(data, pos, size)
                 topics.append(topics_item)
-                yield
+                yield 1
         at = "allow_auto_topic_creation"
         allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = _unpack_TTT(data, pos)
         pos += 3
@@ -406,7 +406,7 @@ def _write_metadata_request_v9(w: Append, x: MetadataRequest) -> None:
     w(_pack_TTTx(x.allow_auto_topic_creation, x.include_cluster_authorized_operations, x.include_topic_authorized_operations))
 
 
-def _read_metadata_request_v9_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v9_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[MetadataRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -422,7 +422,7 @@ def _read_metadata_request_v9_in_pieces(data: bytes, pos: int, size: int) -> Pie
             for _ in range(count):
                 topics_item, pos = _read_metadata_request_topic_v9(data, pos, size)
                 topics.append(topics_item)
-                yield
+                yield 1
         at = "allow_auto_topic_creation"
         allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations, tags = _unpack_TTTB(data, pos)
         pos += 4
@@ -473,7 +473,7 @@ def _write_metadata_request_v10(w: Append, x: MetadataRequest) -> None:
     w(_pack_TTTx(x.allow_auto_topic_creation, x.include_cluster_authorized_operations, x.include_topic_authorized_operations))
 
 
-def _read_metadata_request_v10_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v10_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[MetadataRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -489,7 +489,7 @@ def _read_metadata_request_v10_in_pieces(data: bytes, pos: int, size: int) -> Pi
             for _ in range(count):
                 topics_item, pos = _read_metadata_request_topic_v10(data, pos, size)
                 topics.append(topics_item)
-                yield
+                yield 1
         at = "allow_auto_topic_creation"
         allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations, tags = _unpack_TTTB(data, pos)
         pos += 4
@@ -542,7 +542,7 @@ def _write_metadata_request_v11(w: Append, x: MetadataRequest) -> None:
     w(_pack_TTx(x.allow_auto_topic_creation, x.include_topic_authorized_operations))
 
 
-def _read_metadata_request_v11_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[MetadataRequest, int]]:
+def _read_metadata_request_v11_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[MetadataRequest, int]]:
     at = "topics"
     try:
         count = data[pos]
@@ -558,7 +558,7 @@ def _read_metadata_request_v11_in_pieces(data: bytes, pos: int, size: int) -> Pi
             for _ in range(count):
                 topics_item, pos = _read_metadata_request_topic_v10(data, pos, size)
                 topics.append(topics_item)
-                yield
+                yield 1
         at = "allow_auto_topic_creation"
         allow_auto_topic_creation, include_topic_authorized_operations, tags = _unpack_TTB(data, pos)
         pos += 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, ZERO_UUID, Append, CountedPieces, Message, Struct, Uuid, bad_uuid, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_U = _Struct(">16s").pack
 _pack_UB = _Struct(">16sB").pack
@@ -208,7 +208,7 @@ def _write_offset_commit_request_topic_v2(w: Append, x: OffsetCommitRequestTopic
         _write_offset_commit_request_partition_v2(w, partitions_item)
 
 
-def _read_offset_commit_request_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequestTopic, int]]:
+def _read_offset_commit_request_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequestTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -231,7 +231,7 @@ def _read_offset_commit_request_topic_v2_in_pieces(data: bytes, pos: int, size: 
         for _ in range(count):
             partitions_item, pos = _read_offset_commit_request_partition_v2(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("OffsetCommitRequest.OffsetCommitRequestTopic", at, pos, error) from None
     return OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
@@ -276,7 +276,7 @@ def _write_offset_commit_request_topic_v6(w: Append, x: OffsetCommitRequestTopic
         _write_offset_commit_request_partition_v6(w, partitions_item)
 
 
-def _read_offset_commit_request_topic_v6_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequestTopic, int]]:
+def _read_offset_commit_request_topic_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequestTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -299,7 +299,7 @@ def _read_offset_commit_request_topic_v6_in_pieces(data: bytes, pos: int, size: 
         for _ in range(count):
             partitions_item, pos = _read_offset_commit_request_partition_v6(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("OffsetCommitRequest.OffsetCommitRequestTopic", at, pos, error) from None
     return OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
@@ -357,7 +357,7 @@ def _write_offset_commit_request_topic_v8(w: Append, x: OffsetCommitRequestTopic
     w(b"\0")
 
 
-def _read_offset_commit_request_topic_v8_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequestTopic, int]]:
+def _read_offset_commit_request_topic_v8_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequestTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -385,7 +385,7 @@ def _read_offset_commit_request_topic_v8_in_pieces(data: bytes, pos: int, size: 
         for _ in range(count):
             partitions_item, pos = _read_offset_commit_request_partition_v8(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -435,7 +435,7 @@ def _write_offset_commit_request_topic_v10(w: Append, x: OffsetCommitRequestTopi
     w(b"\0")
 
 
-def _read_offset_commit_request_topic_v10_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequestTopic, int]]:
+def _read_offset_commit_request_topic_v10_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequestTopic, int]]:
     at = "topic_id"
     try:
         topic_id, count = _unpack_UB(data, pos)
@@ -452,7 +452,7 @@ def _read_offset_commit_request_topic_v10_in_pieces(data: bytes, pos: int, size:
         for _ in range(count):
             partitions_item, pos = _read_offset_commit_request_partition_v8(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -520,7 +520,7 @@ def _write_offset_commit_request_v2(w: Append, x: OffsetCommitRequest) -> None:
         _write_offset_commit_request_topic_v2(w, topics_item)
 
 
-def _read_offset_commit_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequest, int]]:
+def _read_offset_commit_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -555,7 +555,7 @@ def _read_offset_commit_request_v2_in_pieces(data: bytes, pos: int, size: int) -
         for _ in range(count):
             topics_item, pos = yield from _read_offset_commit_request_topic_v2_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("OffsetCommitRequest", at, pos, error) from None
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, retention_time_ms, topics), pos
@@ -617,7 +617,7 @@ def _write_offset_commit_request_v5(w: Append, x: OffsetCommitRequest) -> None:
         _write_offset_commit_request_topic_v2(w, topics_item)
 
 
-def _read_offset_commit_request_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequest, int]]:
+def _read_offset_commit_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -651,7 +651,7 @@ def _read_offset_commit_request_v5_in_pieces(data: bytes, pos: int, size: int) -
         for _ in range(count):
             topics_item, pos = yield from _read_offset_commit_request_topic_v2_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("OffsetCommitRequest", at, pos, error) from None
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics), pos
@@ -713,7 +713,7 @@ def _write_offset_commit_request_v6(w: Append, x: OffsetCommitRequest) -> None:
         _write_offset_commit_request_topic_v6(w, topics_item)
 
 
-def _read_offset_commit_request_v6_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequest, int]]:
+def _read_offset_commit_request_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -747,7 +747,7 @@ def _read_offset_commit_request_v6_in_pieces(data: bytes, pos: int, size: int) -
         for _ in range(count):
             topics_item, pos = yield from _read_offset_commit_request_topic_v6_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("OffsetCommitRequest", at, pos, error) from None
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics), pos
@@ -821,7 +821,7 @@ def _write_offset_commit_request_v7(w: Append, x: OffsetCommitRequest) -> None:
         _write_offset_commit_request_topic_v6(w, topics_item)
 
 
-def _read_offset_commit_request_v7_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequest, int]]:
+def _read_offset_commit_request_v7_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -865,7 +865,7 @@ def _read_offset_commit_request_v7_in_pieces(data: bytes, pos: int, size: int) -
         for _ in range(count):
             topics_item, pos = yield from _read_offset_commit_request_topic_v6_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("OffsetCommitRequest", at, pos, error) from None
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics), pos
@@ -961,7 +961,7 @@ def _write_offset_commit_request_v8(w: Append, x: OffsetCommitRequest) -> None:
     w(b"\0")
 
 
-def _read_offset_commit_request_v8_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequest, int]]:
+def _read_offset_commit_request_v8_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -1014,7 +1014,7 @@ def _read_offset_commit_request_v8_in_pieces(data: bytes, pos: int, size: int) -
         for _ in range(count):
             topics_item, pos = yield from _read_offset_commit_request_topic_v8_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -1115,7 +1115,7 @@ def _write_offset_commit_request_v10(w: Append, x: OffsetCommitRequest) -> None:
     w(b"\0")
 
 
-def _read_offset_commit_request_v10_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetCommitRequest, int]]:
+def _read_offset_commit_request_v10_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetCommitRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -1168,7 +1168,7 @@ def _read_offset_commit_request_v10_in_pieces(data: bytes, pos: int, size: int) 
         for _ in range(count):
             topics_item, pos = yield from _read_offset_commit_request_topic_v10_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

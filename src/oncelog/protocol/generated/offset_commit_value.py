@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import READ_ERRORS, ZERO_UUID, Append, Buffer, Message, Uuid, bad_uuid, malformed, null_value, overrun, read_uvarint, string_length, string_length_tail, tag_size, uvarint_tail, write_tags
+from oncelog.protocol.wire import READ_ERRORS, ZERO_UUID, Append, Buffer, Message, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, string_length, string_length_tail, tag_size, write_tags
 
 _pack_U = _Struct(">16s").pack
 _pack_q = _Struct(">q").pack
@@ -155,7 +155,7 @@ def _read_offset_commit_value_v4(data: bytes, pos: int, size: int) -> tuple[Offs
         if tags:
             at = "tagged fields"
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)

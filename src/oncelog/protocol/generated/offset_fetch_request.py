@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Message, Pieces, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, CountedPieces, Message, Struct, Uuid, bad_uuid, malformed, null_field, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Tx = _Struct(">?x").pack
 _pack_U = _Struct(">16s").pack
@@ -117,6 +117,34 @@ def _write_offset_fetch_request_topic_v1(w: Append, x: OffsetFetchRequestTopic) 
     w(PACK_INT32S[len(partition_indexes)](*partition_indexes) if len(partition_indexes) < 8 else pack(f">{len(partition_indexes)}i", *partition_indexes))
 
 
+def _read_offset_fetch_request_topic_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequestTopic, int]]:
+    at = "name"
+    try:
+        count, = _unpack_h(data, pos)
+        pos += 2
+        if count < 0:
+            raise null_value(count)
+        end = pos + count
+        if end > size:
+            raise overrun(count, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partition_indexes"
+        count, = _unpack_i(data, pos)
+        pos += 4
+        if count < 0:
+            raise null_value(count)
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+    except READ_ERRORS as error:
+        raise malformed("OffsetFetchRequest.OffsetFetchRequestTopic", at, pos, error) from None
+    return OffsetFetchRequestTopic(name, partition_indexes), pos
+
+
 def _read_offset_fetch_request_topic_v6(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequestTopic, int]:
     at = "name"
     try:
@@ -165,6 +193,44 @@ def _write_offset_fetch_request_topic_v6(w: Append, x: OffsetFetchRequestTopic) 
     w(VARINT[count] if count < 128 else uvarint(count))
     w(PACK_INT32S[len(partition_indexes)](*partition_indexes) if len(partition_indexes) < 8 else pack(f">{len(partition_indexes)}i", *partition_indexes))
     w(b"\0")
+
+
+def _read_offset_fetch_request_topic_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequestTopic, int]]:
+    at = "name"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partition_indexes"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetFetchRequest.OffsetFetchRequestTopic", at, pos, error) from None
+    return OffsetFetchRequestTopic(name, partition_indexes), pos
 
 
 def _read_offset_fetch_request_topics_v8(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequestTopics, int]:
@@ -217,6 +283,44 @@ def _write_offset_fetch_request_topics_v8(w: Append, x: OffsetFetchRequestTopics
     w(b"\0")
 
 
+def _read_offset_fetch_request_topics_v8_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequestTopics, int]]:
+    at = "name"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partition_indexes"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetFetchRequest.OffsetFetchRequestTopics", at, pos, error) from None
+    return OffsetFetchRequestTopics(name, ZERO_UUID, partition_indexes), pos
+
+
 def _read_offset_fetch_request_topics_v10(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequestTopics, int]:
     at = "topic_id"
     try:
@@ -252,6 +356,33 @@ def _write_offset_fetch_request_topics_v10(w: Append, x: OffsetFetchRequestTopic
     w(_pack_UB(topic_id, count) if count < 128 else _pack_U(topic_id) + uvarint(count))
     w(PACK_INT32S[len(partition_indexes)](*partition_indexes) if len(partition_indexes) < 8 else pack(f">{len(partition_indexes)}i", *partition_indexes))
     w(b"\0")
+
+
+def _read_offset_fetch_request_topics_v10_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequestTopics, int]]:
+    at = "topic_id"
+    try:
+        topic_id, count = _unpack_UB(data, pos)
+        pos += 17
+        at = "partition_indexes"
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("OffsetFetchRequest.OffsetFetchRequestTopics", at, pos, error) from None
+    return OffsetFetchRequestTopics("", topic_id, partition_indexes), pos
 
 
 def _read_offset_fetch_request_v1(data: bytes, pos: int, size: int) -> tuple[OffsetFetchRequest, int]:
@@ -299,7 +430,7 @@ def _write_offset_fetch_request_v1(w: Append, x: OffsetFetchRequest) -> None:
         _write_offset_fetch_request_topic_v1(w, topics_item)
 
 
-def _read_offset_fetch_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -320,9 +451,9 @@ def _read_offset_fetch_request_v1_in_pieces(data: bytes, pos: int, size: int) ->
             raise overrun(count, size - pos)
         topics: list[OffsetFetchRequestTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_offset_fetch_request_topic_v1(data, pos, size)
+            topics_item, pos = yield from _read_offset_fetch_request_topic_v1_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("OffsetFetchRequest", at, pos, error) from None
     return OffsetFetchRequest(group_id, topics, EMPTY, False), pos
@@ -372,7 +503,7 @@ def _write_offset_fetch_request_v2(w: Append, x: OffsetFetchRequest) -> None:
             _write_offset_fetch_request_topic_v1(w, topics_item)
 
 
-def _read_offset_fetch_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -393,9 +524,9 @@ def _read_offset_fetch_request_v2_in_pieces(data: bytes, pos: int, size: int) ->
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_offset_fetch_request_topic_v1(data, pos, size)
+                topics_item, pos = yield from _read_offset_fetch_request_topic_v1_in_pieces(data, pos, size)
                 topics.append(topics_item)
-                yield
+                yield 1
     except READ_ERRORS as error:
         raise malformed("OffsetFetchRequest", at, pos, error) from None
     return OffsetFetchRequest(group_id, topics, EMPTY, False), pos
@@ -460,7 +591,7 @@ def _write_offset_fetch_request_v6(w: Append, x: OffsetFetchRequest) -> None:
     w(b"\0")
 
 
-def _read_offset_fetch_request_v6_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v6_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -486,9 +617,9 @@ def _read_offset_fetch_request_v6_in_pieces(data: bytes, pos: int, size: int) ->
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_offset_fetch_request_topic_v6(data, pos, size)
+                topics_item, pos = yield from _read_offset_fetch_request_topic_v6_in_pieces(data, pos, size)
                 topics.append(topics_item)
-                yield
+                yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -557,7 +688,7 @@ def _write_offset_fetch_request_v7(w: Append, x: OffsetFetchRequest) -> None:
     w(_pack_Tx(x.require_stable))
 
 
-def _read_offset_fetch_request_v7_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v7_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -583,9 +714,9 @@ def _read_offset_fetch_request_v7_in_pieces(data: bytes, pos: int, size: int) ->
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_offset_fetch_request_topic_v6(data, pos, size)
+                topics_item, pos = yield from _read_offset_fetch_request_topic_v6_in_pieces(data, pos, size)
                 topics.append(topics_item)
-                yield
+                yield 1
         at = "require_stable"
         require_stable, tags = _unpack_TB(data, pos)
         pos += 2
@@ -652,7 +783,7 @@ def _write_offset_fetch_request_group_v8(w: Append, x: OffsetFetchRequestGroup) 
     w(b"\0")
 
 
-def _read_offset_fetch_request_group_v8_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequestGroup, int]]:
+def _read_offset_fetch_request_group_v8_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequestGroup, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -678,9 +809,9 @@ def _read_offset_fetch_request_group_v8_in_pieces(data: bytes, pos: int, size: i
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_offset_fetch_request_topics_v8(data, pos, size)
+                topics_item, pos = yield from _read_offset_fetch_request_topics_v8_in_pieces(data, pos, size)
                 topics.append(topics_item)
-                yield
+                yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -768,7 +899,7 @@ def _write_offset_fetch_request_group_v9(w: Append, x: OffsetFetchRequestGroup) 
     w(b"\0")
 
 
-def _read_offset_fetch_request_group_v9_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequestGroup, int]]:
+def _read_offset_fetch_request_group_v9_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequestGroup, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -807,9 +938,9 @@ def _read_offset_fetch_request_group_v9_in_pieces(data: bytes, pos: int, size: i
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_offset_fetch_request_topics_v8(data, pos, size)
+                topics_item, pos = yield from _read_offset_fetch_request_topics_v8_in_pieces(data, pos, size)
                 topics.append(topics_item)
-                yield
+                yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -897,7 +1028,7 @@ def _write_offset_fetch_request_group_v10(w: Append, x: OffsetFetchRequestGroup)
     w(b"\0")
 
 
-def _read_offset_fetch_request_group_v10_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequestGroup, int]]:
+def _read_offset_fetch_request_group_v10_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequestGroup, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -936,9 +1067,9 @@ def _read_offset_fetch_request_group_v10_in_pieces(data: bytes, pos: int, size: 
                 raise overrun(count, size - pos)
             topics = []
             for _ in range(count):
-                topics_item, pos = _read_offset_fetch_request_topics_v10(data, pos, size)
+                topics_item, pos = yield from _read_offset_fetch_request_topics_v10_in_pieces(data, pos, size)
                 topics.append(topics_item)
-                yield
+                yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -989,7 +1120,7 @@ def _write_offset_fetch_request_v8(w: Append, x: OffsetFetchRequest) -> None:
     w(_pack_Tx(x.require_stable))
 
 
-def _read_offset_fetch_request_v8_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v8_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequest, int]]:
     at = "groups"
     try:
         count = data[pos]
@@ -1005,7 +1136,7 @@ def _read_offset_fetch_request_v8_in_pieces(data: bytes, pos: int, size: int) ->
         for _ in range(count):
             groups_item, pos = yield from _read_offset_fetch_request_group_v8_in_pieces(data, pos, size)
             groups.append(groups_item)
-            yield
+            yield 1
         at = "require_stable"
         require_stable, tags = _unpack_TB(data, pos)
         pos += 2
@@ -1057,7 +1188,7 @@ def _write_offset_fetch_request_v9(w: Append, x: OffsetFetchRequest) -> None:
     w(_pack_Tx(x.require_stable))
 
 
-def _read_offset_fetch_request_v9_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v9_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequest, int]]:
     at = "groups"
     try:
         count = data[pos]
@@ -1073,7 +1204,7 @@ def _read_offset_fetch_request_v9_in_pieces(data: bytes, pos: int, size: int) ->
         for _ in range(count):
             groups_item, pos = yield from _read_offset_fetch_request_group_v9_in_pieces(data, pos, size)
             groups.append(groups_item)
-            yield
+            yield 1
         at = "require_stable"
         require_stable, tags = _unpack_TB(data, pos)
         pos += 2
@@ -1125,7 +1256,7 @@ def _write_offset_fetch_request_v10(w: Append, x: OffsetFetchRequest) -> None:
     w(_pack_Tx(x.require_stable))
 
 
-def _read_offset_fetch_request_v10_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetFetchRequest, int]]:
+def _read_offset_fetch_request_v10_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetFetchRequest, int]]:
     at = "groups"
     try:
         count = data[pos]
@@ -1141,7 +1272,7 @@ def _read_offset_fetch_request_v10_in_pieces(data: bytes, pos: int, size: int) -
         for _ in range(count):
             groups_item, pos = yield from _read_offset_fetch_request_group_v10_in_pieces(data, pos, size)
             groups.append(groups_item)
-            yield
+            yield 1
         at = "require_stable"
         require_stable, tags = _unpack_TB(data, pos)
         pos += 2

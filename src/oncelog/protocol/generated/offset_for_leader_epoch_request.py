@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -132,7 +132,7 @@ def _write_offset_for_leader_topic_v2(w: Append, x: OffsetForLeaderTopic) -> Non
         _write_offset_for_leader_partition_v2(w, partitions_item)
 
 
-def _read_offset_for_leader_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetForLeaderTopic, int]]:
+def _read_offset_for_leader_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetForLeaderTopic, int]]:
     at = "topic"
     try:
         count, = _unpack_h(data, pos)
@@ -155,7 +155,7 @@ def _read_offset_for_leader_topic_v2_in_pieces(data: bytes, pos: int, size: int)
         for _ in range(count):
             partitions_item, pos = _read_offset_for_leader_partition_v2(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("OffsetForLeaderEpochRequest.OffsetForLeaderTopic", at, pos, error) from None
     return OffsetForLeaderTopic(topic, partitions), pos
@@ -213,7 +213,7 @@ def _write_offset_for_leader_topic_v4(w: Append, x: OffsetForLeaderTopic) -> Non
     w(b"\0")
 
 
-def _read_offset_for_leader_topic_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetForLeaderTopic, int]]:
+def _read_offset_for_leader_topic_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetForLeaderTopic, int]]:
     at = "topic"
     try:
         count = data[pos]
@@ -241,7 +241,7 @@ def _read_offset_for_leader_topic_v4_in_pieces(data: bytes, pos: int, size: int)
         for _ in range(count):
             partitions_item, pos = _read_offset_for_leader_partition_v4(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -277,7 +277,7 @@ def _write_offset_for_leader_epoch_request_v2(w: Append, x: OffsetForLeaderEpoch
         _write_offset_for_leader_topic_v2(w, topics_item)
 
 
-def _read_offset_for_leader_epoch_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetForLeaderEpochRequest, int]]:
+def _read_offset_for_leader_epoch_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetForLeaderEpochRequest, int]]:
     at = "topics"
     try:
         count, = _unpack_i(data, pos)
@@ -290,7 +290,7 @@ def _read_offset_for_leader_epoch_request_v2_in_pieces(data: bytes, pos: int, si
         for _ in range(count):
             topics_item, pos = yield from _read_offset_for_leader_topic_v2_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("OffsetForLeaderEpochRequest", at, pos, error) from None
     return OffsetForLeaderEpochRequest(-2, topics), pos
@@ -322,7 +322,7 @@ def _write_offset_for_leader_epoch_request_v3(w: Append, x: OffsetForLeaderEpoch
         _write_offset_for_leader_topic_v2(w, topics_item)
 
 
-def _read_offset_for_leader_epoch_request_v3_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetForLeaderEpochRequest, int]]:
+def _read_offset_for_leader_epoch_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetForLeaderEpochRequest, int]]:
     at = "replica_id"
     try:
         replica_id, count = _unpack_ii(data, pos)
@@ -336,7 +336,7 @@ def _read_offset_for_leader_epoch_request_v3_in_pieces(data: bytes, pos: int, si
         for _ in range(count):
             topics_item, pos = yield from _read_offset_for_leader_topic_v2_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("OffsetForLeaderEpochRequest", at, pos, error) from None
     return OffsetForLeaderEpochRequest(replica_id, topics), pos
@@ -378,7 +378,7 @@ def _write_offset_for_leader_epoch_request_v4(w: Append, x: OffsetForLeaderEpoch
     w(b"\0")
 
 
-def _read_offset_for_leader_epoch_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[OffsetForLeaderEpochRequest, int]]:
+def _read_offset_for_leader_epoch_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[OffsetForLeaderEpochRequest, int]]:
     at = "replica_id"
     try:
         replica_id, count = _unpack_iB(data, pos)
@@ -395,7 +395,7 @@ def _read_offset_for_leader_epoch_request_v4_in_pieces(data: bytes, pos: int, si
         for _ in range(count):
             topics_item, pos = yield from _read_offset_for_leader_topic_v4_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Buffer, Message, Uuid, bad_uuid, malformed, null_value, overrun, read_uvarint, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, ZERO_UUID, Append, Buffer, Message, Uuid, bad_uuid, malformed, many_tags, null_value, overrun, read_uvarint, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
 
 _pack_b = _Struct(">b").pack
 _pack_iU = _Struct(">i16s").pack
@@ -116,7 +116,7 @@ def _read_partition_record_v0(data: bytes, pos: int, size: int) -> tuple[Partiti
         if tags:
             at = "tagged fields"
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)
@@ -250,7 +250,7 @@ def _read_partition_record_v1(data: bytes, pos: int, size: int) -> tuple[Partiti
         leader_recovery_state: int = 0
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)
@@ -390,7 +390,7 @@ def _read_partition_record_v2(data: bytes, pos: int, size: int) -> tuple[Partiti
         last_known_elr: list[int] | None = None
         if tags:
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)

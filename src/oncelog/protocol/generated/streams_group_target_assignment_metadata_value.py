@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import READ_ERRORS, Append, Buffer, Message, malformed, overrun, read_uvarint, tag_size, uvarint_tail, write_tags
+from oncelog.protocol.wire import READ_ERRORS, Append, Buffer, Message, malformed, many_tags, overrun, read_uvarint, tag_size, write_tags
 
 _pack_i = _Struct(">i").pack
 _pack_q = _Struct(">q").pack
@@ -37,7 +37,7 @@ def _read_streams_group_target_assignment_metadata_value_v0(data: bytes, pos: in
         if tags:
             at = "tagged fields"
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -196,7 +196,7 @@ def _write_sync_group_request_v0(w: Append, x: SyncGroupRequest) -> None:
         _write_sync_group_request_assignment_v0(w, assignments_item)
 
 
-def _read_sync_group_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[SyncGroupRequest, int]]:
+def _read_sync_group_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[SyncGroupRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -230,7 +230,7 @@ def _read_sync_group_request_v0_in_pieces(data: bytes, pos: int, size: int) -> P
         for _ in range(count):
             assignments_item, pos = _read_sync_group_request_assignment_v0(data, pos, size)
             assignments.append(assignments_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("SyncGroupRequest", at, pos, error) from None
     return SyncGroupRequest(group_id, generation_id, member_id, None, None, None, assignments), pos
@@ -304,7 +304,7 @@ def _write_sync_group_request_v3(w: Append, x: SyncGroupRequest) -> None:
         _write_sync_group_request_assignment_v0(w, assignments_item)
 
 
-def _read_sync_group_request_v3_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[SyncGroupRequest, int]]:
+def _read_sync_group_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[SyncGroupRequest, int]]:
     at = "group_id"
     try:
         count, = _unpack_h(data, pos)
@@ -348,7 +348,7 @@ def _read_sync_group_request_v3_in_pieces(data: bytes, pos: int, size: int) -> P
         for _ in range(count):
             assignments_item, pos = _read_sync_group_request_assignment_v0(data, pos, size)
             assignments.append(assignments_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("SyncGroupRequest", at, pos, error) from None
     return SyncGroupRequest(group_id, generation_id, member_id, group_instance_id, None, None, assignments), pos
@@ -444,7 +444,7 @@ def _write_sync_group_request_v4(w: Append, x: SyncGroupRequest) -> None:
     w(b"\0")
 
 
-def _read_sync_group_request_v4_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[SyncGroupRequest, int]]:
+def _read_sync_group_request_v4_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[SyncGroupRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -497,7 +497,7 @@ def _read_sync_group_request_v4_in_pieces(data: bytes, pos: int, size: int) -> P
         for _ in range(count):
             assignments_item, pos = _read_sync_group_request_assignment_v4(data, pos, size)
             assignments.append(assignments_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -638,7 +638,7 @@ def _write_sync_group_request_v5(w: Append, x: SyncGroupRequest) -> None:
     w(b"\0")
 
 
-def _read_sync_group_request_v5_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[SyncGroupRequest, int]]:
+def _read_sync_group_request_v5_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[SyncGroupRequest, int]]:
     at = "group_id"
     try:
         count = data[pos]
@@ -715,7 +715,7 @@ def _read_sync_group_request_v5_in_pieces(data: bytes, pos: int, size: int) -> P
         for _ in range(count):
             assignments_item, pos = _read_sync_group_request_assignment_v4(data, pos, size)
             assignments.append(assignments_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Buffer, Message, Struct, malformed, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Buffer, Message, Struct, malformed, many_tags, null_value, overrun, read_uvarint, skip_tags, string_length, string_length_tail, tag_size, unsupported_field, uvarint, uvarint_tail, write_tags
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -220,7 +220,7 @@ def _read_transaction_log_value_v1(data: bytes, pos: int, size: int) -> tuple[Tr
         if tags:
             at = "tagged fields"
             if tags > 127:
-                tags, pos = uvarint_tail(data, pos, tags)
+                tags, pos = many_tags(data, pos, tags)
             for _ in range(tags):
                 at = "tagged fields"
                 tag, pos = read_uvarint(data, pos)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_h = _Struct(">h").pack
 _pack_i = _Struct(">i").pack
@@ -205,7 +205,7 @@ def _write_txn_offset_commit_request_topic_v0(w: Append, x: TxnOffsetCommitReque
         _write_txn_offset_commit_request_partition_v0(w, partitions_item)
 
 
-def _read_txn_offset_commit_request_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[TxnOffsetCommitRequestTopic, int]]:
+def _read_txn_offset_commit_request_topic_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TxnOffsetCommitRequestTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -228,7 +228,7 @@ def _read_txn_offset_commit_request_topic_v0_in_pieces(data: bytes, pos: int, si
         for _ in range(count):
             partitions_item, pos = _read_txn_offset_commit_request_partition_v0(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
     return TxnOffsetCommitRequestTopic(name, partitions), pos
@@ -273,7 +273,7 @@ def _write_txn_offset_commit_request_topic_v2(w: Append, x: TxnOffsetCommitReque
         _write_txn_offset_commit_request_partition_v2(w, partitions_item)
 
 
-def _read_txn_offset_commit_request_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[TxnOffsetCommitRequestTopic, int]]:
+def _read_txn_offset_commit_request_topic_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TxnOffsetCommitRequestTopic, int]]:
     at = "name"
     try:
         count, = _unpack_h(data, pos)
@@ -296,7 +296,7 @@ def _read_txn_offset_commit_request_topic_v2_in_pieces(data: bytes, pos: int, si
         for _ in range(count):
             partitions_item, pos = _read_txn_offset_commit_request_partition_v2(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic", at, pos, error) from None
     return TxnOffsetCommitRequestTopic(name, partitions), pos
@@ -354,7 +354,7 @@ def _write_txn_offset_commit_request_topic_v3(w: Append, x: TxnOffsetCommitReque
     w(b"\0")
 
 
-def _read_txn_offset_commit_request_topic_v3_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[TxnOffsetCommitRequestTopic, int]]:
+def _read_txn_offset_commit_request_topic_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TxnOffsetCommitRequestTopic, int]]:
     at = "name"
     try:
         count = data[pos]
@@ -382,7 +382,7 @@ def _read_txn_offset_commit_request_topic_v3_in_pieces(data: bytes, pos: int, si
         for _ in range(count):
             partitions_item, pos = _read_txn_offset_commit_request_partition_v3(data, pos, size)
             partitions.append(partitions_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -453,7 +453,7 @@ def _write_txn_offset_commit_request_v0(w: Append, x: TxnOffsetCommitRequest) ->
         _write_txn_offset_commit_request_topic_v0(w, topics_item)
 
 
-def _read_txn_offset_commit_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[TxnOffsetCommitRequest, int]]:
+def _read_txn_offset_commit_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TxnOffsetCommitRequest, int]]:
     at = "transactional_id"
     try:
         count, = _unpack_h(data, pos)
@@ -487,7 +487,7 @@ def _read_txn_offset_commit_request_v0_in_pieces(data: bytes, pos: int, size: in
         for _ in range(count):
             topics_item, pos = yield from _read_txn_offset_commit_request_topic_v0_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitRequest", at, pos, error) from None
     return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics), pos
@@ -553,7 +553,7 @@ def _write_txn_offset_commit_request_v2(w: Append, x: TxnOffsetCommitRequest) ->
         _write_txn_offset_commit_request_topic_v2(w, topics_item)
 
 
-def _read_txn_offset_commit_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[TxnOffsetCommitRequest, int]]:
+def _read_txn_offset_commit_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TxnOffsetCommitRequest, int]]:
     at = "transactional_id"
     try:
         count, = _unpack_h(data, pos)
@@ -587,7 +587,7 @@ def _read_txn_offset_commit_request_v2_in_pieces(data: bytes, pos: int, size: in
         for _ in range(count):
             topics_item, pos = yield from _read_txn_offset_commit_request_topic_v2_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
     except READ_ERRORS as error:
         raise malformed("TxnOffsetCommitRequest", at, pos, error) from None
     return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics), pos
@@ -700,7 +700,7 @@ def _write_txn_offset_commit_request_v3(w: Append, x: TxnOffsetCommitRequest) ->
     w(b"\0")
 
 
-def _read_txn_offset_commit_request_v3_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[TxnOffsetCommitRequest, int]]:
+def _read_txn_offset_commit_request_v3_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[TxnOffsetCommitRequest, int]]:
     at = "transactional_id"
     try:
         count = data[pos]
@@ -765,7 +765,7 @@ def _read_txn_offset_commit_request_v3_in_pieces(data: bytes, pos: int, size: in
         for _ in range(count):
             topics_item, pos = yield from _read_txn_offset_commit_request_topic_v3_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct
 
-from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, READ_ERRORS, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, unsupported_field, uvarint, uvarint_tail
 
 _pack_Tx = _Struct(">?x").pack
 _pack_hTx = _Struct(">h?x").pack
@@ -161,7 +161,7 @@ def _write_update_features_request_v0(w: Append, x: UpdateFeaturesRequest) -> No
     w(b"\0")
 
 
-def _read_update_features_request_v0_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[UpdateFeaturesRequest, int]]:
+def _read_update_features_request_v0_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[UpdateFeaturesRequest, int]]:
     at = "timeout_ms"
     try:
         timeout_ms, count = _unpack_iB(data, pos)
@@ -178,7 +178,7 @@ def _read_update_features_request_v0_in_pieces(data: bytes, pos: int, size: int)
         for _ in range(count):
             feature_updates_item, pos = _read_feature_update_key_v0(data, pos, size)
             feature_updates.append(feature_updates_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -226,7 +226,7 @@ def _write_update_features_request_v1(w: Append, x: UpdateFeaturesRequest) -> No
     w(_pack_Tx(x.validate_only))
 
 
-def _read_update_features_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[UpdateFeaturesRequest, int]]:
+def _read_update_features_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[UpdateFeaturesRequest, int]]:
     at = "timeout_ms"
     try:
         timeout_ms, count = _unpack_iB(data, pos)
@@ -243,7 +243,7 @@ def _read_update_features_request_v1_in_pieces(data: bytes, pos: int, size: int)
         for _ in range(count):
             feature_updates_item, pos = _read_feature_update_key_v1(data, pos, size)
             feature_updates.append(feature_updates_item)
-            yield
+            yield 1
         at = "validate_only"
         validate_only, tags = _unpack_TB(data, pos)
         pos += 2

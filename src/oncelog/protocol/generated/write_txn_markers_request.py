@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct as _Struct, pack, unpack_from
 
-from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, Message, Pieces, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
+from oncelog.protocol.wire import EMPTY, PACK_INT32S, READ_ERRORS, UNPACK_INT32S, VARINT, Append, CountedPieces, Message, Struct, malformed, null_value, overrun, skip_tags, string_length, string_length_tail, uvarint, uvarint_tail
 
 _pack_ibx = _Struct(">ibx").pack
 _pack_ix = _Struct(">ix").pack
@@ -111,6 +111,44 @@ def _write_writable_txn_marker_topic_v1(w: Append, x: WritableTxnMarkerTopic) ->
     w(b"\0")
 
 
+def _read_writable_txn_marker_topic_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[WritableTxnMarkerTopic, int]]:
+    at = "name"
+    try:
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = string_length_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        end = pos + count - 1
+        if end > size:
+            raise overrun(count - 1, size - pos)
+        name = data[pos:end].decode()
+        pos = end
+        at = "partition_indexes"
+        count = data[pos]
+        pos += 1
+        if count > 127:
+            count, pos = uvarint_tail(data, pos, count)
+        if not count:
+            raise null_value(count)
+        count -= 1
+        end = pos + count * 4
+        if end > size:
+            raise overrun(count * 4, size - pos)
+        partition_indexes: list[int] = list(UNPACK_INT32S[count](data, pos) if count < 8 else unpack_from(f">{count}i", data, pos))
+        pos = end
+        yield count
+        at = "tagged fields"
+        tags = data[pos]
+        pos += 1
+        if tags:
+            pos = skip_tags(data, pos, size, tags)
+    except READ_ERRORS as error:
+        raise malformed("WriteTxnMarkersRequest.WritableTxnMarkerTopic", at, pos, error) from None
+    return WritableTxnMarkerTopic(name, partition_indexes), pos
+
+
 def _read_writable_txn_marker_v1(data: bytes, pos: int, size: int) -> tuple[WritableTxnMarker, int]:
     at = "producer_id"
     try:
@@ -148,7 +186,7 @@ def _write_writable_txn_marker_v1(w: Append, x: WritableTxnMarker) -> None:
     w(_pack_ix(x.coordinator_epoch))
 
 
-def _read_writable_txn_marker_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[WritableTxnMarker, int]]:
+def _read_writable_txn_marker_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[WritableTxnMarker, int]]:
     at = "producer_id"
     try:
         producer_id, producer_epoch, transaction_result, count = _unpack_qhTB(data, pos)
@@ -163,9 +201,9 @@ def _read_writable_txn_marker_v1_in_pieces(data: bytes, pos: int, size: int) -> 
             raise overrun(count, size - pos)
         topics: list[WritableTxnMarkerTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_writable_txn_marker_topic_v1(data, pos, size)
+            topics_item, pos = yield from _read_writable_txn_marker_topic_v1_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "coordinator_epoch"
         coordinator_epoch, tags = _unpack_iB(data, pos)
         pos += 5
@@ -214,7 +252,7 @@ def _write_writable_txn_marker_v2(w: Append, x: WritableTxnMarker) -> None:
     w(_pack_ibx(x.coordinator_epoch, x.transaction_version))
 
 
-def _read_writable_txn_marker_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[WritableTxnMarker, int]]:
+def _read_writable_txn_marker_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[WritableTxnMarker, int]]:
     at = "producer_id"
     try:
         producer_id, producer_epoch, transaction_result, count = _unpack_qhTB(data, pos)
@@ -229,9 +267,9 @@ def _read_writable_txn_marker_v2_in_pieces(data: bytes, pos: int, size: int) -> 
             raise overrun(count, size - pos)
         topics: list[WritableTxnMarkerTopic] = []
         for _ in range(count):
-            topics_item, pos = _read_writable_txn_marker_topic_v1(data, pos, size)
+            topics_item, pos = yield from _read_writable_txn_marker_topic_v1_in_pieces(data, pos, size)
             topics.append(topics_item)
-            yield
+            yield 1
         at = "coordinator_epoch"
         coordinator_epoch, transaction_version, tags = _unpack_ibB(data, pos)
         pos += 6
@@ -278,7 +316,7 @@ def _write_write_txn_markers_request_v1(w: Append, x: WriteTxnMarkersRequest) ->
     w(b"\0")
 
 
-def _read_write_txn_markers_request_v1_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[WriteTxnMarkersRequest, int]]:
+def _read_write_txn_markers_request_v1_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[WriteTxnMarkersRequest, int]]:
     at = "markers"
     try:
         count = data[pos]
@@ -294,7 +332,7 @@ def _read_write_txn_markers_request_v1_in_pieces(data: bytes, pos: int, size: in
         for _ in range(count):
             markers_item, pos = yield from _read_writable_txn_marker_v1_in_pieces(data, pos, size)
             markers.append(markers_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1
@@ -340,7 +378,7 @@ def _write_write_txn_markers_request_v2(w: Append, x: WriteTxnMarkersRequest) ->
     w(b"\0")
 
 
-def _read_write_txn_markers_request_v2_in_pieces(data: bytes, pos: int, size: int) -> Pieces[tuple[WriteTxnMarkersRequest, int]]:
+def _read_write_txn_markers_request_v2_in_pieces(data: bytes, pos: int, size: int) -> CountedPieces[tuple[WriteTxnMarkersRequest, int]]:
     at = "markers"
     try:
         count = data[pos]
@@ -356,7 +394,7 @@ def _read_write_txn_markers_request_v2_in_pieces(data: bytes, pos: int, size: in
         for _ in range(count):
             markers_item, pos = yield from _read_writable_txn_marker_v2_in_pieces(data, pos, size)
             markers.append(markers_item)
-            yield
+            yield 1
         at = "tagged fields"
         tags = data[pos]
         pos += 1

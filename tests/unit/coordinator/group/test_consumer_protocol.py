@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oncelog.broker.slices import finished
 from oncelog.coordinator.group import consumer_rules, reconcile
 from oncelog.coordinator.group.consumer_group import ConsumerGroup, ConsumerMember
 from oncelog.coordinator.group.consumer_rules import Claim, Standing, Verdict
@@ -469,7 +470,7 @@ def test_members_fetch_with_their_epoch_and_administrators_with_none(g: GroupCli
 
     def error(member_id: str | None, epoch: int) -> int:
         request = OffsetFetchRequestGroup("g", member_id, epoch, None)
-        return g.host.coordinator.fetch_offsets(request, False, g.host.now_ms).value.error_code
+        return finished(g.host.coordinator.fetch_offsets(request, False, g.host.now_ms)).answer.error_code
 
     assert error(None, -1) == Error.NONE
     assert error("a", 3) == Error.NONE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from oncelog.broker.slices import finished
 from oncelog.coordinator.group.offsets import CommittedOffset
 from oncelog.errors import Error
 from oncelog.protocol.generated.delete_groups_response import DeletableGroupResult
@@ -122,11 +123,13 @@ def test_a_commit_is_answered_and_told_only_when_it_is_durable(g: GroupClient) -
     g.host.sync_at_once = False
     answer = g.commit(7)
     assert not answer.done
-    waiting = g.host.coordinator.fetch_offsets(OffsetFetchRequestGroup("g", topics=None), False, g.host.now_ms)
-    assert not waiting.done
+    waiting = finished(
+        g.host.coordinator.fetch_offsets(OffsetFetchRequestGroup("g", topics=None), False, g.host.now_ms)
+    )
+    assert not waiting.settled.done
     g.host.sync()
     assert answer.value == Error.NONE
-    assert waiting.value.topics[0].partitions[0].committed_offset == 7
+    assert waiting.known(waiting.settled.value).topics[0].partitions[0].committed_offset == 7
 
 
 def test_what_cannot_be_made_durable_is_neither_confirmed_nor_told(g: GroupClient) -> None:

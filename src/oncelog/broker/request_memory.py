@@ -1,9 +1,9 @@
 """What the requests that are on their way may take of the memory (``queued.max.request.bytes``).
 
-Shared by all connections of a server. Counted are buffers of requests that are being received, as they grow, and
-requests that wait for those before them. At the limit, who needs more waits, in the order of asking; who has begun a
-request of which nothing has come for long is cut off, the first one first. Small requests are not held up: they come
-through one buffer that all connections share.
+Shared by all connections of a server. Counted are buffers of requests that are being received, as they grow, requests
+that wait for those before them, and, as far as it is estimated, what long requests become (``long_requests``). At the
+limit, who needs more waits, in the order of asking; who has begun a request of which nothing has come for long is cut
+off, the first one first. Small requests are not held up: they come through one buffer that all connections share.
 """
 
 from __future__ import annotations
@@ -14,13 +14,6 @@ DEFAULT_LIMIT_BYTES = 256 * 1024 * 1024
 """In force for ``queued.max.request.bytes=-1``; at least two of the largest requests find room in any case."""
 STALLED_S = 5.0
 """A request that has not grown for so long makes room for those that wait."""
-
-
-SPARE_BUFFERS = 4
-SPARE_BYTES = 2 * 1024 * 1024
-"""So many buffers of at most this size are kept for the next large requests."""
-STEP_BYTES = 64 * 1024
-"""Kept buffers are made in steps of this size, so that requests of nearly the same size share them."""
 
 
 class Waiting(Protocol):
@@ -38,6 +31,8 @@ class RequestMemory:
         if queued_max_request_bytes <= 0:
             self.limit_bytes = max(DEFAULT_LIMIT_BYTES, 2 * socket_request_max_bytes)
         self.held_bytes = 0
+        self.estimated_bytes = 0
+        """What requests that came whole take, about; no reason to refuse what is there already."""
         self._waiting: dict[Waiting, int] = {}
 
     @property
@@ -48,14 +43,18 @@ class RequestMemory:
     @property
     def missing_bytes(self) -> int:
         """What has to be released until all who wait can go on."""
-        return self.held_bytes + sum(self._waiting.values()) - self.limit_bytes
+        return self.taken_bytes + sum(self._waiting.values()) - self.limit_bytes
+
+    @property
+    def taken_bytes(self) -> int:
+        return self.held_bytes + self.estimated_bytes
 
     def wanted_bytes(self, connection: Waiting) -> int:
         return self._waiting.get(connection, 0)
 
     def reserve(self, connection: Waiting, size_bytes: int) -> bool:
         """True: it is counted. False: ``connection.memory_granted`` comes later, when it is."""
-        if not self._waiting and self.held_bytes + size_bytes <= self.limit_bytes:
+        if not self._waiting and self.taken_bytes + size_bytes <= self.limit_bytes:
             self.held_bytes += size_bytes
             return True
         self._waiting[connection] = size_bytes
@@ -69,11 +68,20 @@ class RequestMemory:
         self.held_bytes += size_bytes
         return self.held_bytes <= self.limit_bytes + self.limit_bytes // 4
 
+    def estimate(self, more_bytes: int) -> None:
+        """Requests that came whole take so much more, below zero: so much less."""
+        self.estimated_bytes += more_bytes
+        if more_bytes < 0:
+            self._grant()
+
     def release(self, size_bytes: int) -> None:
         self.held_bytes -= size_bytes
+        self._grant()
+
+    def _grant(self) -> None:
         while self._waiting:
             connection, wanted = next(iter(self._waiting.items()))
-            if self.held_bytes + wanted > self.limit_bytes:
+            if self.taken_bytes + wanted > self.limit_bytes:
                 return
             del self._waiting[connection]
             self.held_bytes += wanted
@@ -82,26 +90,3 @@ class RequestMemory:
     def forget(self, connection: Waiting) -> None:
         """The connection ended; what it holds is to be released besides."""
         self._waiting.pop(connection, None)
-
-
-class SpareBuffers:
-    """Buffers that large requests no longer need: new memory costs more than what is read into it."""
-
-    def __init__(self) -> None:
-        self._spare: list[bytearray] = []
-
-    def take(self, size_bytes: int) -> bytearray:
-        """One of at least this size, and not of a very different one; what is in it is left over from others."""
-        spare = self._spare
-        for position, buffer in enumerate(spare):
-            if size_bytes <= len(buffer) <= 2 * size_bytes:
-                return spare.pop(position)
-        if STEP_BYTES < size_bytes <= SPARE_BYTES:
-            size_bytes += -size_bytes % STEP_BYTES
-        return bytearray(size_bytes)
-
-    def give(self, buffer: bytearray) -> None:
-        """Keep it if it is large enough to be worth it; the one that was given longest ago goes for it."""
-        if STEP_BYTES < len(buffer) <= SPARE_BYTES:
-            self._spare.append(buffer)
-            del self._spare[:-SPARE_BUFFERS]

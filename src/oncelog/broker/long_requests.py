@@ -1,0 +1,176 @@
+"""Requests of more than 16 KB: taken apart with others' turns between, and no more of them at once than memory allows.
+
+Called by ``broker`` alone. An element of a byte takes hundreds as an object and in its answer, so the most that a
+request may become is counted while it is read, and what it did become until it is answered, beside the buffers of those
+that are still coming (``request_memory``).
+
+Invariants
+- Whoever would take too much waits in line, with the bytes alone; where none is at work one is read in any case, so the
+  line moves.
+- A request that came whole is carried out, whatever becomes of its connection; one that only looks is dropped with it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import partial
+
+from oncelog.broker.apis.registry import ONLY_LOOKS
+from oncelog.broker.context import Channel, RequestContext
+from oncelog.broker.request_memory import RequestMemory
+from oncelog.broker.slices import Slices, Work
+from oncelog.errors import InvariantError
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.errors import MalformedMessage
+from oncelog.protocol.messages import request_type
+from oncelog.protocol.wire import ELEMENTS_IN_A_PIECE, MOST_ELEMENTS, Message
+
+READ_AT_ONCE_BYTES = 16 * 1024
+"""Requests of more are taken apart in pieces, but for a batch of one partition, which is not taken apart."""
+MAY_WAIT_LONG = frozenset({ApiKey.JOIN_GROUP, ApiKey.SYNC_GROUP})
+"""For other members, who may never come: what such a request takes is not counted meanwhile, as that of a group."""
+ELEMENT_BYTES = 500
+"""What an element takes as an object and in the answer, about."""
+Then = Callable[[Message], None]
+Failed = Callable[[Exception], None]
+
+
+class _Phase(Enum):
+    WAITS = auto()
+    IS_READ = auto()
+    WAS_READ = auto()
+    DROPPED = auto()
+
+
+@dataclass(slots=True, eq=False)
+class _Long:
+    """One request."""
+
+    context: RequestContext
+    frame: memoryview
+    body: int
+    then: Then
+    failed: Failed
+    phase: _Phase = _Phase.WAITS
+    held_bytes: int = 0
+    has_peer: bool = True
+
+    @property
+    def only_looks(self) -> bool:
+        return self.context.api_key in ONLY_LOOKS
+
+
+class LongRequests:
+    """All of a broker's, from the frame to the answer."""
+
+    def __init__(self, slices: Slices, memory: RequestMemory) -> None:
+        self._slices = slices
+        self._memory = memory
+        self._line: deque[_Long] = deque()
+        self._at_work = 0
+        self._of_connection: dict[int, dict[_Long, None]] = {}
+
+    def __len__(self) -> int:
+        """Those that are not yet answered."""
+        return sum(map(len, self._of_connection.values()))
+
+    def read(self, context: RequestContext, frame: memoryview, body: int, then: Then, failed: Failed) -> None:
+        """Call ``then`` with the request, now or later; one that cannot be read ends its connection.
+
+        What it takes is counted until :meth:`answered`, or until its connection ends.
+
+        :param failed: is told what no rule foresees.
+        """
+        context.is_long = True
+        long = _Long(context, frame, body, then, failed)
+        self._of_connection.setdefault(context.channel.connection_id, {})[long] = None
+        self._count(long, len(frame))
+        self._line.append(long)
+        self._go_on()
+
+    def answered(self, context: RequestContext) -> None:
+        """The request needs no memory any more, or waits for something that may never come."""
+        of_connection = self._of_connection.get(context.channel.connection_id)
+        if of_connection:
+            for long in [long for long in of_connection if long.context is context]:
+                self._forget(long)
+            self._go_on()
+
+    def disconnected(self, channel: Channel) -> None:
+        """Nobody waits for the answers; what changes something is done all the same."""
+        if channel.connection_id not in self._of_connection:
+            return
+        for long in list(self._of_connection[channel.connection_id]):
+            long.has_peer = False
+            if long.phase is _Phase.WAS_READ or long.only_looks:
+                if long.phase is _Phase.WAITS:
+                    self._line.remove(long)
+                self._forget(long)
+                long.phase = _Phase.DROPPED
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Read those for which there is memory, in the order in which they came."""
+        while self._line:
+            at_most = min(len(self._line[0].frame), MOST_ELEMENTS) * ELEMENT_BYTES
+            if self._at_work and self._memory.taken_bytes + at_most > self._memory.limit_bytes:
+                return
+            self._count(self._line[0], at_most)
+            self._begin(self._line.popleft())
+
+    def _begin(self, long: _Long) -> None:
+        self._at_work += 1
+        long.phase = _Phase.IS_READ
+        channel = long.context.channel if long.only_looks else None
+        self._slices.begin(self._take_apart(long), channel).then(
+            lambda message: self._read(long, partial(long.then, message)),
+            lambda error: self._read(long, partial(self._unreadable, long, error)),
+        )
+
+    @staticmethod
+    def _unreadable(long: _Long, error: Exception) -> None:
+        if isinstance(error, MalformedMessage):
+            long.context.channel.close(f"a request could not be read: {error}")
+        else:
+            long.failed(error)
+
+    def _take_apart(self, long: _Long) -> Work[Message]:
+        context = long.context
+        reading = request_type(context.api_key).decode_prefix_in_pieces(long.frame, context.api_version, long.body)
+        size_bytes, elements = len(long.frame), ELEMENTS_IN_A_PIECE
+        long.frame = memoryview(b"")
+        while long.phase is _Phase.IS_READ:
+            try:
+                elements += next(reading)
+            except StopIteration as end:
+                self._count(long, size_bytes + elements * ELEMENT_BYTES - long.held_bytes)
+                message: Message = end.value[0]
+                return message
+            yield
+        raise InvariantError("a request was dropped and is still read")
+
+    def _read(self, long: _Long, tell: Callable[[], None]) -> None:
+        if long.phase is _Phase.DROPPED:
+            return
+        long.phase = _Phase.WAS_READ
+        tell()
+        if not long.has_peer:
+            self._forget(long)
+        self._go_on()
+
+    def _count(self, long: _Long, size_bytes: int) -> None:
+        long.held_bytes += size_bytes
+        self._memory.estimate(size_bytes)
+
+    def _forget(self, long: _Long) -> None:
+        connection_id = long.context.channel.connection_id
+        of_connection = self._of_connection.get(connection_id, {})
+        if long in of_connection:
+            del of_connection[long]
+            self._at_work -= long.phase is not _Phase.WAITS
+        if not of_connection:
+            self._of_connection.pop(connection_id, None)
+        self._count(long, -long.held_bytes)

@@ -1,0 +1,268 @@
+"""Long requests: what they take is counted and bounded, and what came whole is carried out, whoever is still there."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+import pytest
+
+from oncelog.broker.slices import AT_A_TIME, Slices, Work, finished
+from oncelog.coordinator.group.environment import Caller
+from oncelog.errors import Error
+from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
+from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
+from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from oncelog.protocol.generated.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from oncelog.protocol.generated.offset_commit_response import OffsetCommitResponse
+from oncelog.protocol.generated.offset_fetch_request import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
+from oncelog.protocol.generated.offset_fetch_response import OffsetFetchResponse
+from oncelog.protocol.wire import MOST_ELEMENTS, Message, uvarint
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
+from tests.support.frames import encode_request
+from tests.support.work import calls_of
+from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
+
+PARTITIONS = 1000
+
+
+class Peer(RecordingChannel):
+    """A connection of its own."""
+
+    made = 100
+
+    def __init__(self) -> None:
+        super().__init__()
+        Peer.made += 1
+        self.connection_id = Peer.made
+
+
+class Ticks:
+    """A millisecond each time somebody looks: what takes more than a piece is not done at once."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+
+    def __call__(self) -> int:
+        self.now_ns += 1_000_000
+        return self.now_ns
+
+
+SETTINGS = {
+    "offsets.topic.num.partitions": "1",
+    "queued.max.request.bytes": "30000000",
+    "socket.request.max.bytes": "5000000",
+}
+
+
+@pytest.fixture
+def admin() -> Iterator[Admin]:
+    made = Admin(work_clock=Ticks(), **SETTINGS)
+    made.broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
+    made.broker.topics.ensure_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)
+    yield made
+    made.broker.stop(NOW_MS)
+
+
+def send(admin: Admin, request: Message, version: int) -> Peer:
+    peer = Peer()
+    sent = bytes(encode_request(request.API_KEY, version, 7, "test", request.encode(version)))[4:]
+    admin.broker.receive(peer, 0, memoryview(sent), NOW_MS)
+    return peer
+
+
+def commit(offset: int = 5) -> OffsetCommitRequest:
+    partitions = [OffsetCommitRequestPartition(index, offset, -1, "") for index in range(PARTITIONS)]
+    return OffsetCommitRequest("g", topics=[OffsetCommitRequestTopic("wide", partitions=partitions)])
+
+
+def committed(admin: Admin) -> set[int]:
+    """The offsets of all partitions."""
+    asked = OffsetFetchRequestTopics("wide", partition_indexes=list(range(PARTITIONS)))
+    answer = admin.ask(OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=[asked])]), 8)
+    return {partition.committed_offset for topic in answer.groups[0].topics for partition in topic.partitions}
+
+
+@pytest.mark.parametrize("pieces", [0, 1, 5, 8, 12])
+def test_a_commit_that_came_whole_is_carried_out_though_its_connection_ends(admin: Admin, pieces: int) -> None:
+    peer = send(admin, commit(), 8)
+    for _ in range(pieces):
+        admin.broker.slices.step()
+    assert not peer.answers
+    admin.broker.disconnected(peer)
+    admin.broker.slices.finish()
+    assert committed(admin) == {5}
+    assert (admin.broker.request_memory.taken_bytes, len(admin.broker.long_requests)) == (0, 0)
+
+
+@pytest.mark.parametrize("pieces", [0, 1, 5, 20])
+def test_a_question_is_dropped_with_its_connection(admin: Admin, pieces: int) -> None:
+    peer = send(admin, DescribeGroupsRequest(groups=[f"g{number}" for number in range(5000)]), 5)
+    for _ in range(pieces):
+        admin.broker.slices.step()
+    admin.broker.disconnected(peer)
+    assert not admin.broker.slices
+    assert (admin.broker.request_memory.taken_bytes, len(admin.broker.long_requests)) == (0, 0)
+
+
+def test_what_long_requests_become_is_counted_until_they_are_answered(admin: Admin) -> None:
+    memory = admin.broker.request_memory
+    peer = send(admin, DescribeGroupsRequest(groups=[""] * 20_000), 5)
+    counted = []
+    while not peer.answers:
+        counted.append(memory.taken_bytes)
+        admin.broker.slices.step()
+    assert 20_000 * 200 <= min(counted) <= max(counted) <= 20_000 * 1000
+    assert memory.taken_bytes == 0
+
+
+def test_no_more_long_requests_are_read_at_once_than_memory_allows(admin: Admin) -> None:
+    """Ten connections at once, of which each could become 10 MB: all are answered, one or two at a time."""
+    memory = admin.broker.request_memory
+    peers = [send(admin, DescribeGroupsRequest(groups=[""] * 20_000), 5) for _ in range(10)]
+    most = 0
+    while admin.broker.slices:
+        admin.broker.slices.step()
+        most = max(most, memory.taken_bytes)
+    assert most <= memory.limit_bytes + 10_000_000
+    assert [len(peer.answers) for peer in peers] == [1] * 10
+    assert memory.taken_bytes == 0
+
+
+def test_a_line_of_long_requests_moves_on_when_whoever_is_read_goes(admin: Admin) -> None:
+    peers = [send(admin, DescribeGroupsRequest(groups=[""] * 20_000), 5) for _ in range(5)]
+    for peer in peers[:4]:
+        admin.broker.slices.step()
+        admin.broker.disconnected(peer)
+    admin.broker.slices.finish()
+    assert [len(peer.answers) for peer in peers] == [0, 0, 0, 0, 1]
+    assert admin.broker.request_memory.taken_bytes == 0
+
+
+def test_a_request_that_cannot_be_read_gives_its_memory_back(admin: Admin) -> None:
+    request = DescribeGroupsRequest(groups=["abc"] * 20_000)
+    body = request.encode(5)[:-1000]
+    peer = Peer()
+    sent = bytes(encode_request(request.API_KEY, 5, 7, "test", body))[4:]
+    admin.broker.receive(peer, 0, memoryview(sent), NOW_MS)
+    admin.broker.slices.finish()
+    assert peer.closed is not None
+    assert "DescribeGroupsRequest" in peer.closed
+    admin.broker.disconnected(peer)
+    assert (admin.broker.request_memory.taken_bytes, len(admin.broker.long_requests)) == (0, 0)
+
+
+def test_requests_of_very_many_elements_are_refused(admin: Admin) -> None:
+    protocols = [JoinGroupRequestProtocol("", b"")] * (MOST_ELEMENTS + 1000)
+    peer = send(admin, JoinGroupRequest("g", 10_000, 10_000, "", None, "consumer", protocols), 5)
+    admin.broker.slices.finish()
+    assert peer.closed is not None
+    assert f"more than {MOST_ELEMENTS}" in peer.closed
+
+
+@pytest.mark.parametrize("api_key", [0, 3])
+def test_a_header_of_very_many_tags_is_refused_at_once(admin: Admin, api_key: int) -> None:
+    """They are read in one go: 50 million of them took 10 s, and Produce may be as long as that."""
+    count = 100_000
+    frame = struct.pack(">hhih", api_key, 9, 7, -1) + uvarint(count) + b"\x63\x00" * count + b"\0" * 20
+    peer = Peer()
+    calls = calls_of(lambda: admin.broker.receive(peer, 0, memoryview(frame), NOW_MS))
+    assert peer.closed is not None
+    assert "tagged fields" in peer.closed
+    assert calls < 1000
+
+
+def test_a_topic_that_is_deleted_while_a_commit_is_read_has_no_offsets_afterwards(admin: Admin) -> None:
+    """Nor has a new one of its name."""
+    peer = send(admin, commit(), 8)
+    for _ in range(12):
+        admin.broker.slices.step()
+    assert not peer.answers
+    admin.broker.topics.delete("wide", NOW_MS)
+    admin.broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
+    admin.broker.slices.finish()
+    answer = OffsetCommitResponse.decode(peer.answers[0], 8, 9)
+    errors = {partition.error_code for partition in answer.topics[0].partitions}
+    assert (errors, committed(admin)) in (
+        ({Error.UNKNOWN_TOPIC_OR_PARTITION}, {-1}),
+        ({Error.NONE}, {5}),  # the new topic was there before the commit was looked at
+    )
+
+
+def test_offsets_that_are_fetched_in_pieces_are_of_one_moment(admin: Admin) -> None:
+    admin.ask(commit(5), 8)
+    asked = OffsetFetchRequestTopics("wide", partition_indexes=list(range(PARTITIONS)) * 5)
+    peer = send(admin, OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=[asked])]), 8)
+    offset = 6
+    while not peer.answers:
+        admin.broker.slices.step()
+        request = commit(offset)
+        request.topics[0].topic_id = admin.broker.topics.partitions[TopicPartition("wide", 0)].topic_id
+        finished(admin.broker.groups.commit_offsets(request, Caller(8, "test", "host"), NOW_MS))
+        offset += 1
+    answer = OffsetFetchResponse.decode(peer.answers[0], 8, 9)
+    offsets = {partition.committed_offset for partition in answer.groups[0].topics[0].partitions}
+    assert len(offsets) == 1
+    assert offset > 8
+
+
+def test_a_topic_of_many_partitions_is_deleted_in_pieces_and_made_again_at_once(admin: Admin) -> None:
+    peer = send(admin, DeleteTopicsRequest(topics=[DeleteTopicState("wide")], timeout_ms=1000), 6)
+    while admin.broker.metadata.topic("wide") is not None:
+        admin.broker.slices.step()
+    assert not peer.answers
+    made = send(admin, CreateTopicsRequest([CreatableTopic("wide", PARTITIONS, 1)], 1000), 7)
+    admin.broker.slices.finish()
+    assert len(peer.answers) == len(made.answers) == 1
+    admin.ask(commit(3), 8)
+    assert committed(admin) == {3}
+    assert sum(topic_partition.topic == "wide" for topic_partition in admin.broker.partitions()) == PARTITIONS
+
+
+def test_only_some_works_go_on_side_by_side() -> None:
+    slices, begun = Slices(Ticks()), set[int]()
+
+    def work(number: int) -> Work[int]:
+        for _ in range(3):
+            yield
+        for _ in range(10):
+            begun.add(number)
+            yield
+        return number
+
+    results = [slices.begin(work(number)) for number in range(3 * AT_A_TIME)]
+    for _ in range(5 * AT_A_TIME):
+        slices.step()
+    assert len(begun) <= AT_A_TIME + 1
+    slices.finish()
+    assert [result.value for result in results] == list(range(3 * AT_A_TIME))
+
+
+def test_work_that_waits_for_a_later_one_does_not_wait_for_ever() -> None:
+    slices, done = Slices(Ticks()), list[bool]()
+
+    def waiting() -> Work[None]:
+        while not done:
+            yield
+
+    def later() -> Work[None]:
+        yield
+        yield
+        yield
+        done.append(True)
+
+    waiters = [slices.begin(waiting()) for _ in range(AT_A_TIME)]
+    slices.begin(later())
+    for _ in range(200 * AT_A_TIME):
+        if slices:
+            slices.step()
+    assert all(waiter.done for waiter in waiters)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from aiokafka import AIOKafkaProducer
 from confluent_kafka import Consumer as ConfluentConsumer
 from confluent_kafka import KafkaException
 from confluent_kafka import Producer as ConfluentProducer
@@ -81,25 +79,6 @@ def test_without_idempotence_it_is_there_twice(broker: oncelog.Broker) -> None:
         producer.produce("t", b"twice")
         assert producer.flush(120) == 0
     assert committed(broker, 2) == [b"twice", b"twice"]
-
-
-@pytest.mark.parametrize("kind", ["lose_request", "duplicate", "reorder", "answer_error", "delay", "throttle"])
-def test_an_idempotent_producer_bears_it(broker: oncelog.Broker, kind: str) -> None:
-    async def run() -> None:
-        async with AIOKafkaProducer(bootstrap_servers=broker.bootstrap_servers, enable_idempotence=True) as producer:
-            await producer.send_and_wait("t", b"0")
-            options = {
-                "answer_error": {"api": "Produce", "error": "NOT_LEADER_OR_FOLLOWER"},
-                "delay": {"ms": 30, "api": "Produce", "times": 1},
-                "throttle": {"ms": 20, "api": "Produce", "times": 1},
-            }.get(kind, {"api": "Produce"})
-            with getattr(broker.faults, kind)(**options) as fault:
-                for number in range(1, 4):
-                    await producer.send_and_wait("t", b"%d" % number)
-            assert fault.hits == 1
-
-    asyncio.run(run())
-    assert committed(broker, 4) == [b"0", b"1", b"2", b"3"]
 
 
 def test_a_client_in_a_black_hole_gives_up(broker: oncelog.Broker) -> None:

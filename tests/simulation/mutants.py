@@ -473,7 +473,7 @@ FOUND_BY: Mapping[str, int] = {
     "markers are passed over when a coordinator loads": 160,
     "a member of an old generation commits": 1326,
     "acknowledged before the sync": 60,
-    "a run is acknowledged before the sync": 20,
+    "a run is acknowledged before the sync": 79,
     "a sync covers what came after it": 672,
     "a closed segment is not synced": 20,
     "a new file's folder is not synced": 60,

@@ -39,8 +39,8 @@ test: setup ## every test, real Apache Kafka and Spark included; TEST_WORKERS=4,
 demo: setup ## the main job on real data, with crashes, and the proof: about five minutes
 	.venv/bin/oncelog demo
 
-bench: setup ## ONLY=requests for one part; throughput, latency, memory: beside Apache Kafka, Tansu and Spark's own connector
-	$(PYTHON) -m benchmarks $(ONLY:%=--only %)
+bench: setup ## ONLY=requests for one part, ROUNDS=1 for one round; throughput, latency, memory: beside Apache Kafka, Tansu and Spark's own connector
+	$(PYTHON) -m benchmarks $(ONLY:%=--only %) $(ROUNDS:%=--rounds %)
 
 interop: setup ## clients that need tools of their own: kafkajs, franz-go, kcat
 	tests/interop/run

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oncelog.broker.answers import encoded, encoded_in_pieces, size_of
 from oncelog.broker.apis.api_versions import unsupported_version
@@ -29,7 +29,9 @@ from oncelog.broker.produce_runs import ProduceRuns
 from oncelog.broker.purgatory import FetchPurgatory
 from oncelog.broker.recovery import RecoveryProgress
 from oncelog.broker.repeated_commits import RepeatedCommits
+from oncelog.broker.repeated_ends import RepeatedEnds
 from oncelog.broker.repeated_fetches import RepeatedFetches
+from oncelog.broker.repeated_requests import RepeatedRequests
 from oncelog.broker.request_memory import RequestMemory
 from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.request_rules import refused_request
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PRODUCE, FETCH, OFFSET_COMMIT = int(ApiKey.PRODUCE), int(ApiKey.FETCH), int(ApiKey.OFFSET_COMMIT)
+END_TXN = int(ApiKey.END_TXN)
 """For every request: a member of an enumeration takes as long to be looked up as some calls."""
 
 
@@ -102,8 +105,11 @@ class Broker:
         self._produce_runs = ProduceRuns(self)
         self.gathered = self._produce_runs.gathered
         """What the end of a turn settles; empty for most."""
-        self._repeated_fetches = RepeatedFetches(self)
-        self._repeated_commits = RepeatedCommits(self)
+        self._repeated: Mapping[int, RepeatedRequests[Any]] = {
+            FETCH: RepeatedFetches(self),
+            OFFSET_COMMIT: RepeatedCommits(self),
+            END_TXN: RepeatedEnds(self),
+        }
         self._coordinators = Coordinators(self)
         self.flushing = Flushing(self)
         self.interceptor: Interceptor | None = None
@@ -278,10 +284,8 @@ class Broker:
         if self.cluster is None and self.interceptor is None:  # else nothing is looked up: see receive_run
             if context.took_plain_batch:
                 self._produce_runs.learn(context, request, frame, body)  # type: ignore[arg-type]
-            elif context.took_records:
-                self._repeated_fetches.learn(context, request, frame, body)  # type: ignore[arg-type]
-            elif context.took_commit:
-                self._repeated_commits.learn(context, request, frame, body)  # type: ignore[arg-type]
+            elif context.took_records or context.took_commit or context.took_end:
+                self._repeated[header.api_key].learn(context, request, frame, body)
 
     def _read_in_pieces(self, context: RequestContext, served: Served, frame: memoryview, body: int) -> None:
         """A long request is taken apart with others' turns between, and then worked on."""
@@ -338,13 +342,10 @@ class Broker:
             return start
         api_key = buffer[start + 5] if end - start > 5 else -1
         try:
-            if api_key == FETCH:
-                return self._repeated_fetches.receive(channel, slot, buffer, start, end, now_ms)
-            if api_key == OFFSET_COMMIT:
-                return self._repeated_commits.receive(channel, slot, buffer, start, end, now_ms)
-            if api_key != PRODUCE:
-                return start
-            return self._produce_runs.receive(channel, slot, buffer, start, end, now_ms, gather=gather)
+            if api_key == PRODUCE:
+                return self._produce_runs.receive(channel, slot, buffer, start, end, now_ms, gather=gather)
+            repeated = self._repeated.get(api_key)
+            return start if repeated is None else repeated.receive(channel, slot, buffer, start, end, now_ms)
         except Exception as error:
             name = ApiKey(api_key).name
             logger.error("%s of %s failed", name, channel.client_host, exc_info=error)
@@ -359,8 +360,8 @@ class Broker:
     def forget_routes(self, channel: Channel | None = None) -> None:
         """What a connection (None: any) may do or write to has changed: its next requests are looked at again."""
         self._produce_runs.forget(channel)
-        self._repeated_fetches.forget(channel)
-        self._repeated_commits.forget(channel)
+        for repeated in self._repeated.values():
+            repeated.forget(channel)
 
     def _defect(self, context: RequestContext, error: Exception) -> None:
         """A request met what no rule foresees: its client learns it, and nobody else."""

@@ -66,6 +66,8 @@ class RequestContext:
     """Set by ``long_requests``, which count what it takes until it is answered."""
     took_commit: bool = False
     """Set by OffsetCommit: the offset of one partition was committed at once."""
+    took_end: bool = False
+    """Set by EndTxn: it was carried out at once."""
     request_bytes: int = 0
     work_ns: int = 0
     begun_ns: int = 0

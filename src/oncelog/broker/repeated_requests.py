@@ -1,18 +1,18 @@
 """Requests of one API that differ from an earlier one of their connection in a gap and the correlation id alone.
 
-The base of :class:`~oncelog.broker.repeated_fetches.RepeatedFetches` and
-:class:`~oncelog.broker.repeated_commits.RepeatedCommits`, which :class:`~oncelog.broker.broker.Broker` calls for
-requests that lie whole in a connection's buffer. What went the general way, and was taken in there, is learned: its
-bytes and its answer. A request like it is compared instead of parsed. Whatever is not as it was is left to the general
-way, which sees the request from its first byte. What was learned is forgotten when anything changes that it was learned
-from (``Broker.forget_routes``).
+The base of :class:`~oncelog.broker.repeated_fetches.RepeatedFetches`,
+:class:`~oncelog.broker.repeated_commits.RepeatedCommits` and :class:`~oncelog.broker.repeated_ends.RepeatedEnds`, which
+:class:`~oncelog.broker.broker.Broker` calls for requests that lie whole in a connection's buffer. What went the general
+way, and was taken in there, is learned: its bytes and its answer. A request like it is compared instead of parsed.
+Whatever is not as it was is left to the general way, which sees the request from its first byte. What was learned is
+forgotten when anything changes that it was learned from (``Broker.forget_routes``).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
-from oncelog.broker.context import Channel, Part
+from oncelog.broker.context import Channel, Part, RequestContext
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.repeated import RequestPattern
 
@@ -53,6 +53,10 @@ class RepeatedRequests(Generic[LearnedT]):
         else:
             self._known.pop(channel, None)
             self._in_vain.pop(channel, None)
+
+    def learn(self, context: RequestContext, request: Any, frame: memoryview, body: int) -> None:
+        """Remember a request that the general way has just taken in, if the next one may be like it."""
+        raise NotImplementedError
 
     def receive(self, channel: Channel, slot: int, buffer: bytearray, start: int, end: int, now_ms: int) -> int:
         """Answer the request at ``buffer[start:end]``; where it ends, ``start`` if it is one for the general way."""

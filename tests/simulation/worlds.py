@@ -219,6 +219,8 @@ def _knowledge(world: Simulation, wheres: Sequence[TopicPartition], compacted: C
     """What the broker holds in memory of what its logs say.
 
     Of aborted transactions that were compacted away an entry may be left or not: that nobody reads them is what counts.
+    Of a producer of which compaction has left only a marker without its record a start learns nothing, as in Apache
+    Kafka (``ProducerAppendInfo.append``).
     """
     broker = world.broker.server.broker
     found: dict[str, str] = {}
@@ -231,6 +233,8 @@ def _knowledge(world: Simulation, wheres: Sequence[TopicPartition], compacted: C
         if where.topic not in compacted:
             found[f"the aborted transactions of {where}"] = str(log.aborted_entries(0, log.log_end_offset))
         for entry in log.active_producers():
+            if where.topic in compacted and entry.last_offset < 0:
+                continue
             # of its batches only the last one is in a snapshot, as in Apache Kafka's
             found[f"producer {entry.producer_id} of {where}"] = (
                 f"epoch {entry.producer_epoch}, sequence {entry.last_sequence} at {entry.last_offset}, "

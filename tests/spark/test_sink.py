@@ -147,6 +147,7 @@ def test_large_batch_goes_through_the_shared_folder(
         ("cast(id as string) as value", {"topic": "t", "maxBatchBytes": "100"}, "maxBatchBytes .100. may not travel"),
         ("id as value", {"topic": "t"}, "Column value has type bigint, but must be string or binary"),
         ("cast(id as string) as value", {}, "Name the destination: with the option topic"),
+        ("cast(id as string) as value", {"topic": "t", "markerTopic": "no topic"}, "'no topic' cannot be used"),
         ("cast(id as string) as value", {"topic": "t", "kafka.acks": "1"}, "exactly-once writing needs all"),
         ("cast(id as string) as value", {"topic": "t", "topicc": "x"}, "Unknown option 'topicc'.*did you mean topic"),
         ("cast(id as string) as value, 7 as partition", {"topic": "t"}, "names partition 7 of topic t, which has"),

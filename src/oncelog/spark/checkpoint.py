@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MEMORY_FOLDER = "oncelog"
 _LONGEST_NAME = 230
+_STRANGE = (ValueError, LookupError, TypeError, OverflowError, RecursionError)
+"""What reading a file as Spark's raises where it is not."""
 
 
 class CheckpointError(OncelogError):
@@ -51,7 +53,7 @@ class Checkpoint:
             )
         try:
             return str(json.loads(text)["id"])
-        except (ValueError, KeyError, TypeError):
+        except _STRANGE:
             raise self._strange("metadata") from None
 
     def planned(self, batch_id: int) -> PlannedBatch | None:
@@ -63,7 +65,7 @@ class Checkpoint:
         try:
             lines = data.decode().split("\n")
             planned_at_ms = int(json.loads(lines[1])["batchTimestampMs"])
-        except (ValueError, KeyError, TypeError, IndexError):
+        except _STRANGE:
             raise self._strange(name) from None
         return PlannedBatch(batch_id, hashlib.sha256(data).hexdigest(), planned_at_ms, "\n".join(lines[2:]).strip())
 
@@ -93,7 +95,7 @@ class Checkpoint:
         try:
             fields = json.loads(text)
             return Memory(str(fields["clusterId"]), str(fields["group"]), int(fields["sinceBatchId"]))
-        except (ValueError, KeyError, TypeError):
+        except _STRANGE:
             raise self._strange(name) from None
 
     def remember(self, memory: Memory) -> None:

@@ -25,6 +25,7 @@ from oncelog.spark.rows import Encoding, SinkColumns, TaskEncoder
 from oncelog.spark.sink_protocol import BatchWrite, Observer, PartitionBatch, SinkRefused, commit_batch
 from oncelog.spark.spool import batch_folder, read_spool, remove_spool, write_spool
 from oncelog.spark.worker_garbage import pass_over_imports
+from oncelog.types import CONSUMER_OFFSETS_TOPIC
 
 logger = logging.getLogger(__name__)
 
@@ -51,16 +52,18 @@ def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
     columns = SinkColumns.of(schema, options.topic)
     cluster = cluster_for(options)
     named = [options.topic] if options.topic else list(options.topics)
-    counts = cluster.partition_counts(named or None, create=bool(named))
-    missing = [topic for topic in named if topic not in counts]
-    if missing:
-        raise ConfigError(
-            f"Topic {missing[0]!r} does not exist at {options.bootstrap_servers}, which creates none: create it"
-        )
+    marker = options.marker_partition.topic
+    apart = [marker] if marker not in (CONSUMER_OFFSETS_TOPIC, *named) else []
+    counts = dict(cluster.partition_counts([*named, *apart] if named else None, create=bool(named)))
+    for topic in [*named, *apart]:
+        if topic not in counts:
+            role = f"Topic {topic!r}" if topic in named else f"Topic {topic!r} of option markerTopic"
+            raise ConfigError(f"{role} does not exist at {options.bootstrap_servers}, which creates none: create it")
+    counts = {topic: count for topic, count in counts.items() if topic not in apart or not named}
     return Encoding(
         columns,
         options.topic,
-        dict(counts),
+        counts,
         options.compression,
         options.batch_size_bytes,
         options.compression_level,

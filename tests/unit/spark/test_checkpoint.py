@@ -118,6 +118,14 @@ def test_what_cannot_be_read_is_refused_with_the_file(tmp_path: Path, damage: st
         plan_of(Checkpoint(str(tmp_path)), number, "g", FACTS, OnMissingMarker.FAIL)
 
 
+@pytest.mark.parametrize("planned_at", ["1e400", "null", '"x"', "[" * 100_000])
+def test_plan_with_a_time_that_is_none_is_refused_with_the_file(tmp_path: Path, planned_at: str) -> None:
+    spark_writes(tmp_path, 0)
+    (tmp_path / "offsets" / "0").write_text(f'v1\n{{"batchTimestampMs":{planned_at}}}\n-')
+    with pytest.raises(CheckpointError, match="holds a file offsets/0 that is not what Spark writes"):
+        Checkpoint(str(tmp_path)).planned(0)
+
+
 @pytest.mark.parametrize("location", ["nfs://host/x", "dbfs:/x"])
 def test_file_system_that_pyarrow_does_not_know_is_refused(location: str) -> None:
     with pytest.raises(CheckpointError, match=r"cannot be reached through pyarrow\.fs .*hdfs:, s3a:"):

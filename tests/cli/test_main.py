@@ -54,3 +54,11 @@ def test_a_bug_is_one_sentence_too() -> None:
 def test_json_is_valid_on_every_listing(served: Served) -> None:
     for words in (("topics", "list"), ("groups", "list"), ("transactions", "list"), ("transactions", "find-hanging")):
         assert isinstance(json.loads(served.run(*words, "--json").done().out), list), words
+
+
+def test_an_option_without_its_value_is_told_with_the_help_of_its_command() -> None:
+    refused = call("consume", "-t")
+    assert (refused.code, refused.sentence()) == (
+        2,
+        "oncelog: option '-t' requires an argument; see oncelog consume --help",
+    )

@@ -126,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except click.ClickException as error:
-        _say_wrong_usage(error)
+        _say_wrong_usage(error, args)
         sys.exit(error.exit_code)
     except OncelogError as error:
         if debug:
@@ -145,12 +145,14 @@ def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
     return kept, len(kept) < len(args)
 
 
-def _say_wrong_usage(error: click.ClickException) -> None:
+def _say_wrong_usage(error: click.ClickException, args: Sequence[str]) -> None:
     """One line: what is wrong, and where the right usage is told. A group without a command shows its help."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return
-    where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx is not None else "oncelog"
+    where = "oncelog" if not args or args[0] not in COMMANDS else f"oncelog {args[0]}"
+    if isinstance(error, click.UsageError) and error.ctx is not None:  # click's parser of options has none
+        where = error.ctx.command_path
     text = " ".join(error.format_message().split()).rstrip(".").replace(". (", " (")
     click.echo(f"oncelog: {text[:1].lower()}{text[1:]}; see {where} --help", err=True)
 

@@ -13,7 +13,13 @@ from oncelog.aiokafka import AIOKafkaProducer
 from oncelog.client import blocking
 from oncelog.client.aio import Admin, Consumer, Producer
 from oncelog.client.aio.admin import RecordsToDelete
-from oncelog.client.errors import IllegalStateError, InvalidTopicError, KafkaError, UnknownTopicOrPartitionError
+from oncelog.client.errors import (
+    IllegalStateError,
+    InvalidTopicError,
+    KafkaError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+)
 from oncelog.types import TopicPartition
 from tests.client.reading import make_topic, on_loop
 
@@ -250,3 +256,15 @@ async def test_a_consumer_of_a_topic_that_cannot_be_says_so_instead_of_waiting(s
         consumer.assign([TopicPartition("two words", 0)])
         with pytest.raises(InvalidTopicError, match=WHICH_NAMES):
             await consumer.getone()
+
+
+@on_loop
+async def test_a_consumer_of_a_topic_that_it_has_no_right_to_says_so_instead_of_waiting(unique_name: str) -> None:
+    settings = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:somebody-else",
+    }
+    with oncelog.Broker(settings=settings) as broker:
+        async with Consumer(unique_name, bootstrap_servers=broker.bootstrap_servers) as consumer:
+            with pytest.raises(TopicAuthorizationFailedError, match=f"topic '{unique_name}' cannot be used"):
+                await consumer.getone()

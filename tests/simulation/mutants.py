@@ -303,9 +303,9 @@ GROUPS: Sequence[Mutant] = (
     ),
     Mutant(
         "a member of an old generation commits",
-        "coordinator.group.offset_requests:OffsetRequests._decide_in_transaction",
-        "return verdict.error",
-        "pass",
+        "coordinator.group.offset_requests:OffsetRequests._may_commit_in_transaction",
+        "return verdict.error if refused else consumer_rules.any_partition",
+        "return consumer_rules.any_partition",
     ),
 )
 DURABILITY: Sequence[Mutant] = (

@@ -52,6 +52,8 @@ logger = logging.getLogger(__name__)
 
 _HEAD = Struct(">qii")
 _HEAD_SIZE_BYTES = _HEAD.size
+LEAST_PAIR_BYTES = 12
+"""Of a coordinator's record in its batch."""
 
 
 class PartitionLog:
@@ -317,6 +319,11 @@ class PartitionLog:
         which only epoch and verification are checked."""
         if self.failed is not None:
             return self._storage_error(self.failed)
+        if len(pairs) * LEAST_PAIR_BYTES > self.config.max_message_bytes:
+            return self._refused(
+                Error.MESSAGE_TOO_LARGE,
+                f"{len(pairs)} records are more than max.message.bytes of {self.topic_partition} allows",
+            )
         transactional = producer is not NO_PRODUCER and producer != NO_PRODUCER
         offset = self.log_end_offset
         batch = encode_pairs(

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.fuzz.targets import files, records, texts, wire
+from tests.fuzz.targets import files, pieces, records, texts, wire
 
-TARGETS = [*records.TARGETS, *wire.TARGETS, *files.TARGETS, *texts.TARGETS]
+TARGETS = [*records.TARGETS, *wire.TARGETS, *pieces.TARGETS, *files.TARGETS, *texts.TARGETS]

@@ -10,6 +10,7 @@ import pytest
 from oncelog.broker.slices import AT_A_TIME, Slices, Work, finished
 from oncelog.coordinator.group.environment import Caller
 from oncelog.errors import Error
+from oncelog.log.partition_log import AppendResult
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
@@ -226,6 +227,15 @@ def test_a_topic_of_many_partitions_is_deleted_in_pieces_and_made_again_at_once(
     admin.ask(commit(3), 8)
     assert committed(admin) == {3}
     assert sum(topic_partition.topic == "wide" for topic_partition in admin.broker.partitions()) == PARTITIONS
+
+
+def test_a_coordinators_batch_that_cannot_fit_is_not_made(admin: Admin) -> None:
+    """A commit may name one partition 200,000 times."""
+    partition = admin.broker.topics.partitions[TopicPartition(CONSUMER_OFFSETS_TOPIC, 0)]
+    pairs: list[tuple[bytes, bytes | None]] = [(b"key of one", None)] * 100_000
+    results: list[AppendResult] = []
+    assert calls_of(lambda: results.append(partition.append_coordinator(pairs, NOW_MS))) < 100
+    assert [result.error for result in results] == [Error.MESSAGE_TOO_LARGE]
 
 
 def test_only_some_works_go_on_side_by_side() -> None:

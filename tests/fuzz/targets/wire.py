@@ -66,7 +66,8 @@ def run_message(data: bytes) -> None:
     kind = KINDS[data[0] % len(KINDS)]
     version = kind.MIN_VERSION + data[1] % (kind.MAX_VERSION - kind.MIN_VERSION + 1)
     read = _read(lambda: kind.decode_prefix(data, version, 2))
-    assert _read(lambda: finished(kind.decode_prefix_in_pieces(data, version, 2))) == read
+    again = _read(lambda: finished(kind.decode_prefix_in_pieces(data, version, 2)))
+    assert again == read or repr(again) == repr(read)  # a number may be none, which equals nothing
     if isinstance(read, str):
         return
     message, _ = read

@@ -24,6 +24,8 @@ from oncelog.client.aio.admin import NewTopic
 from oncelog.types import TopicPartition
 
 PATIENCE_S = 180.0
+BUSY_MS = 600_000
+"""So long writers may stand still on a machine with other work, without losing their transaction or their group."""
 PARTITIONS = 3
 
 
@@ -162,7 +164,11 @@ class Writers:
 
     async def transactional(self, name: str) -> None:
         """By the newest protocol that the cluster has."""
-        async with Producer(bootstrap_servers=self.address, transactional_id=f"{self.names.first}-{name}") as producer:
+        async with Producer(
+            bootstrap_servers=self.address,
+            transactional_id=f"{self.names.first}-{name}",
+            transaction_timeout_ms=BUSY_MS,
+        ) as producer:
             while not self.stop.is_set():
                 txn, count = f"{name}-{self._next()}", self.random.randint(1, 6)
                 await producer.begin_transaction()
@@ -183,7 +189,11 @@ class Writers:
         """By the older protocol, whose transactions share an epoch; in a thread."""
         random = Random(self.random.random())
         producer = confluent_kafka.Producer(
-            {"bootstrap.servers": self.address, "transactional.id": f"{self.names.first}-{name}"}
+            {
+                "bootstrap.servers": self.address,
+                "transactional.id": f"{self.names.first}-{name}",
+                "transaction.timeout.ms": BUSY_MS,
+            }
         )
         producer.init_transactions()
         number = 0
@@ -223,8 +233,14 @@ class Writers:
                 isolation_level="read_committed",
                 auto_offset_reset="earliest",
                 enable_auto_commit=False,
+                session_timeout_ms=BUSY_MS,
+                max_poll_interval_ms=BUSY_MS,
             ) as consumer,
-            Producer(bootstrap_servers=self.address, transactional_id=f"{self.names.group}-loop") as producer,
+            Producer(
+                bootstrap_servers=self.address,
+                transactional_id=f"{self.names.group}-loop",
+                transaction_timeout_ms=BUSY_MS,
+            ) as producer,
         ):
             while not self.stop.is_set():
                 batch = await consumer.getmany(timeout_ms=50, max_records=40)

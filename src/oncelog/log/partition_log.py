@@ -686,10 +686,7 @@ class PartitionLog:
         paths = []
         for segment in segments:
             paths += segment.mark_deleted()
-            if not instead or segment.base_offset != instead[0].base_offset:
-                snapshot = self._snapshots.mark_deleted(segment.base_offset)
-                if snapshot is not None:
-                    paths.append(snapshot)
+            paths += self._snapshots.mark_deleted(segment.base_offset, segment.base_offset)
         for segment in instead:
             segment.rename("")
         self._segments.replace(segments, instead)
@@ -700,7 +697,10 @@ class PartitionLog:
         """Put a compacted segment, whose files have the suffix ``.cleaned``, in the place of the neighbours ``old``.
 
         A crash before the first rename leaves the old ones, a crash after it the new one, which a start finishes.
+        Snapshots of before the end of ``old`` go first: a transaction may be open in them whose marker is compacted
+        away. A start that needs producer state of before that end reads the compacted batches, which tell no such tale.
         """
+        self._removals.append((now_ms, self._snapshots.mark_deleted(0, old[-1].next_offset() - 1)))
         new.rename(SWAP_SUFFIX)
         self._drop_segments(old, now_ms, instead=[new])
 

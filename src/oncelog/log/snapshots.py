@@ -65,14 +65,15 @@ class SnapshotFiles:
             self.offsets.remove(offset)
             self._disk.remove(self.path(offset))
 
-    def mark_deleted(self, offset: int) -> str | None:
-        """Rename a snapshot for removal; answers the new path, None where there is none."""
-        if offset not in self.offsets:
-            return None
-        self.offsets.remove(offset)
-        path = self.path(offset)
-        self._disk.rename(path, path + DELETED_SUFFIX)
-        return path + DELETED_SUFFIX
+    def mark_deleted(self, low: int, high: int) -> list[str]:
+        """Rename the snapshots from ``low`` to ``high`` for removal; answers their new paths."""
+        paths = []
+        for offset in [offset for offset in self.offsets if low <= offset <= high]:
+            self.offsets.remove(offset)
+            path = self.path(offset)
+            self._disk.rename(path, path + DELETED_SUFFIX)
+            paths.append(path + DELETED_SUFFIX)
+        return paths
 
     def keep_between(self, low: int, high: int) -> None:
         """Remove snapshots below ``low`` or above ``high``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -217,6 +218,30 @@ def test_a_producers_sequence_survives_compaction_and_recovery(writer: Writer, d
     again.put(("b", "1"), pid=1)
     (producer,) = again.log.active_producers()
     assert producer.last_sequence == 2
+
+
+def test_no_transaction_is_open_again_after_a_crash_for_its_marker_was_compacted_away(disk: FaultyDisk) -> None:
+    """A start from inside the compacted part believes no snapshot of before the marker."""
+    config = replace(CONFIG, segment_bytes=4000)  # two of these segments do not go into one
+    writer = Writer(open_log(disk, config=config))
+    writer.put(("a", "1" * 2500))
+    writer.put(("x", "aborted"), pid=1, txn=True)
+    writer.put(("z", "1"))
+    writer.roll()
+    writer.end(1, commit=False)
+    writer.put(("y", "plain"), pid=1)
+    writer.put(("b", "1" * 2500))
+    writer.roll()
+    writer.put(("c", "1"))
+    for now_ms in (NOW_MS, NOW_MS, NOW_MS + 1000, NOW_MS + 2000):
+        compacted(writer.log, now_ms=now_ms)
+    assert not [header for header in headers(writer.log) if header.is_control]
+    writer.log.close(False)
+    log = open_log(disk, config=config, recovery_point=3)
+    commit_all(log)
+    assert [segment.base_offset for segment in log.closed_segments] == [0, 3]
+    assert log.last_stable_offset == log.log_end_offset == 7
+    assert table(log).keys() == set("abcyz")
 
 
 def test_the_last_batch_stays_as_an_empty_one(writer: Writer) -> None:

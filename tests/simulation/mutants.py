@@ -279,9 +279,9 @@ COORDINATOR: Sequence[Mutant] = (
 GROUPS: Sequence[Mutant] = (
     Mutant(
         "offsets are committed outside of the transaction",
-        "coordinator.group.offsets:OffsetStore.replay",
-        "if producer_id == NO_PRODUCER_ID:",
-        "if True:",
+        "coordinator.group.offsets:OffsetStore.hold",
+        "self._pending.setdefault(producer_id, {})[place] = committed",
+        "return self.commit(place, committed)",
     ),
     Mutant(
         "an aborted transaction's offsets are committed",

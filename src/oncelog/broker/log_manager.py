@@ -223,8 +223,9 @@ class LogManager:
 
     def truncate_to(self, topic_partition: TopicPartition, offset: int) -> None:
         """Drop the end of a log (``LogManager.truncateTo``)."""
-        self._logs[topic_partition].truncate_to(offset)
-        if self._cleaner.truncated(topic_partition, offset):
+        log = self._logs[topic_partition]
+        log.truncate_to(offset)
+        if self._cleaner.truncated(topic_partition, log.log_end_offset):  # which may be below ``offset``
             self._cleaner.write_checkpoint()
 
     def _forget(self, topic_partition: TopicPartition) -> None:

@@ -153,8 +153,7 @@ class Compaction:
             self._end = min(self._end, latest_offset + 1)
             transactions = TransactionFate(self._aborted)
             for group in self._groups():
-                new = self._rewrite(group, newest, latest_offset, transactions)
-                self._results.append(([part.segment for part in group], new))
+                self._rewrite(group, newest, latest_offset, transactions)
             for file in self._files:
                 file.sync()
         except CorruptBatch as error:
@@ -164,14 +163,16 @@ class Compaction:
         """Put the new segments in the place of the old; answers the new first dirty offset.
 
         A segment that was dropped meanwhile (retention, truncation) leaves everything as it was.
+
+        :raises StorageError: the log is offline; what is in place, or on its way there, is not to be discarded.
         """
         present = {id(segment) for segment in log.closed_segments}
         if not all(id(segment) in present for old, _ in self._results for segment in old):
             self.discard()
             return self._dirty_from
-        for old, new in self._results:
+        while self._results:
+            old, new = self._results.pop(0)
             log.replace_segments(old, new, now_ms)
-        self._results.clear()
         return self._end
 
     def discard(self) -> None:
@@ -232,10 +233,11 @@ class Compaction:
 
     def _rewrite(
         self, group: Sequence[_Part], newest: dict[bytes, int], latest_offset: int, transactions: TransactionFate
-    ) -> Segment:
+    ) -> None:
         new = Segment.create(
             self._disk, self._folder, group[0].segment.base_offset, self._now_ms, suffix=CLEANED_SUFFIX
         )
+        self._results.append(([part.segment for part in group], new))
         for part in group:
             self.bytes_before += part.size_bytes
             for header, batch in self._batches(part):
@@ -250,7 +252,6 @@ class Compaction:
         new.start_tail(MAX_OFFSET)
         self._files += [new.file, *new.write_indexes(final=True)]
         self.bytes_after += new.size_bytes
-        return new
 
     def _append(self, new: Segment, batch: Buffer) -> None:
         header = read_header(batch)

@@ -699,10 +699,17 @@ class PartitionLog:
         A crash before the first rename leaves the old ones, a crash after it the new one, which a start finishes.
         Snapshots of before the end of ``old`` go first: a transaction may be open in them whose marker is compacted
         away. A start that needs producer state of before that end reads the compacted batches, which tell no such tale.
+
+        :raises StorageError: as at a crash; once a file has another name the log is offline until that start.
         """
-        self._removals.append((now_ms, self._snapshots.mark_deleted(0, old[-1].next_offset() - 1)))
-        new.rename(SWAP_SUFFIX)
-        self._drop_segments(old, now_ms, instead=[new])
+        end = old[-1].next_offset()
+        try:
+            self._removals.append((now_ms, self._snapshots.mark_deleted(0, end - 1)))
+            new.rename(SWAP_SUFFIX)
+            self._drop_segments(old, now_ms, instead=[new])
+        except StorageError as error:
+            self.fail(str(error))
+            raise
 
     @property
     def closed_segments(self) -> Sequence[Segment]:

@@ -187,3 +187,22 @@ def test_a_producer_id_far_beyond_all_others_was_not_given_out() -> None:
         assert log.append_client(batch, leader_epoch=0, now_ms=0).error is Error.NONE
     assert logs.producer_ids_end(1000) == 7_000_001
     assert logs.producer_ids_end(8_000_000) == 8_000_000
+
+
+def test_what_is_written_behind_a_cut_is_never_taken_for_clean() -> None:
+    """A batch goes as a whole: the log may end below the offset that it was to be cut to."""
+    disk = MemoryDisk()
+    compacted = TopicConfig(cleanup_policy=("compact",))
+    logs, _, store = manager(disk)
+    logs.start(store)
+    log = logs.open(T0, OLD_ID, compacted, 0)
+    records = [Record(offset=number, timestamp=0, key=b"k%d" % number, value=b"v") for number in range(3)]
+    assert log.append_client(encode_batch(records), leader_epoch=0, now_ms=0).last_offset == 2
+    logs.stop(0)
+    checkpoints.write_offset_checkpoint(disk, checkpoints.CLEANER_OFFSET_CHECKPOINT, {T0: 3})
+    again, _, _ = manager(disk)
+    again.start(store)
+    log = again.open(T0, OLD_ID, compacted, 0)
+    again.truncate_to(T0, 2)
+    assert log.log_end_offset == 0
+    assert checkpoints.read_offset_checkpoint(disk, checkpoints.CLEANER_OFFSET_CHECKPOINT)[T0] == 0

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from oncelog.config import TopicConfig
-from oncelog.errors import CorruptLogError, Error
+from oncelog.errors import CorruptLogError, Error, StorageError
 from oncelog.log import compaction
 from oncelog.log.partition_log import PartitionLog
 from oncelog.records.batch import BatchBuilder, decode_records
@@ -386,3 +386,61 @@ def test_a_checkpoint_past_the_end_of_the_log_says_nothing_of_what_is_written_fr
     job.run()
     assert job.finish(writer.log, NOW_MS) == 2
     assert committed_view(writer.log) == [Seen(1, "a", "2")]
+
+
+class FailingDisk(FaultyDisk):
+    """Renames files as often as it is told, and then no more."""
+
+    renames_left: int | None = None
+
+    def rename(self, old: str, new: str) -> None:
+        if self.renames_left is not None:
+            if not self.renames_left:
+                raise StorageError(f"cannot rename {old} to {new}: Input/output error")
+            self.renames_left -= 1
+        super().rename(old, new)
+
+
+def test_a_disk_that_fails_while_compacted_segments_are_put_in_place_takes_no_record_along() -> None:
+    """Kafka takes the log directory offline, and removes nothing."""
+    small = TopicConfig(cleanup_policy=("compact",), segment_bytes=450, file_delete_delay_ms=0)
+    renames, fails = 0, True
+    while fails:
+        disk = FailingDisk()
+        writer = Writer(open_log(disk, config=small))
+        for number in range(6):
+            writer.put((f"k{number % 4}", f"{number}" * 100))
+            writer.roll()
+        before = table(writer.log)
+        job = compaction.plan(writer.log, 0, NOW_MS, force=True)
+        assert job is not None
+        job.run()
+        disk.renames_left = renames
+        fails = False
+        try:
+            job.finish(writer.log, NOW_MS)
+        except StorageError:
+            fails = True
+            job.discard()
+        disk.renames_left = None
+        assert (writer.log.failed is not None) is fails
+        writer.log.remove_deleted_files(NOW_MS)
+        again = open_log(disk, clean=False, config=small)
+        commit_all(again)
+        assert (table(again), again.log_end_offset) == (before, 6), f"after {renames} renames"
+        assert not [name for name in disk.list(FOLDER) if name.endswith((".cleaned", ".swap", ".deleted"))]
+        renames += 1
+    assert renames > 10
+
+
+def test_a_compaction_for_which_the_disk_is_too_full_leaves_no_files(writer: Writer, disk: FaultyDisk) -> None:
+    for number in range(3):
+        writer.put((f"k{number}", "x" * 100))
+        writer.roll()
+    job = compaction.plan(writer.log, 0, NOW_MS, force=True)
+    assert job is not None
+    disk.free_bytes = 200
+    with pytest.raises(StorageError):
+        job.run()
+    job.discard()
+    assert not [name for name in disk.list(FOLDER) if name.endswith(".cleaned")]

@@ -87,8 +87,11 @@ class Flushing:
         tickets, later = [], []
         for partition in dirty:
             del self._dirty[partition]
+            if partition.log.failed is not None:
+                partition.flush_failed(partition.log.failed)  # by other work than a sync: who waits does not know yet
+                continue
             try:
-                ticket = None if partition.failed else partition.log.begin_flush()
+                ticket = partition.log.begin_flush()
             except OutOfDescriptors:
                 later.append(partition)
                 continue

@@ -53,3 +53,16 @@ def test_failed_partitions_do_not_keep_others_from_their_sync() -> None:
     assert answered.value is Error.NONE
     assert not flushing.wanted
     admin.broker.stop(NOW_MS)
+
+
+def test_who_waits_for_a_log_that_failed_apart_from_its_syncs_is_told() -> None:
+    """Compaction puts segments in place in between: a disk that refuses that takes the log offline."""
+    admin = Admin(**{"oncelog.flush.policy": "commit"})
+    partition, flushing = partitions_of(admin)[0], admin.broker.flushing
+    append([partition])
+    answered = partition.when_committed(1)
+    partition.log.fail("the disk is gone")
+    assert flushing.take(NOW_MS) is None
+    assert answered.done
+    assert answered.value is Error.KAFKA_STORAGE_ERROR
+    admin.broker.stop(NOW_MS)

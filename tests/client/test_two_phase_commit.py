@@ -152,7 +152,8 @@ def test_after_prepare_nothing_more_is_taken(enabled: Broker, unique_name: str) 
         sender.begin_transaction()
         sender.send(unique_name, b"v")
         token = sender.prepare()
-        assert isinstance(sender.send(unique_name, b"late").exception(), IllegalStateError)
+        with pytest.raises(IllegalStateError, match=r"complete\(token\)"):
+            sender.send(unique_name, b"late")
         with pytest.raises(IllegalStateError, match=r"complete\(token\)"):
             sender.begin_transaction()
         sender.complete(token)

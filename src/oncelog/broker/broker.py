@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -288,13 +289,14 @@ class Broker:
                 self._repeated[header.api_key].learn(context, request, frame, body)
 
     def _read_in_pieces(self, context: RequestContext, served: Served, frame: memoryview, body: int) -> None:
-        """A long request is taken apart with others' turns between, and then worked on."""
-        if context.api_key == PRODUCE:
-            context.channel.hold()
-        size, failed = len(frame), partial(self._defect, context)
-        self.long_requests.read(
-            context, frame, body, lambda request: self._work_on(context, served, request, size), failed
-        )
+        """A long request is taken apart with others' turns between, and worked on as the node that was asked."""
+        cluster, size = self.cluster, len(frame)
+
+        def work_on(request: Message) -> None:
+            with nullcontext() if cluster is None else cluster.asked(context.session.node_id):
+                self._work_on(context, served, request, size)
+
+        self.long_requests.read(context, frame, body, work_on, partial(self._defect, context))
 
     def _work_on(self, context: RequestContext, served: Served, request: Message, size_bytes: int) -> None:
         """Have a request handled, and answered now or later."""

@@ -71,6 +71,7 @@ class LongRequests:
         self._memory = memory
         self._line: deque[_Long] = deque()
         self._at_work = 0
+        self._goes_on = False
         self._of_connection: dict[int, dict[_Long, None]] = {}
 
     def __len__(self) -> int:
@@ -79,6 +80,8 @@ class LongRequests:
 
     def read(self, context: RequestContext, frame: memoryview, body: int, then: Then, failed: Failed) -> None:
         """Call ``then`` with the request, now or later; one that cannot be read ends its connection.
+
+        One that is not read at once holds what its connection sends next: batches must not overtake each other.
 
         What it takes is counted until :meth:`answered`, or until its connection ends.
 
@@ -90,6 +93,8 @@ class LongRequests:
         self._count(long, len(frame))
         self._line.append(long)
         self._go_on()
+        if long.phase is not _Phase.WAS_READ:
+            context.channel.hold()
 
     def answered(self, context: RequestContext) -> None:
         """The request needs no memory any more, or waits for something that may never come."""
@@ -114,12 +119,18 @@ class LongRequests:
 
     def _go_on(self) -> None:
         """Read those for which there is memory, in the order in which they came."""
-        while self._line:
-            at_most = min(len(self._line[0].frame), MOST_ELEMENTS) * ELEMENT_BYTES
-            if self._at_work and self._memory.taken_bytes + at_most > self._memory.limit_bytes:
-                return
-            self._count(self._line[0], at_most)
-            self._begin(self._line.popleft())
+        if self._goes_on:  # one that was read, or even answered, at once; whoever began it looks at the next
+            return
+        self._goes_on = True
+        try:
+            while self._line:
+                at_most = min(len(self._line[0].frame), MOST_ELEMENTS) * ELEMENT_BYTES
+                if self._at_work and self._memory.taken_bytes + at_most > self._memory.limit_bytes:
+                    return
+                self._count(self._line[0], at_most)
+                self._begin(self._line.popleft())
+        finally:
+            self._goes_on = False
 
     def _begin(self, long: _Long) -> None:
         self._at_work += 1
@@ -130,8 +141,8 @@ class LongRequests:
             lambda error: self._read(long, partial(self._unreadable, long, error)),
         )
 
-    @staticmethod
-    def _unreadable(long: _Long, error: Exception) -> None:
+    def _unreadable(self, long: _Long, error: Exception) -> None:
+        self._forget(long)
         if isinstance(error, MalformedMessage):
             long.context.channel.close(f"a request could not be read: {error}")
         else:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from oncelog.broker.node import Node
 from oncelog.broker.slices import AT_A_TIME, Slices, Work, finished
 from oncelog.coordinator.group.environment import Caller
 from oncelog.errors import Error
@@ -14,6 +15,9 @@ from oncelog.log.partition_log import AppendResult
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
+from oncelog.protocol.generated.describe_groups_response import DescribeGroupsResponse
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from oncelog.protocol.generated.offset_commit_request import (
     OffsetCommitRequest,
@@ -27,13 +31,17 @@ from oncelog.protocol.generated.offset_fetch_request import (
     OffsetFetchRequestTopics,
 )
 from oncelog.protocol.generated.offset_fetch_response import OffsetFetchResponse
+from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.wire import MOST_ELEMENTS, Message, uvarint
+from oncelog.records.batch import encode_batch
+from oncelog.records.record import Record
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 from tests.support.frames import encode_request
 from tests.support.work import calls_of
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
 
 PARTITIONS = 1000
+BATCH = bytes(encode_batch([Record(0, NOW_MS, b"k", b"v" * 20_000)]))
 
 
 class Peer(RecordingChannel):
@@ -45,6 +53,10 @@ class Peer(RecordingChannel):
         super().__init__()
         Peer.made += 1
         self.connection_id = Peer.made
+        self.holds = False
+
+    def hold(self) -> None:
+        self.holds = True
 
 
 class Ticks:
@@ -66,16 +78,23 @@ SETTINGS = {
 
 
 @pytest.fixture
-def admin() -> Iterator[Admin]:
+def empty() -> Iterator[Admin]:
     made = Admin(work_clock=Ticks(), **SETTINGS)
-    made.broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
-    made.broker.topics.ensure_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)
     yield made
     made.broker.stop(NOW_MS)
 
 
-def send(admin: Admin, request: Message, version: int) -> Peer:
+@pytest.fixture
+def admin(empty: Admin) -> Admin:
+    empty.broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
+    empty.broker.topics.ensure_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)
+    return empty
+
+
+def send(admin: Admin, request: Message, version: int, node: int | None = None) -> Peer:
     peer = Peer()
+    if node is not None:
+        peer.session.node = Node(node, "broker.example", 9092)
     sent = bytes(encode_request(request.API_KEY, version, 7, "test", request.encode(version)))[4:]
     admin.broker.receive(peer, 0, memoryview(sent), NOW_MS)
     return peer
@@ -160,6 +179,72 @@ def test_a_request_that_cannot_be_read_gives_its_memory_back(admin: Admin) -> No
     assert "DescribeGroupsRequest" in peer.closed
     admin.broker.disconnected(peer)
     assert (admin.broker.request_memory.taken_bytes, len(admin.broker.long_requests)) == (0, 0)
+
+
+def test_a_request_that_cannot_be_read_takes_no_memory_until_its_connection_has_ended(empty: Admin) -> None:
+    """Which may be never where a fault handed it on after that."""
+    request = DescribeGroupsRequest(groups=["abc"] * 20_000)
+    peer = Peer()
+    sent = bytes(encode_request(request.API_KEY, 5, 7, "test", request.encode(5)[:-1000]))[4:]
+    empty.broker.receive(peer, 0, memoryview(sent), NOW_MS)
+    empty.broker.slices.finish()
+    assert peer.closed is not None
+    assert (empty.broker.request_memory.taken_bytes, len(empty.broker.long_requests)) == (0, 0)
+
+
+def test_very_many_who_wait_for_memory_are_all_answered(empty: Admin) -> None:
+    """Each of them is answered in the turn in which it is read, and so lets the next one go on."""
+    first = send(empty, DescribeGroupsRequest(groups=[""] * 60_000), 5)
+    waiting = [send(empty, FindCoordinatorRequest("k" * 20_000), 2) for _ in range(500)]
+    assert not any(peer.answers for peer in waiting)
+    empty.broker.slices.finish()
+    assert [len(peer.answers) for peer in [first, *waiting]] == [1] * 501
+    assert (empty.broker.request_memory.taken_bytes, len(empty.broker.long_requests)) == (0, 0)
+
+
+def test_a_fetch_of_long_names_that_waits_takes_no_memory_of_others(empty: Admin) -> None:
+    """It may wait for weeks, and with it all that wait for memory."""
+    names = [f"{number:0240}" for number in range(80)]
+    for name in names:
+        empty.broker.topics.create(name, 1, {}, NOW_MS)
+    topics = [FetchTopic(name, partitions=[FetchPartition(0, fetch_offset=0)]) for name in names]
+    peer = send(empty, FetchRequest(max_wait_ms=2**31 - 1, min_bytes=1, topics=topics), 12)
+    empty.broker.slices.finish()
+    assert not peer.answers
+    assert (empty.broker.request_memory.taken_bytes, len(empty.broker.long_requests)) == (0, 0)
+
+
+def test_a_produce_that_is_read_at_once_lets_the_next_ones_of_its_connection_go_ahead() -> None:
+    """Else a producer to several partitions waits for each sync before the next request is begun."""
+    admin = Admin()
+    admin.broker.topics.create("t", 2, {}, NOW_MS)
+    batches = [PartitionProduceData(index, BATCH) for index in range(2)]
+    peer = send(admin, ProduceRequest(None, -1, 1000, [TopicProduceData("t", partition_data=batches)]), 9)
+    assert not peer.holds
+    admin.broker.stop(NOW_MS)
+
+
+def test_a_request_that_waited_for_memory_is_answered_by_the_node_that_was_asked() -> None:
+    """It goes on in the turn of another one, which asked another node or none."""
+    admin = Admin(nodes=(1, 2, 3), **SETTINGS)
+    broker = admin.broker
+    assert broker.cluster is not None
+    broker.topics.ensure_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)
+    broker.topics.create("t", 2, {}, NOW_MS, [[1, 2], [1, 2]])
+    broker.cluster.hold_back(2)
+    leader = broker.cluster.replicas(TopicPartition(CONSUMER_OFFSETS_TOPIC, 0)).leader
+    batches = [PartitionProduceData(index, BATCH) for index in range(2)]
+    written = send(admin, ProduceRequest(None, -1, 1000, [TopicProduceData("t", partition_data=batches)]), 9, node=1)
+    groups = DescribeGroupsRequest(groups=[""] * 60_000 + ["g"])
+    peers = {node_id: send(admin, groups, 5, node=node_id) for node_id in (1, 2, 3)}
+    assert not any(peer.answers for peer in [written, *peers.values()])
+    broker.cluster.let_go(2)
+    errors = {
+        node_id: DescribeGroupsResponse.decode(peer.answers[0], 5, 9).groups[-1].error_code
+        for node_id, peer in peers.items()
+    }
+    assert errors == {node_id: Error.NONE if node_id == leader else Error.NOT_COORDINATOR for node_id in (1, 2, 3)}
+    broker.stop(NOW_MS)
 
 
 def test_requests_of_very_many_elements_are_refused(admin: Admin) -> None:

@@ -107,6 +107,8 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
         return True
 
     broker.fetches.park(ParkedFetch(context.channel, watched, attempt), context.now_ms + request.max_wait_ms)
+    if context.is_long:
+        broker.long_requests.answered(context)
     return response
 
 

@@ -70,6 +70,7 @@ class Admin:
         *,
         started_ms: int = NOW_MS,
         work_clock: Callable[[], int] = lambda: 0,
+        nodes: Sequence[int] = (),
         **settings: str,
     ) -> None:
         config = parse(BrokerConfig, {"oncelog.flush.policy": "none", **settings})
@@ -84,6 +85,7 @@ class Admin:
             random=random,
             background=AtOnce(),
             work_clock=work_clock,
+            nodes=nodes,
         )
         self.broker.recover(NOW_MS)
         self.broker.start(started_ms)

@@ -340,13 +340,14 @@ _plain: dict[str, SparkSession] = {}
 def _plain_session(spark: SparkSession) -> SparkSession:
     """A session of the same application, without the user's settings, for the shuffled batches."""
     application = spark.sparkContext.applicationId
-    if application not in _plain:
+    session = _plain.get(application)
+    if session is None:
         session = spark.newSession()
         session.conf.set("spark.sql.adaptive.enabled", "false")
         session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(_ARROW_BYTES))
-        _plain.clear()  # another application's context has ended
+        _plain.clear()  # another application's context has ended; or another query's thread was here just now
         _plain[application] = session
-    return _plain[application]
+    return session
 
 
 def _executors_of(context: SparkContext) -> set[tuple[str, int]]:

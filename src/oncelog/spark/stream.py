@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -36,7 +36,7 @@ from oncelog.spark.offsets import (
     pending,
     remade_topics,
 )
-from oncelog.spark.options import EARLIEST, LATEST, SourceOptions
+from oncelog.spark.options import LATEST, SourceOptions
 from oncelog.spark.reading import (
     earliest_and_latest,
     offsets_at,
@@ -134,16 +134,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         beyond = [partition for partition, end in latest.items() if begin[partition] > end]
         if not beyond:
             return latest
-        questions = dict.fromkeys(beyond, LATEST)
-        return {**latest, **self._connect(self._options).list_offsets(questions, IsolationLevel.READ_UNCOMMITTED)}
+        _, ends = self._bounds(beyond)
+        return {**latest, **{partition: ends.get(partition, begin[partition]) for partition in beyond}}
 
     def _absent(self, begin: Offsets, latest: Place, ids: Mapping[str, str]) -> Offsets:
-        """The place in topics that are not there now: what comes back under its id is read on, not again."""
+        """The place in what is not there now: what comes back under its topic's id is read on, not again."""
         now_s = self._now_s()
-        absent = {partition.topic for partition in begin if partition not in latest.offsets and partition.topic in ids}
-        self._absent_since_s = {topic: self._absent_since_s.get(topic, now_s) for topic in absent}
+        absent = [partition for partition in begin if partition not in latest.offsets and partition.topic in ids]
+        self._absent_since_s = {
+            topic: self._absent_since_s.get(topic, now_s) for topic in sorted({partition.topic for partition in absent})
+        }
         kept = {topic for topic, at_s in self._absent_since_s.items() if now_s - at_s < ABSENT_KEPT_S}
-        return {partition: offset for partition, offset in begin.items() if partition.topic in kept}
+        return {partition: begin[partition] for partition in absent if partition.topic in kept}
 
     def _tell_deleted(self, latest: Place) -> None:
         """Tell what was deleted of the last batch between its plan and its end; a task can tell its executor alone."""
@@ -169,7 +171,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         remade = remade_topics(place.ids, end.ids)
         self._report(describe_remade(remade, place.ids, end.ids))
         begin = {partition: offset for partition, offset in place.offsets.items() if partition.topic not in remade}
-        return begin | self._beginnings({partition for partition in end.offsets if partition not in begin})
+        first = self._beginnings([partition for partition in sorted(end.offsets) if partition not in begin])
+        self._report(self._never_seen(first, {partition.topic for partition in begin}))
+        return begin | first
+
+    def _never_seen(self, first: Offsets, known: Set[str]) -> list[str]:
+        """What new partitions of known topics have lost already; one that the user has added now may be an old one."""
+        if self._options.subscription.assigned:
+            return []
+        return [
+            f"{partition} is new to the query and begins at offset {offset}"
+            for partition, offset in first.items()
+            if offset > 0 and partition.topic in known
+        ]
 
     def _too_few(self, available: int) -> bool:
         """Whether to wait for more, as ``minOffsetsPerTrigger`` asks; never when the query ends at a target.
@@ -250,12 +264,15 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         topics = sorted({partition.topic for partition in partitions})
         return dict(self._connect(self._options).topic_ids(topics)) if topics else {}
 
-    def _beginnings(self, partitions: set[TopicPartition]) -> dict[TopicPartition, int]:
-        """First offsets of partitions that the checkpoint does not know yet."""
+    def _beginnings(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """First offsets of partitions that the checkpoint does not know yet; 0 of one that is gone again.
+
+        That one is told when it is to be read.
+        """
         if not partitions:
             return {}
-        questions = dict.fromkeys(sorted(partitions), EARLIEST)
-        return dict(self._connect(self._options).list_offsets(questions, IsolationLevel.READ_UNCOMMITTED))
+        first, _ = self._bounds(partitions)
+        return {partition: first.get(partition, 0) for partition in partitions}
 
     def _report(self, lost: Sequence[str]) -> None:
         """Raise what is lost, or tell it, once."""

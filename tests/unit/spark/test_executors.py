@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from oncelog.errors import ConfigError, Error, InvariantError, KafkaError, OncelogError
-from oncelog.spark import scheduling
+from oncelog.spark import executors, scheduling
 from oncelog.spark.barrier import Report, explained, final
 from oncelog.spark.executors import check_reports, timeouts_ms
 from oncelog.spark.options import parse_sink_options
@@ -101,3 +102,18 @@ def test_dynamic_allocation_leaves_it_to_the_driver_or_is_refused(four_slots: No
     assert choose_writers(context, 0, 9) == 0
     with pytest.raises(ConfigError, match=r"spark.dynamicAllocation.enabled is true"):
         choose_writers(context, 2, 9)
+
+
+def test_session_for_shuffled_batches_is_found_by_queries_that_look_for_it_at_the_same_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Raced(dict[str, Any]):
+        """Another query's thread clears the table as soon as something is put into it, to put its own there."""
+
+        def __setitem__(self, application: str, session: Any) -> None:
+            super().__setitem__(application, session)
+            self.clear()
+
+    monkeypatch.setattr(executors, "_plain", Raced())
+    made = Mock()
+    assert executors._plain_session(made) is made.newSession.return_value

@@ -156,12 +156,29 @@ def test_idle_query_does_not_ask_the_broker_each_time() -> None:
 def test_new_partition_is_read_from_its_beginning() -> None:
     cluster = FakeCluster(a=[10])
     stream, clock = reader(cluster)
-    cluster.first[TopicPartition("a", 1)], cluster.end[TopicPartition("a", 1)] = 2, 6
+    cluster.first[TopicPartition("a", 1)], cluster.end[TopicPartition("a", 1)] = 0, 6
     clock.pass_caches()
     start = {"a": {"0": 10}}
     end = stream.latestOffset(start, ReadAllAvailable())
     assert end == {"a": {"0": 10, "1": 6}}
-    assert ranges(stream.partitions(start, end)) == [(1, 2, 6)]
+    assert ranges(stream.partitions(start, end)) == [(1, 0, 6)]
+
+
+def test_new_partition_that_has_lost_records_before_it_was_seen_is_loss() -> None:
+    """Added while the query was stopped for longer than records are kept; Spark's own connector tells it too."""
+    cluster = FakeCluster(a=[10, 6])
+    cluster.first[TopicPartition("a", 1)] = 2
+    start: Json = {"a": {"0": 10}}
+    strict, _ = reader(cluster)
+    with pytest.raises(DataLoss, match="a-1 is new to the query and begins at offset 2"):
+        strict.latestOffset(start, ReadAllAvailable())
+    with pytest.raises(DataLoss, match="a-1 is new to the query and begins at offset 2"):
+        strict.partitions(start, {"a": {"0": 10, "1": 6}})
+    lenient, _ = reader(cluster, failOnDataLoss="false")
+    end = lenient.latestOffset(start, ReadAllAvailable())
+    assert ranges(lenient.partitions(start, end)) == [(1, 2, 6)]
+    chosen, _ = reader(cluster, subscribe="", assign='{"a": [0, 1]}')
+    assert ranges(chosen.partitions(start, chosen.latestOffset(start, ReadAllAvailable()))) == [(1, 2, 6)]
 
 
 def test_new_topic_of_a_pattern_is_found() -> None:
@@ -254,6 +271,16 @@ def test_topic_that_is_gone_for_long_is_forgotten() -> None:
     assert stream.latestOffset(start, ReadAllAvailable()) == start
     clock.s += ABSENT_KEPT_S + 1
     assert stream.latestOffset(start, ReadAllAvailable()) == {"b": {"0": 5, "id": "y"}}
+
+
+def test_partition_that_is_assigned_no_longer_does_not_hold_up_the_others_of_its_topic() -> None:
+    cluster = FakeCluster(a=[10, 10])
+    cluster.ids = {"a": "x"}
+    stream, _ = reader(cluster, subscribe="", assign='{"a": [0]}', failOnDataLoss="false")
+    start: Json = {"a": {"0": 5, "1": 7, "id": "x"}}
+    end = stream.latestOffset(start, ReadAllAvailable())
+    assert end == {"a": {"0": 10, "1": 7, "id": "x"}}
+    assert ranges(stream.partitions(start, end)) == [(0, 5, 10)]
 
 
 def test_records_deleted_while_a_batch_read_them_are_told_on_the_driver(caplog: pytest.LogCaptureFixture) -> None:
@@ -396,6 +423,33 @@ def test_batch_that_was_planned_of_a_topic_that_is_gone_for_good_is_repeated_wit
     strict, _ = reader(cluster, subscribe="b")
     with pytest.raises(DataLoss, match="a-0 does not exist any more"):
         strict.partitions(start, end)
+
+
+def test_topic_that_is_gone_again_before_its_first_batch_is_left_out_where_losses_are_borne() -> None:
+    """Found by a pattern and planned, then deleted, then the batch is repeated."""
+    cluster = FakeCluster(a=[20])
+    start: Json = {"a": {"0": 5}}
+    end: Json = {"a": {"0": 10}, "b": {"0": 4}}
+    lenient, _ = reader(cluster, subscribePattern="a|b", failOnDataLoss="false")
+    assert ranges(lenient.partitions(start, end)) == [(0, 5, 10)]
+    strict, _ = reader(cluster, subscribePattern="a|b")
+    with pytest.raises(DataLoss, match="b-0 does not exist any more"):
+        strict.partitions(start, end)
+
+
+@pytest.mark.parametrize("reached", [{}, {"b": {"0": 9, "id": "y"}}])
+def test_topic_that_is_deleted_after_the_target_was_fixed_does_not_end_a_query_that_bears_losses(reached: Json) -> None:
+    """Trigger.AvailableNow: one topic new to the query, or one that it has read uncommitted, beyond what is visible."""
+    cluster = FakeCluster(a=[20], b=[9])
+    cluster.ids = {"a": "x", "b": "y"}
+    cluster.stable = {TopicPartition("b", 0): 4}
+    stream, _ = reader(cluster, subscribePattern="a|b", failOnDataLoss="false")
+    stream.prepareForTriggerAvailableNow()
+    del cluster.end[TopicPartition("b", 0)], cluster.stable[TopicPartition("b", 0)]
+    start: Json = {"a": {"0": 5, "id": "x"}, **reached}
+    end = stream.latestOffset(start, ReadAllAvailable())
+    assert ranges(stream.partitions(start, end)) == [(0, 5, 20)]
+    assert stream.latestOffset(end, ReadAllAvailable()) == end
 
 
 def test_offsets_of_sparks_own_connector_take_the_ids_on() -> None:

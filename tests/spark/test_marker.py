@@ -20,10 +20,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from oncelog.client.blocking import Admin
 from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.records.batch import Record, encode_batch
+from oncelog.spark.connections import cluster_for
 from oncelog.spark.marker import Refuse, Write, decide
 from oncelog.spark.options import parse_sink_options
 from oncelog.spark.planning import now_ms, plan_write
 from oncelog.spark.session import for_each_batch
+from oncelog.spark.sink_protocol import BatchWrite, Outcome, PartitionBatch, SinkRefused, commit_batch, ignore
 from oncelog.types import TopicPartition
 from tests.spark.crash_query import run_to_the_end
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, values, wait_until_settled
@@ -354,6 +357,36 @@ def test_query_of_an_older_version_of_the_sink_goes_on_or_is_refused(
         assert says in decision.reason
     else:
         assert isinstance(decision, Write)
+
+
+def test_batch_whose_marker_went_with_its_topic_is_not_written_on_the_word_of_an_older_marker(
+    oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    """The option was changed in the very batch that is repeated, and the topic that it named was deleted."""
+    address = oncelog_broker.bootstrap_servers
+    topic, first, second = (create_topic(address, f"{unique_name}-{end}") for end in ("out", "first", "second"))
+
+    def write(batch_id: int, marker: str, **given: str) -> Outcome:
+        options = {"kafka.bootstrap.servers": address, "topic": topic, "checkpointLocation": str(tmp_path)}
+        chosen = parse_sink_options(options | {"markerTopic": marker} | given, streaming=True)
+        planned = plan_write(chosen, batch_id)
+        batch = PartitionBatch(topic, 0, 1, bytes(encode_batch([Record(0, now_ms(), None, b"%d" % batch_id)])))
+        what = BatchWrite(planned.plan, chosen.marker_partition, 1, 1, [batch])
+        with cluster_for(chosen).transaction(planned.transactional_id, 60_000) as engine:
+            return commit_batch(what, engine, ignore, lambda text: None, now_ms, planned.remember)
+
+    for number in (0, 1):
+        spark_writes(tmp_path, number, at_ms=now_ms(), ended=number == 0)
+    (tmp_path / "metadata").write_text(json.dumps({"id": unique_name}))
+    assert [write(0, first), write(1, second), write(1, second)] == [Outcome.WRITTEN, Outcome.WRITTEN, Outcome.SKIPPED]
+    with Admin(bootstrap_servers=address) as admin:
+        admin.delete_topics([second])
+    for _ in range(2):
+        with pytest.raises(SinkRefused, match=f"topic {second}, into which checkpoint"):
+            write(1, first)
+    assert write(1, first, onMissingMarker="skip") is Outcome.SKIPPED
+    assert write(1, first) is Outcome.SKIPPED, "its marker is there again"
+    eventually(lambda: values(committed(address, topic)), [b"0", b"1"])
 
 
 @pytest.mark.parametrize("bears", ["true", "false"])

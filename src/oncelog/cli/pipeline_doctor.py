@@ -14,6 +14,7 @@ from oncelog.errors import Error, KafkaError, OncelogError
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin
     from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
+    from oncelog.spark.checkpoint import Checkpoint
     from oncelog.spark.doctor import Diagnosis, LogState
 
 END = -1
@@ -61,7 +62,7 @@ def diagnoses(
 
     if find_spec("pyarrow") is None:
         raise OncelogError("checkpoints are read through pyarrow: install it with pip install 'oncelog[spark]'")
-    from oncelog.spark.checkpoint import Checkpoint, older_group
+    from oncelog.spark.checkpoint import Checkpoint
     from oncelog.spark.doctor import diagnose, groups_of
     from oncelog.spark.marker import OnMissingMarker
     from oncelog.spark.planning import now_ms
@@ -71,25 +72,31 @@ def diagnoses(
     with cluster.admin() as admin:
         option = OnMissingMarker(on_missing_marker)
         return [
-            diagnose(found, name, _log_state(cluster, admin, name, older_group(name, query_id)), now_ms(), option)
+            diagnose(found, name, _log_state(cluster, admin, found, name, query_id), now_ms(), option)
             for name in groups_of(found, group)
         ]
 
 
-def _log_state(cluster: Cluster, admin: Admin, group: str, older: str) -> LogState:
+def _log_state(cluster: Cluster, admin: Admin, checkpoint: Checkpoint, group: str, query_id: str) -> LogState:
+    from oncelog.spark.checkpoint import older_group
     from oncelog.spark.doctor import LogState
     from oncelog.spark.kafka_cluster import KafkaCluster
 
+    older = older_group(group, query_id)
     offsets = admin.list_consumer_group_offsets(group)
     topics = sorted({partition.topic for partition in offsets})
     partitions = [partition for topic in topics for partition in admin.partitions(topic)]
     ends = admin.list_offsets(dict.fromkeys(partitions, END), read_committed=True) if partitions else {}
+    client = KafkaCluster(cluster.admin_settings())
+    remembered = checkpoint.remembered(group)
+    marker_topic = None if remembered is None else remembered.marker_topic
     return LogState(
-        facts=KafkaCluster(cluster.admin_settings()).facts(group),
+        facts=client.facts(group),
         offsets=offsets,
         transaction=_transaction(admin, group),
         ends={where: one.offset for where, one in ends.items()},
         older=_offsets_of_older_version(admin, older) if older != group else {},
+        topic_ids={} if marker_topic is None else client.topic_ids([marker_topic.name]),
     )
 
 

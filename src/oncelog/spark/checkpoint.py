@@ -14,14 +14,14 @@ from urllib.parse import quote
 
 from oncelog.errors import OncelogError, StorageError
 from oncelog.spark.locations import file_system
-from oncelog.spark.marker import Memory, OnMissingMarker, Plan, PlannedBatch, Previous
+from oncelog.spark.marker import MarkerTopic, Memory, OnMissingMarker, Plan, PlannedBatch, Previous
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 MEMORY_FOLDER = "oncelog"
 _LONGEST_NAME = 230
-_STRANGE = (ValueError, LookupError, TypeError, OverflowError, RecursionError)
+_STRANGE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
 """What reading a file as Spark's raises where it is not."""
 
 
@@ -94,14 +94,26 @@ class Checkpoint:
             return None
         try:
             fields = json.loads(text)
-            return Memory(str(fields["clusterId"]), str(fields["group"]), int(fields["sinceBatchId"]))
+            topic = fields.get("markerTopic")
+            return Memory(
+                str(fields["clusterId"]),
+                str(fields["group"]),
+                int(fields["sinceBatchId"]),
+                None if topic is None else MarkerTopic(str(topic["name"]), str(topic["id"])),
+            )
         except _STRANGE:
             raise self._strange(name) from None
 
     def remember(self, memory: Memory) -> None:
         """Keep ``memory``; before the batch is written, so that what is in the log is never without it."""
         name = _memory_file(memory.group)
-        fields = {"clusterId": memory.cluster_id, "group": memory.group, "sinceBatchId": memory.since_batch_id}
+        fields: dict[str, object] = {
+            "clusterId": memory.cluster_id,
+            "group": memory.group,
+            "sinceBatchId": memory.since_batch_id,
+        }
+        if memory.marker_topic is not None:
+            fields["markerTopic"] = memory.marker_topic._asdict()
         self._write(name, json.dumps(fields).encode())
 
     # --- files ------------------------------------------------------------------------------------------------------

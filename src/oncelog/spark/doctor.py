@@ -32,6 +32,7 @@ class LogState:
     """What the cluster says of a group: its offsets, its transaction, and the ends of the topic of its marker.
 
     :param older: the offsets of the group that older versions of the sink used.
+    :param topic_ids: of the topic that the checkpoint remembers for its marker, where it remembers one and it is there.
     """
 
     facts: ClusterFacts
@@ -39,6 +40,7 @@ class LogState:
     transaction: str
     ends: Mapping[TopicPartition, int]
     older: Mapping[TopicPartition, OffsetAndMetadata] = field(default_factory=dict)
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,7 @@ def _next_plan(
     else:
         batch, previous = PlannedBatch(0, "not planned yet", now_ms, ""), None
     query_id, remembered = checkpoint.query_id(), checkpoint.remembered(group)
-    return Plan(
+    plan = Plan(
         group=group,
         query_id=query_id,
         checkpoint=checkpoint.location,
@@ -188,6 +190,7 @@ def _next_plan(
         on_missing=on_missing,
         predecessor=_older_marker(log, group, query_id) if remembered is None else None,
     )
+    return plan.with_marker_topic("", lambda names: log.topic_ids)
 
 
 def _older_marker(log: LogState, group: str, query_id: str) -> Marker | None:

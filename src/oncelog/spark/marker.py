@@ -12,10 +12,11 @@ for byte. The destination is part of the group's name, so another destination is
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 LEAST_RETENTION_MS = 60_000
 """The least ``offsets.retention.minutes`` that Kafka allows: what is certain where the broker's may not be asked."""
@@ -108,16 +109,26 @@ class Previous:
     ended: bool
 
 
+class MarkerTopic(NamedTuple):
+    """That of option ``markerTopic``, where it is not the destination: a broker deletes offsets with their topic."""
+
+    name: str
+    id: str
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
     """What the checkpoint remembers of its last write: kept in it by the sink before it writes there.
 
     :param since_batch_id: the first batch that was written to this cluster and group without a break.
+    :param marker_topic: of the last write's marker; None where the marker went with the destination, the cluster gives
+        topics no ids, or an older version of the sink wrote last.
     """
 
     cluster_id: str
     group: str
     since_batch_id: int
+    marker_topic: MarkerTopic | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +143,8 @@ class Plan:
     :param retention_ms: the broker's ``offsets.retention.minutes``; None where it may not be asked.
     :param predecessor: the last marker of a version of the sink whose markers hold no fingerprint, in a group of
         another name; None where there is none.
+    :param marker_topic: where the marker is to be put now, as :class:`Memory` keeps it.
+    :param deleted_topic: where it was put last, if that topic was deleted since.
     """
 
     group: str
@@ -144,6 +157,8 @@ class Plan:
     retention_ms: int | None
     on_missing: OnMissingMarker
     predecessor: Marker | None = None
+    marker_topic: MarkerTopic | None = None
+    deleted_topic: str = ""
 
     @property
     def number(self) -> int:
@@ -154,8 +169,26 @@ class Plan:
         """What the checkpoint is to remember before this batch is written."""
         known = self.remembered
         if known is not None and (known.cluster_id, known.group) == (self.cluster_id, self.group):
-            return known
-        return Memory(self.cluster_id, self.group, self.batch.batch_id)
+            return replace(known, marker_topic=self.marker_topic)
+        return Memory(self.cluster_id, self.group, self.batch.batch_id, self.marker_topic)
+
+    def with_marker_topic(self, topic: str, ask_ids: Callable[[Sequence[str]], Mapping[str, str]]) -> Plan:
+        """Knowing of the topic that the marker is put into now, and whether that of the last write was deleted.
+
+        :param topic: empty where its deletion takes the records too, or it is never deleted.
+        :param ask_ids: the ids of the topics that are there.
+        """
+        known = self.remembered
+        before = known.marker_topic if known is not None and known.cluster_id == self.cluster_id else None
+        names = sorted({name for name in (topic, before.name if before else "") if name})
+        ids = dict(ask_ids(names)) if names else {}
+        if before is not None and topic == before.name:
+            ids.setdefault(topic, before.id)  # it is there, as the marker will be; one answer without it says nothing
+        return replace(
+            self,
+            marker_topic=MarkerTopic(topic, ids[topic]) if topic in ids else None,
+            deleted_topic=before.name if before is not None and ids.get(before.name) != before.id else "",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +258,8 @@ def decide(plan: Plan | NamedWrite, marker: Marker | None, now_ms: int, rows: in
     before = plan.previous.batch if plan.previous is not None else None
     if before is not None and before.fingerprint != marker.fingerprint:
         return Refuse(_another_before(plan, marker, before))
+    if plan.deleted_topic:
+        return _unknown(plan, f"only a marker of batch {marker.batch_id}", _why_deleted(plan))
     return Write(f"the marker holds batch {marker.batch_id}, the one before")
 
 
@@ -286,8 +321,13 @@ def _without_marker(plan: Plan, now_ms: int) -> Decision:
     unknown = _why_unknown(plan, now_ms)
     if not unknown:
         return Write("no marker, and none of this batch could have expired")
+    return _unknown(plan, "no marker", unknown)
+
+
+def _unknown(plan: Plan, found: str, unknown: str) -> Decision:
+    """What the user wants of a batch of which it cannot be known whether it is in."""
     number = plan.batch.batch_id
-    told = f"Batch {number} of query {plan.query_id} has no marker in group {plan.group}, and {unknown}"
+    told = f"Batch {number} of query {plan.query_id} has {found} in group {plan.group}, and {unknown}"
     match plan.on_missing:
         case OnMissingMarker.FAIL:
             return Refuse(
@@ -310,6 +350,8 @@ def _why_unknown(plan: Plan, now_ms: int) -> str:
             f"checkpoint {plan.checkpoint} wrote last to the cluster with id {known.cluster_id}, while this is "
             f"{plan.cluster_id}"
         )
+    if plan.deleted_topic:
+        return _why_deleted(plan)
     if could_have_expired(plan.batch.planned_at_ms, now_ms, plan.retention_ms):
         return f"it was planned at {_time(plan.batch.planned_at_ms)}, {_expiry(plan)}"
     if previous is None:
@@ -332,6 +374,13 @@ def _why_unknown(plan: Plan, now_ms: int) -> str:
             "the log lost it (a power failure, a restored cluster), or the group or the marker's topic was deleted"
         )
     return ""
+
+
+def _why_deleted(plan: Plan) -> str:
+    return (
+        f"topic {plan.deleted_topic}, into which checkpoint {plan.checkpoint} put its last marker, was deleted since, "
+        "which deletes the markers too"
+    )
 
 
 def _why_unknown_after(plan: Plan, older: Marker) -> str:

@@ -17,6 +17,7 @@ from oncelog.spark.connections import cluster_for
 from oncelog.spark.marker import Marker, Memory, NamedWrite, Plan
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.sink_protocol import Remember
+from oncelog.types import CONSUMER_OFFSETS_TOPIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,9 @@ def plan_write(options: SinkOptions, batch_id: int | None) -> Planned:
         if options.offsets_retention_ms is not None:
             facts = facts._replace(retention_ms=options.offsets_retention_ms)
         plan = plan_of(checkpoint, batch_id, group, facts, options.on_missing_marker)
+        marker = options.marker_partition.topic
+        apart = marker not in (options.topic, CONSUMER_OFFSETS_TOPIC)
+        plan = plan.with_marker_topic(marker if apart else "", cluster_for(options).topic_ids)
         older = older_group(group, plan.query_id)
         if plan.remembered is None and older != group:
             plan = replace(plan, predecessor=_marker_of_older_version(options, older, plan.query_id))

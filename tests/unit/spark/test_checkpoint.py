@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oncelog.spark.checkpoint import Checkpoint, CheckpointError, ClusterFacts, marker_group, named_group, plan_of
-from oncelog.spark.marker import Memory, OnMissingMarker
+from oncelog.spark.marker import MarkerTopic, Memory, OnMissingMarker
 
 FACTS = ClusterFacts("cluster", 600_000)
 
@@ -74,7 +74,19 @@ def test_memory_is_kept_for_each_group_and_replaced(tmp_path: Path) -> None:
     checkpoint.remember(Memory("two", "other", 1))
     assert checkpoint.remembered("a/b:c") == Memory("two", "a/b:c", 4)
     assert checkpoint.memories() == [Memory("two", "a/b:c", 4), Memory("two", "other", 1)]
+    checkpoint.remember(Memory("two", "other", 1, MarkerTopic("markers", "id")))
+    assert checkpoint.remembered("other") == Memory("two", "other", 1, MarkerTopic("markers", "id"))
     assert not list(tmp_path.rglob("*.partial"))
+
+
+def test_memory_of_versions_that_knew_no_topic_of_the_marker_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "oncelog"
+    folder.mkdir()
+    (folder / "g.json").write_text('{"clusterId": "one", "group": "g", "sinceBatchId": 3}')
+    assert Checkpoint(str(tmp_path)).remembered("g") == Memory("one", "g", 3)
+    (folder / "g.json").write_text('{"clusterId": "one", "group": "g", "sinceBatchId": 3, "markerTopic": "m"}')
+    with pytest.raises(CheckpointError, match="not what Spark writes"):
+        Checkpoint(str(tmp_path)).remembered("g")
 
 
 @pytest.mark.parametrize("spelling", ["{}", "{}/", "file:{}", "file://{}", "file://localhost{}"])

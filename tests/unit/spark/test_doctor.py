@@ -11,7 +11,7 @@ import pytest
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.spark.checkpoint import Checkpoint, CheckpointError, ClusterFacts
 from oncelog.spark.doctor import Diagnosis, LogState, diagnose, groups_of
-from oncelog.spark.marker import Marker, Memory
+from oncelog.spark.marker import Marker, MarkerTopic, Memory
 from oncelog.types import TopicPartition
 from tests.unit.spark.test_checkpoint import spark_writes
 
@@ -51,6 +51,16 @@ def test_batch_that_did_not_end_is_repeated_and_its_marker_tells_how(checkpoint:
     lost = diagnose(checkpoint, GROUP, log_of(written(checkpoint, 0)), NOW)
     assert lost.verdict == "refuse"
     assert "batch 1 is not in this log" in lost.reason
+
+
+def test_deleted_topic_of_the_last_marker_is_told(checkpoint: Checkpoint) -> None:
+    checkpoint.remember(Memory("cluster", GROUP, 0, MarkerTopic("markers", "1")))
+    before = log_of(written(checkpoint, 1))
+    there = diagnose(checkpoint, GROUP, replace(before, topic_ids={"markers": "1"}), NOW)
+    assert there.verdict == "write"
+    gone = diagnose(checkpoint, GROUP, before, NOW)
+    assert gone.verdict == "refuse"
+    assert "topic markers, into which" in gone.reason
 
 
 def test_query_that_rests_will_plan_the_next_batch(checkpoint: Checkpoint, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import pickle
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from oncelog.spark.marker import (
     OFFSETS_IN_MARKER,
     Decision,
     Marker,
+    MarkerTopic,
     Memory,
     NamedWrite,
     OnMissingMarker,
@@ -269,7 +271,7 @@ def test_write_with_an_id_that_an_older_version_may_have_written_is_not_written_
 
 
 def test_memory_names_the_first_batch_written_there_without_a_break() -> None:
-    assert plan(5).memory is HERE
+    assert plan(5).memory == HERE
     assert plan(5, remembered=None).memory == Memory("cluster", GROUP, 5)
     assert plan(5, remembered=Memory("old", GROUP, 2)).memory == Memory("cluster", GROUP, 5)
 
@@ -314,3 +316,66 @@ def test_marker_of_an_older_version_tells_the_batch_before_from_this_one(
         assert "an older version of the sink wrote batch" in decision.reason
     assert isinstance(decide(replace(upgraded, on_missing=OnMissingMarker.SKIP), None, NOW), Write | Skip)
     assert decide(replace(upgraded, remembered=HERE), None, NOW) == decide(plan(batch_id, ended=ended), None, NOW)
+
+
+# --- markerTopic, changed or deleted ----------------------------------------------------------------------------------
+
+OLD, NEW = MarkerTopic("old", "1"), MarkerTopic("new", "2")
+
+
+def with_topics(batch_id: int, before: MarkerTopic | None, now: str, ids: dict[str, str], **given: Any) -> Plan:
+    one = plan(batch_id, remembered=replace(HERE, marker_topic=before), **given)
+    return one.with_marker_topic(now, lambda names: {name: ids[name] for name in names if name in ids})
+
+
+@pytest.mark.parametrize(
+    ("now", "ids"),
+    [
+        ("new", {"old": "1", "new": "3"}),  # made again
+        ("old", {"old": "1"}),  # the option is what it was before
+        ("", {}),  # unset
+    ],
+)
+def test_older_marker_is_not_believed_once_the_topic_of_the_last_one_is_deleted(now: str, ids: dict[str, str]) -> None:
+    """Batch 5 changed the option and may have left its marker in the topic that is gone: none of 5 says nothing."""
+    for found, batch_id in ((marker(4), 5), (None, 0)):
+        decision = decide(with_topics(batch_id, NEW, now, ids), found, NOW)
+        assert isinstance(decision, Refuse)
+        assert "topic new, into which checkpoint /ck put its last marker, was deleted since" in decision.reason
+        write, skip = OnMissingMarker.WRITE, OnMissingMarker.SKIP
+        assert isinstance(decide(with_topics(batch_id, NEW, now, ids, on_missing=write), found, NOW), Write)
+        skipped = decide(with_topics(batch_id, NEW, now, ids, on_missing=skip), found, NOW)
+        assert isinstance(skipped, Skip)
+        assert skipped.leave_marker
+    assert isinstance(decide(with_topics(5, NEW, now, ids), marker(5), NOW), Skip)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "ids"),
+    [
+        (NEW, "new", {"old": "1", "new": "2"}),  # remembered, but not committed: the marker before is the last one
+        (NEW, "new", {}),  # one answer without it
+        (OLD, "new", {"old": "1", "new": "2"}),  # changed now
+        (None, "new", {"new": "2"}),  # an older version of the sink wrote last
+        (None, "", {}),
+        (NEW, "", {"new": "2"}),
+    ],
+)
+def test_topics_that_are_there_change_nothing(before: MarkerTopic | None, now: str, ids: dict[str, str]) -> None:
+    assert isinstance(decide(with_topics(5, before, now, ids), marker(4), NOW), Write)
+    assert isinstance(decide(with_topics(0, before, now, ids), None, NOW), Write)
+
+
+def test_topic_of_the_marker_is_remembered_by_its_id() -> None:
+    assert with_topics(5, OLD, "new", {"new": "2"}).memory == replace(HERE, marker_topic=NEW)
+    assert with_topics(5, NEW, "new", {}).memory == replace(HERE, marker_topic=NEW)
+    assert with_topics(5, None, "new", {}).memory == HERE
+    assert with_topics(5, NEW, "", {"new": "2"}).memory == HERE
+    elsewhere = replace(with_topics(5, NEW, "new", {"new": "2"}), cluster_id="another")
+    assert elsewhere.memory == Memory("another", GROUP, 5, NEW)
+
+
+def test_topics_of_another_cluster_say_nothing() -> None:
+    """A copy of a cluster may give its topics other ids; that it is another one is told where no marker is there."""
+    one = replace(plan(5, remembered=Memory("old cluster", GROUP, 0, NEW)), cluster_id="cluster")
+    assert one.with_marker_topic("new", lambda names: {"new": "7"}).deleted_topic == ""

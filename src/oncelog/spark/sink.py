@@ -54,9 +54,12 @@ def encoding_for(schema: StructType, options: SinkOptions) -> Encoding:
     named = [options.topic] if options.topic else list(options.topics)
     marker = options.marker_partition.topic
     apart = [marker] if marker not in (CONSUMER_OFFSETS_TOPIC, *named) else []
-    counts = dict(cluster.partition_counts([*named, *apart] if named else None, create=bool(named)))
+    counts = cluster.partition_counts([*named, *apart] if named else None, create=bool(named))
+    there = {*counts}
+    if not there.issuperset(apart):
+        there.update(cluster.partition_counts(apart))  # a list of all says nothing of those that may not be seen
     for topic in [*named, *apart]:
-        if topic not in counts:
+        if topic not in there:
             role = f"Topic {topic!r}" if topic in named else f"Topic {topic!r} of option markerTopic"
             raise ConfigError(f"{role} does not exist at {options.bootstrap_servers}, which creates none: create it")
     counts = {topic: count for topic, count in counts.items() if topic not in apart or not named}

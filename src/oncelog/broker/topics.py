@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.partition import METERS, Partition
 from oncelog.broker.slices import Work, finished, in_parts
-from oncelog.errors import Error, KafkaError
+from oncelog.errors import Error, KafkaError, StorageError
 from oncelog.metadata.store import TopicInfo
 from oncelog.types import INTERNAL_TOPICS, TopicPartition
 
@@ -143,12 +143,18 @@ class Topics:
         yield from closing
 
     def _close_all(self, name: str, gone: Sequence[Partition], now_ms: int) -> Work[None]:
+        failure: StorageError | None = None
         for part in in_parts(gone, CLOSED_IN_A_PIECE):
             for partition in part:
-                self._broker.partition_deleted(partition, now_ms)
+                try:
+                    self._broker.partition_deleted(partition, now_ms)
+                except StorageError as error:  # the others are gone all the same
+                    failure = failure or error
             if len(part) == CLOSED_IN_A_PIECE:
                 yield
         self._going.pop(name, None)
+        if failure is not None:
+            raise failure
 
     def config_changed(self, name: str) -> None:
         """The effective settings of a topic are new: its logs follow at once."""

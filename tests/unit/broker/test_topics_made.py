@@ -101,3 +101,23 @@ def test_an_internal_topic_that_a_client_makes_meanwhile_is_made_once_and_coordi
     assert not isinstance(runtime.shard_for("anybody"), Error)
     assert not caplog.records
     broker.stop(NOW_MS)
+
+
+def test_a_partition_whose_files_cannot_be_put_aside_keeps_no_other_one_of_a_deleted_topic(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its producers are told at once, and its files go, though the disk failed for the first one."""
+    broker = Admin().broker
+    broker.topics.create("t", 3, {}, NOW_MS)
+    logs = [broker.topics.partitions[TopicPartition("t", index)].log for index in range(3)]
+
+    def fails(_: str) -> str:
+        raise StorageError("the disk is broken")
+
+    monkeypatch.setattr(logs[0], "delete", fails)
+    with pytest.raises(StorageError):
+        broker.topics.delete("t", NOW_MS)
+    assert [log.failed is not None for log in logs] == [False, True, True]
+    broker.topics.create("t", 3, {}, NOW_MS)
+    assert sum(where.topic == "t" for where in broker.topics.partitions) == 3
+    broker.stop(NOW_MS)

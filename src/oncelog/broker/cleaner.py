@@ -33,7 +33,7 @@ class Cleaner:
         self._cut: set[TopicPartition] = set()
         """Logs that have lost their ends since a compaction of them began."""
         self._last: TopicPartition | None = None
-        self._running = False
+        self._running = self._stopped = False
 
     def load(self) -> None:
         """Take up where the last run left off; a damaged checkpoint costs time, not data."""
@@ -41,6 +41,10 @@ class Cleaner:
             self._first_dirty = checkpoints.read_offset_checkpoint(self._disk, checkpoints.CLEANER_OFFSET_CHECKPOINT)
         except CorruptLogError as error:
             logger.warning("%s; compacted topics are compacted from their start", error)
+
+    def stop(self) -> None:
+        """Put nothing in place any more: the logs are closed, and the folder may soon be another broker's."""
+        self._stopped = True
 
     def forget(self, topic_partition: TopicPartition) -> None:
         """The log is gone; one of the same name is another one, and begins at its start."""
@@ -64,7 +68,7 @@ class Cleaner:
 
         After each other: one that is always due does not keep the others waiting.
         """
-        if self._running:
+        if self._running or self._stopped:
             return
         names = sorted(self._logs)
         begin = 0 if self._last is None else bisect_right(names, self._last)
@@ -90,7 +94,7 @@ class Cleaner:
 
         def is_there() -> bool:
             here = self._logs.get(topic_partition) is log and log.failed is None
-            return here and topic_partition not in self._cut
+            return here and topic_partition not in self._cut and not self._stopped
 
         def rewritten(error: Exception | None) -> None:
             if not is_there():

@@ -156,6 +156,7 @@ class LogManager:
     def stop(self, now_ms: int) -> None:
         """Sync and close every log; the clean-shutdown marker is left only if no disk failed."""
         self._stopped = True
+        self._cleaner.stop()
         self._sync_all()
         for log in self._logs.values():
             try:

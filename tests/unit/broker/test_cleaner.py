@@ -177,3 +177,17 @@ def test_a_power_loss_leaves_no_checkpoint_beyond_what_is_compacted(seed: int) -
     found = Folder(A0, disk=after)
     clean_to = read_offset_checkpoint(after, CLEANER_OFFSET_CHECKPOINT)[A0]
     assert [offset for offset, _, _ in found.records(A0)] == [clean_to - 1]
+
+
+def test_a_compaction_that_outlasts_its_broker_puts_nothing_in_place() -> None:
+    """The folder may be another broker's by then."""
+    folder = Folder(A0, B0)
+    for name in (A0, B0):
+        folder.write(name)
+        folder.write(name)
+    before = folder.disk.list(str(A0))
+    folder.cleaner.clean(NOW_MS)
+    folder.cleaner.stop()
+    folder.later.finish()
+    assert folder.disk.list(str(A0)) == before
+    assert not folder.later.jobs

@@ -282,11 +282,10 @@ class Broker:
             channel.close(f"a request could not be read: {error}")
             return
         self._work_on(context, served, request, len(frame))
-        if self.cluster is None and self.interceptor is None:  # else nothing is looked up: see receive_run
-            if context.took_plain_batch:
-                self._produce_runs.learn(context, request, frame, body)  # type: ignore[arg-type]
-            elif context.took_records or context.took_commit or context.took_end:
-                self._repeated[header.api_key].learn(context, request, frame, body)
+        if not context.may_be_repeated or self.cluster is not None or self.interceptor is not None:
+            return  # in a cluster, and past an interceptor, nothing is looked up: see receive_run
+        learner = self._produce_runs if header.api_key == PRODUCE else self._repeated[header.api_key]
+        learner.learn(context, request, frame, body)  # type: ignore[arg-type]
 
     def _read_in_pieces(self, context: RequestContext, served: Served, frame: memoryview, body: int) -> None:
         """A long request is taken apart with others' turns between, and worked on as the node that was asked."""

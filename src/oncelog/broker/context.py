@@ -56,24 +56,19 @@ class RequestContext:
     correlation_id: int
     client_id: str
     now_ms: int
-    took_plain_batch: bool = False
-    """Set by Produce: a batch that is not packed was appended, and the next ones may be like it."""
-    took_records: bool = False
-    """Set by Fetch: it was answered at once, with records."""
+    may_be_repeated: bool = False
+    """The next ones may be like it. Set by Produce (a batch that is not packed was appended), Fetch (answered at once,
+    with records), OffsetCommit (the offset of one partition was committed at once) and EndTxn (carried out at once)."""
     is_wide: bool = False
     """Set by Produce and Fetch, whose answers are not looked at: it names many partitions, and is written in pieces."""
     is_long: bool = False
     """Set by ``long_requests``, which count what it takes until it is answered."""
-    took_commit: bool = False
-    """Set by OffsetCommit: the offset of one partition was committed at once."""
-    took_end: bool = False
-    """Set by EndTxn: it was carried out at once."""
+    mutation_wait_ms: int = 0
+    """For how long the caller has to wait after what it has made or removed (``broker.mutations``)."""
     request_bytes: int = 0
     work_ns: int = 0
     begun_ns: int = 0
     local_ns: int = 0
-    mutation_wait_ms: int = 0
-    """For how long the caller has to wait after what it has made or removed (``broker.mutations``)."""
     """For metrics: when it came, and how long it was worked on."""
 
     @property

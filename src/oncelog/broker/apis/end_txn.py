@@ -39,5 +39,5 @@ def handle(broker: Broker, context: RequestContext, request: EndTxnRequest) -> D
         context.now_ms,
         transaction_version=2 if context.api_version >= FIRST_WITH_EPOCH_BUMP else 0,
     )
-    context.took_end = ended.succeeded and ended.value.error is Error.NONE
+    context.may_be_repeated = ended.succeeded and ended.value.error is Error.NONE
     return ended.map(response)

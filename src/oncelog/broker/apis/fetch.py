@@ -77,7 +77,7 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
         return _WideFetch(broker, context, request, isolation).begin(_opened(opened))
     answers = list(_read(broker, context, request, positions, isolation))
     if request.max_wait_ms <= 0 or _is_enough(request, answers):
-        context.took_records = len(answers) == 1 and answers[0].size_bytes > 0
+        context.may_be_repeated = len(answers) == 1 and answers[0].size_bytes > 0
         return _respond(broker, session, answers)
     watched = tuple(
         partition.topic_partition

@@ -77,5 +77,5 @@ def _commit(
     if refused:
         return answered.map(merged)
     if len(known) == 1 and len(known[0].partitions) == 1 and answered.succeeded:
-        context.took_commit = answered.value.topics[0].partitions[0].error_code == Error.NONE
+        context.may_be_repeated = answered.value.topics[0].partitions[0].error_code == Error.NONE
     return answered

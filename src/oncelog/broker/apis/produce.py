@@ -287,7 +287,7 @@ def _append(
     if request.acks == ALL_IN_SYNC and partition.lacks_replicas:
         return Deferred.of(_refused_write(write, Error.NOT_ENOUGH_REPLICAS))
     result = partition.append_client(write.records, context.now_ms, guard)
-    context.took_plain_batch = result.error is Error.NONE and not write.header.attributes & ~TRANSACTIONAL_BIT
+    context.may_be_repeated = result.error is Error.NONE and not write.header.attributes & ~TRANSACTIONAL_BIT
     return appended(broker, context, request, partition, result)
 
 

@@ -419,31 +419,46 @@ Outcomes = list[list[Error]] | Error
 
 
 def _commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Pieces[OffsetCommitResponse]:
-    response, looked_at = OffsetCommitResponse(topics=[]), 0
-    for number, (name, topic_id, partitions) in enumerate(topics):
-        errors = repeat(outcomes) if isinstance(outcomes, Error) else outcomes[number]
-        response.topics.append(OffsetCommitResponseTopic(name, topic_id, []))
-        add = response.topics[-1].partitions.append
-        for partition, error in zip(partitions, errors, strict=False):
-            add(OffsetCommitResponsePartition(partition.partition_index, error))
-            looked_at += 1
-            if not looked_at % PARTITIONS_IN_A_PIECE:
-                yield
+    response = OffsetCommitResponse(topics=[])
+
+    def add(topic: _Commits) -> list[OffsetCommitResponsePartition]:
+        response.topics.append(OffsetCommitResponseTopic(topic.topic, topic.topic_id, []))
+        return response.topics[-1].partitions
+
+    yield from _tell(topics, outcomes, add, OffsetCommitResponsePartition)
     return response
 
 
 def _txn_commit_answer(topics: Sequence[_Commits], outcomes: Outcomes) -> Pieces[TxnOffsetCommitResponse]:
-    response, looked_at = TxnOffsetCommitResponse(topics=[]), 0
-    for number, (name, _, partitions) in enumerate(topics):
+    response = TxnOffsetCommitResponse(topics=[])
+
+    def add(topic: _Commits) -> list[TxnOffsetCommitResponsePartition]:
+        response.topics.append(TxnOffsetCommitResponseTopic(topic.topic, []))
+        return response.topics[-1].partitions
+
+    yield from _tell(topics, outcomes, add, TxnOffsetCommitResponsePartition)
+    return response
+
+
+Told = TypeVar("Told", OffsetCommitResponsePartition, TxnOffsetCommitResponsePartition)
+
+
+def _tell(
+    topics: Sequence[_Commits],
+    outcomes: Outcomes,
+    add: Callable[[_Commits], list[Told]],
+    partition_told: Callable[[int, Error], Told],
+) -> Pieces[None]:
+    """Each partition's outcome, in the list that ``add`` makes for its topic."""
+    looked_at = 0
+    for number, topic in enumerate(topics):
         errors = repeat(outcomes) if isinstance(outcomes, Error) else outcomes[number]
-        response.topics.append(TxnOffsetCommitResponseTopic(name, []))
-        add = response.topics[-1].partitions.append
-        for partition, error in zip(partitions, errors, strict=False):
-            add(TxnOffsetCommitResponsePartition(partition.partition_index, error))
+        told = add(topic)
+        for partition, error in zip(topic.partitions, errors, strict=False):
+            told.append(partition_told(partition.partition_index, error))
             looked_at += 1
             if not looked_at % PARTITIONS_IN_A_PIECE:
                 yield
-    return response
 
 
 Answer = TypeVar("Answer", OffsetCommitResponse, TxnOffsetCommitResponse)

@@ -307,7 +307,7 @@ class BrokerConfig:
     producer_id_expiration_ms: int = setting(
         "producer.id.expiration.ms",
         86_400_000,
-        "An idle producer id is forgotten by a partition after this.",
+        "A partition forgets a producer id, and would store a repeat, this long after its last record's timestamp.",
         low=1,
         high=MAX_INT,
     )

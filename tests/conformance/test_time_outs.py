@@ -6,6 +6,7 @@ The producer ids of these tests are from a node of its own with the settings of 
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -40,6 +41,18 @@ def test_check_25_an_idle_producer_is_forgotten_after_its_time(connection: Conne
     assert connection.produce(topic, batch(b"a", pid=pid, epoch=0, sequence=9)).error == OUT_OF_ORDER
     eventually(lambda: pid not in producers_of(connection, topic))
     assert connection.produce(topic, batch(b"a", pid=pid, epoch=0, sequence=9)).error == 0
+
+
+def test_check_25_the_time_begins_with_the_last_records_timestamp(connection: Connection, topic: str) -> None:
+    """Whoever sends old records is forgotten soon, and what it repeats then is stored again."""
+    now_ms = time.time_ns() // 1_000_000
+    late, early = new_pid(connection), new_pid(connection)
+    assert connection.produce(topic, batch(b"a", pid=early, epoch=0, sequence=0, timestamp=now_ms + 600_000)).error == 0
+    old = batch(b"b", pid=late, epoch=0, sequence=5, timestamp=now_ms - 600_000)
+    assert connection.produce(topic, old).base_offset == 1
+    eventually(lambda: late not in producers_of(connection, topic))
+    assert connection.produce(topic, old).base_offset == 2
+    assert early in producers_of(connection, topic)
 
 
 def test_check_25_an_open_transaction_keeps_its_producer(connection: Connection, topic: str, unique_name: str) -> None:

@@ -129,6 +129,8 @@ class History:
     """The cleaner's checkpoint, before the last looks."""
     looked_ns: int = 0
     """When the last looks began."""
+    forgotten: list[tuple[TopicPartition, int, int]] = field(default_factory=list)
+    """Partitions, producer ids that they forgot because their time was over, and the log's end then."""
     cut_markers: set[tuple[TopicPartition, int]] = field(default_factory=set)
     """Partitions and producer ids of the markers that unclean elections took."""
     errors: list[str] = field(default_factory=list)

@@ -28,6 +28,7 @@ from oncelog.testing.simulation import (
     explore,
     simulate,
 )
+from oncelog.testing.simulation.faults import Trouble
 
 
 def test_an_hour_takes_no_time_and_every_clock_says_the_same() -> None:
@@ -390,6 +391,27 @@ def test_a_failure_is_shrunk_to_the_troubles_that_it_takes() -> None:
     assert [trouble.kind for trouble in failure.troubles] == ["kill_broker"]
     again = Setting(troubles=failure.troubles, calm_s=20)
     assert str(explore(main, [failure.seed], again)) == str(failure)
+
+
+def _at_once(number: int) -> bool:
+    """Whether a trouble of this number comes now, not with a later message."""
+    chance = random.Random(number)
+    chance.expovariate(1.0)
+    return chance.random() < 0.25
+
+
+@pytest.mark.parametrize("other", ["kill_broker", "power_loss"])
+def test_an_operator_does_not_stop_a_broker_that_died_in_the_same_moment(other: str) -> None:
+    number = next(filter(_at_once, range(100)))
+
+    async def main(world: Simulation) -> tuple[int, list[dict[str, Any]]]:
+        await world.calm()
+        await asyncio.sleep(1)
+        gc.collect()
+        return world.broker.lives, world.loop.failures
+
+    troubles = [Trouble(1.0, kind, 5.0, number) for kind in ("restart_broker", other)]
+    assert simulate(main, troubles=troubles, calm_s=20) == (2, [])
 
 
 def test_an_unknown_trouble_is_refused_by_name() -> None:

@@ -19,6 +19,7 @@ from oncelog.testing.simulation.faults import Trouble, Troubles, plan
 from oncelog.testing.simulation.timeline import Timeline
 from oncelog.types import IsolationLevel, TopicPartition
 from tests.simulation.checkers import breaches
+from tests.simulation.forgotten import noted_expiry
 from tests.simulation.hanging import end_hanging, note_cut_markers
 from tests.simulation.history import History, Sample, said
 from tests.simulation.programs import (
@@ -34,6 +35,8 @@ from tests.simulation.spark_sink import SparkQuery
 
 PATIENCE_S = 900.0
 """So long may it take after that until everything is done."""
+DAY_MS = 86_400_000
+"""After that brokers forget producers, unless a scene says otherwise."""
 
 
 @dataclass
@@ -80,6 +83,10 @@ class World:
         whole = plan(seed, kinds=self.scene.kinds, begin_s=1.0, end_s=self.scene.calm_s - 2, most=self.scene.most)
         self.planned = [trouble for number, trouble in enumerate(whole) if number not in set(left_out)]
         self.programs: list[Program] = []
+
+    @property
+    def producer_id_expiration_ms(self) -> int:
+        return int(str(self.scene.settings.get("producer.id.expiration.ms", DAY_MS)))
 
     async def main(self, world: Simulation) -> None:
         """The whole course of the world; called in the simulation."""
@@ -275,7 +282,8 @@ def run(seed: int, *, left_out: Iterable[int] = (), keep: bool = False, scene: s
         propagates, logger.propagate = logger.propagate, False  # what is logged is judged, not shown
         logger.addHandler(handler)
         try:
-            run_simulation(world, made.main)
+            with noted_expiry(history, made.producer_id_expiration_ms):
+                run_simulation(world, made.main)
         except OncelogError as error:  # it does not end, or a broker does not start
             history.unfinished.append(str(error))
         finally:

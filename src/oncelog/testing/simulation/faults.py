@@ -129,11 +129,11 @@ def power_loss(world: Simulation, chance: random.Random) -> Undo | None:
 def restart_broker(world: Simulation, chance: random.Random) -> Undo | None:
     """An operator stops the broker and starts it again."""
 
-    def stop() -> None:
-        if world.broker.is_running:
-            world.keep(world.loop.create_task(world.broker.stop()))
+    async def stop() -> None:
+        if world.broker.is_running:  # as its task begins: another trouble of this moment may have ended it
+            await world.broker.stop()
 
-    return in_the_middle(world, chance, stop, lambda: _start(world))
+    return in_the_middle(world, chance, lambda: world.keep(world.loop.create_task(stop())), lambda: _start(world))
 
 
 def pause_broker(world: Simulation, chance: random.Random) -> Undo | None:

@@ -1,0 +1,59 @@
+"""What a checker excuses, and that it is no more; that it finds what it should is shown by the mutants."""
+
+from __future__ import annotations
+
+import pytest
+
+from oncelog.log.producer_state import ProducerStateManager
+from oncelog.records.batch import iter_headers
+from oncelog.types import TopicPartition
+from tests.simulation.checkers import nothing_twice
+from tests.simulation.forgotten import noted_expiry
+from tests.simulation.history import History, Sent
+from tests.unit.log.batches import batch
+
+WHERE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
+STORED_AT, AGAIN_AT, PRODUCER_ID = 21, 26, 7
+
+
+def _history(*forgotten: tuple[TopicPartition, int, int], transaction: int | None = None) -> History:
+    """A record that is stored twice, by one producer."""
+    return History(
+        sent=[Sent(b"a", WHERE, "plain.1", transaction, 0)],
+        uncommitted={WHERE: [(STORED_AT, b"a"), (22, b"b"), (AGAIN_AT, b"a")]},
+        producers=[(b"a", PRODUCER_ID), (b"b", PRODUCER_ID), (b"a", PRODUCER_ID)],
+        forgotten=list(forgotten),
+    )
+
+
+@pytest.mark.parametrize("end_offset", [STORED_AT + 1, AGAIN_AT])
+def test_a_record_may_be_stored_again_where_its_producer_was_forgotten_in_between(end_offset: int) -> None:
+    assert nothing_twice.check(_history((WHERE, PRODUCER_ID, end_offset))) == []
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        _history(),
+        _history((WHERE, PRODUCER_ID, STORED_AT)),
+        _history((WHERE, PRODUCER_ID, AGAIN_AT + 1)),
+        _history((WHERE, PRODUCER_ID + 1, AGAIN_AT)),
+        _history((OTHER, PRODUCER_ID, AGAIN_AT)),
+        _history((WHERE, PRODUCER_ID, AGAIN_AT), transaction=1),
+    ],
+    ids=["never", "before", "after", "another", "elsewhere", "in a transaction"],
+)
+def test_else_it_may_not(history: History) -> None:
+    assert nothing_twice.check(history) == ["b'a' is stored 2 times"]
+
+
+def test_who_is_forgotten_too_early_is_not_excused() -> None:
+    history = History()
+    ((_, header),) = iter_headers(batch(pid=PRODUCER_ID, seq=0, timestamp=5000))
+    for expiration_ms in (1000, 2000):
+        state = ProducerStateManager(WHERE, expiration_ms)
+        state.apply_data(header, STORED_AT)
+        with noted_expiry(history, 2000):
+            state.expire(5000 + expiration_ms)
+        assert PRODUCER_ID not in state.entries
+    assert history.forgotten == [(WHERE, PRODUCER_ID, STORED_AT + 1)]

@@ -185,7 +185,11 @@ class BrokerConfig:
         choices=("none", "interval", "commit"),
     )
     log_flush_interval_ms: int = setting(
-        "log.flush.interval.ms", 1000, "Time between two syncs of the flush policy interval.", low=1, high=MAX_LONG
+        "log.flush.interval.ms",
+        1000,
+        "Most time between two syncs of the flush policy interval; 16 MB of a partition do not wait for it.",
+        low=1,
+        high=MAX_LONG,
     )
 
     message_max_bytes: int = setting(
@@ -324,6 +328,20 @@ class BrokerConfig:
         104_857_600,
         "Largest request; a larger one ends its connection.",
         low=1,
+        high=MAX_INT,
+    )
+    socket_receive_buffer_bytes: int = setting(
+        "socket.receive.buffer.bytes",
+        102_400,
+        "SO_RCVBUF of each connection; -1: the operating system decides.",
+        low=-1,
+        high=MAX_INT,
+    )
+    socket_send_buffer_bytes: int = setting(
+        "socket.send.buffer.bytes",
+        102_400,
+        "SO_SNDBUF of each connection; -1: the operating system decides.",
+        low=-1,
         high=MAX_INT,
     )
     queued_max_request_bytes: int = setting(

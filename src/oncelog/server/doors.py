@@ -105,6 +105,16 @@ class Door:
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.sock.bind(self._address)
 
+    def size_buffers(self, receive_bytes: int, send_bytes: int) -> None:
+        """How much the kernel keeps of a connection in each direction, below 1: as it likes; before anybody connects.
+
+        A large request or answer then passes in pieces that are still in the processor's cache, and a peer that is
+        sending one has others' turns between.
+        """
+        for option, size_bytes in ((socket.SO_RCVBUF, receive_bytes), (socket.SO_SNDBUF, send_bytes)):
+            if size_bytes > 0:
+                self.sock.setsockopt(socket.SOL_SOCKET, option, size_bytes)  # connections inherit it
+
     def close(self) -> None:
         for close in self._closers:
             close()

@@ -104,6 +104,7 @@ class Sending:
     def write(self) -> None:
         """Send what there is; while the socket is full, the loop calls again."""
         if self._socket is None or self.silent:
+            self._disarm_writer()
             return
         try:
             done = self._send()
@@ -116,7 +117,9 @@ class Sending:
             return
         if not done:
             self._arm_writer()
-        elif self._closing:
+            return
+        self._disarm_writer()
+        if self._closing:
             if self._transport is not None:
                 self._transport.close()
         elif self._waiting is not None:
@@ -207,12 +210,12 @@ class Sending:
             self._writer = None
 
     def _writable(self) -> None:
-        self._disarm_writer()
         self.last_active = self.progressed = self._server.loop.time()
         self.write()
         self._server.turn_ends()
 
     def _abort(self) -> None:
         self._out.clear()
+        self._disarm_writer()
         if self._transport is not None:
             self._transport.abort()

@@ -177,6 +177,8 @@ class Server:
             self._source.serves(self, self.loop)
 
     async def _open(self, door: Door) -> None:
+        config = self.broker.config
+        door.size_buffers(config.socket_receive_buffer_bytes, config.socket_send_buffer_bytes)
         self._listeners[door] = await self.loop.create_server(partial(self._accept, door), sock=door.sock, backlog=512)
 
     def open_later(self, door: Door) -> None:

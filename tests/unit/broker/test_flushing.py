@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oncelog.broker.flushing import MOST_AT_ONCE
+import pytest
+
+from oncelog.broker.flushing import EARLY_BYTES, MOST_AT_ONCE
 from oncelog.broker.partition import Partition
 from oncelog.conformance.batches import batch
 from oncelog.errors import Error
@@ -37,6 +39,38 @@ def test_what_is_appended_during_the_syncs_of_an_interval_waits_for_the_next_one
         syncs += 1
     assert syncs == 3
     assert min(partition.log.flushed_offset for partition in partitions) >= 1
+    admin.broker.stop(NOW_MS)
+
+
+def test_a_partition_with_much_to_sync_waits_for_no_interval_and_takes_no_other_along() -> None:
+    admin = Admin(**{"oncelog.flush.policy": "interval", "log.flush.interval.ms": "1000"})
+    partitions, flushing = partitions_of(admin), admin.broker.flushing
+    append(partitions)
+    large = partitions[1]
+    batch_bytes = 1_000_000
+    for number in range(1, EARLY_BYTES // batch_bytes + 2):
+        assert not flushing.wanted
+        assert large.append_client(bytearray(batch(bytes(batch_bytes), timestamp=NOW_MS)), NOW_MS).error is Error.NONE
+        if number == EARLY_BYTES // batch_bytes:
+            assert large.log.unflushed_bytes < EARLY_BYTES
+    assert flushing.wanted
+    job = flushing.take(NOW_MS)
+    assert job is not None
+    assert [partition for partition, _ in job.tickets] == [large]
+    flushing.done(job, job.sync(), NOW_MS)
+    assert large.log.flushed_offset == large.log.log_end_offset
+    assert large.log.unflushed_bytes == 0
+    assert not flushing.wanted
+    admin.broker.stop(NOW_MS)
+
+
+@pytest.mark.parametrize("policy", ["none", "commit"])
+def test_only_syncs_at_intervals_come_early(policy: str) -> None:
+    admin = Admin(**{"oncelog.flush.policy": policy})
+    partition, flushing = partitions_of(admin)[0], admin.broker.flushing
+    for _ in range(EARLY_BYTES // 1_000_000 + 1):
+        partition.append_client(bytearray(batch(bytes(1_000_000), timestamp=NOW_MS)), NOW_MS)
+    assert flushing.wanted == (policy == "commit")
     admin.broker.stop(NOW_MS)
 
 

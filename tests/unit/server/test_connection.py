@@ -111,6 +111,48 @@ def test_a_produce_that_waited_for_the_answer_before_it_is_taken_in_then(monkeyp
         assert answers(connection, 2) == [7, 8]
 
 
+@pytest.mark.parametrize(
+    ("settings", "receive_bytes", "send_bytes"),
+    [
+        ({}, 102_400, 102_400),
+        ({"socket.receive.buffer.bytes": "32768", "socket.send.buffer.bytes": "65536"}, 32_768, 65_536),
+    ],
+)
+def test_the_kernel_keeps_as_much_of_a_connection_as_is_configured(
+    settings: dict[str, str], receive_bytes: int, send_bytes: int
+) -> None:
+    with (
+        oncelog.Broker(settings=settings) as broker,
+        socket.create_connection((broker.address.host, broker.address.port)) as connection,
+    ):
+        connection.sendall(request(ApiVersionsRequest(), 0, 1))
+        assert answers(connection, 1) == [1]
+        (ours,) = broker.on_loop(lambda nodes: nodes.server.connected())
+        sizes = [ours._socket.getsockopt(socket.SOL_SOCKET, option) for option in (socket.SO_RCVBUF, socket.SO_SNDBUF)]
+    assert sizes in ([receive_bytes, send_bytes], [2 * receive_bytes, 2 * send_bytes])  # Linux counts its own part, too
+
+
+def test_a_large_answer_leaves_in_pieces_as_its_peer_reads_it() -> None:
+    """Many times what the kernel keeps, from the files of two partitions; nobody else waits meanwhile."""
+    with (
+        oncelog.Broker(settings={"socket.send.buffer.bytes": "8192"}) as broker,
+        socket.create_connection((broker.address.host, broker.address.port)) as connection,
+        socket.create_connection((broker.address.host, broker.address.port)) as other,
+    ):
+        create = CreateTopicsRequest([CreatableTopic(name="t", num_partitions=2, replication_factor=1)], 30_000)
+        batches = [produce(number, 900_000) for number in range(1, 5)]
+        connection.sendall(b"".join([request(create, 5, 0), *batches]))
+        assert answers(connection, 5) == [0, 1, 2, 3, 4]
+        parts = [FetchPartition(index, fetch_offset=0, partition_max_bytes=10_000_000) for index in range(2)]
+        wants = FetchRequest(
+            min_bytes=1, max_bytes=10_000_000, session_epoch=-1, topics=[FetchTopic("t", partitions=parts)]
+        )
+        connection.sendall(request(wants, 12, 9) + request(ApiVersionsRequest(), 0, 10))
+        other.sendall(request(ApiVersionsRequest(), 0, 11))
+        assert answers(other, 1) == [11]
+        assert answers(connection, 2) == [9, 10]
+
+
 def test_requests_without_an_answer_leave_no_gap() -> None:
     with (
         oncelog.Broker() as broker,

@@ -16,6 +16,7 @@ from oncelog.acls import AclResourceType, Operation, PatternType, Permission
 from oncelog.errors import KafkaError
 from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.connections import cluster_for
+from oncelog.spark.offsets import OffsetRange
 from oncelog.spark.options import parse_sink_options, parse_source_options
 from oncelog.spark.planning import now_ms, plan_write
 from oncelog.spark.sink_protocol import BatchWrite, Outcome, PartitionBatch, commit_batch, ignore
@@ -120,6 +121,6 @@ def test_source_needs_to_read_its_topic_and_says_so(side: Side, unique_name: str
     side.set_rules(describe)
     assert cluster.partition_counts([unique_name]) == {unique_name: 1}
     with pytest.raises(KafkaError, match=f"grant the user READ on the topic {unique_name}"):
-        cluster.fetcher(partition, IsolationLevel.READ_COMMITTED).fetch(0)
+        cluster.fetcher(OffsetRange(partition, 0, 1), IsolationLevel.READ_COMMITTED).fetch(0)
     side.set_rules(read)
     assert cluster.list_offsets({partition: -1}, IsolationLevel.READ_COMMITTED) == {partition: 0}

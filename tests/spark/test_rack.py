@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from oncelog.client.core.config import ClientConfig
 from oncelog.records.arrow import StoredBatch
 from oncelog.spark.kafka_cluster import KafkaCluster, KafkaFetcher
+from oncelog.spark.offsets import OffsetRange
 from oncelog.spark.options import ClusterOptions
 from oncelog.types import IsolationLevel, TopicPartition
 from tests.spark.kafka_records import eventually, produce
@@ -54,7 +55,7 @@ def test_reader_fetches_from_the_replica_in_its_rack(two_racks: ApacheKafka, uni
     )
     partition = TopicPartition(unique_name, 0)
     leader = next(iter(cluster.run(cluster.aio.leaders([partition]))))
-    fetcher = cluster.fetcher(partition, IsolationLevel.READ_COMMITTED)
+    fetcher = cluster.fetcher(OffsetRange(partition, 0, 50), IsolationLevel.READ_COMMITTED)
     assert isinstance(fetcher, KafkaFetcher)
     batches: list[StoredBatch] = []
     position = 0

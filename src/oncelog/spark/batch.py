@@ -12,7 +12,14 @@ from oncelog.errors import ConfigError
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.offsets import OffsetRange, check_order, describe_beyond, describe_loss, loss_error
 from oncelog.spark.options import ByTimestampStrategy, SourceOptions
-from oncelog.spark.reading import earliest_and_latest, offsets_at, plan_tasks, read_partition, subscribed_partitions
+from oncelog.spark.reading import (
+    earliest_and_latest,
+    offsets_at,
+    offsets_of_ends,
+    plan_tasks,
+    read_partition,
+    subscribed_partitions,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -29,10 +36,13 @@ class BatchReader(DataSourceReader):
         partitions = subscribed_partitions(cluster, options)
         if not partitions:
             return []
+        # The ids first: a topic that is made again from here on is not the one that the tasks ask for
+        ids = cluster.topic_ids(sorted({partition.topic for partition in partitions}))
         start = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
         end = offsets_at(cluster, options, options.ending, partitions, ByTimestampStrategy.LATEST)
         check_order(start, end, options.starting, options.ending)
-        earliest, latest = earliest_and_latest(cluster, partitions, options.isolation)
+        earliest, ends = earliest_and_latest(cluster, partitions, options.isolation)
+        latest = offsets_of_ends(ends)
         lost, beyond = describe_loss(start, earliest, latest), describe_beyond(end, latest)
         if options.fail_on_data_loss and lost:
             raise loss_error(lost)
@@ -44,7 +54,13 @@ class BatchReader(DataSourceReader):
         for text in [*lost, *beyond]:
             logger.warning("%s; going on with what is there, as failOnDataLoss is false", text)
         ranges = [
-            OffsetRange(partition, max(start[partition], earliest[partition]), min(end[partition], latest[partition]))
+            OffsetRange(
+                partition,
+                max(start[partition], earliest[partition]),
+                min(end[partition], latest[partition]),
+                ends[partition].leader_epoch,
+                ids.get(partition.topic, ""),
+            )
             for partition in partitions
         ]
         return plan_tasks(options, ranges)

@@ -12,9 +12,21 @@ from typing import NamedTuple, Protocol
 
 from oncelog.records.arrow import StoredBatch
 from oncelog.spark.checkpoint import ClusterFacts
+from oncelog.spark.offsets import LogEnd, OffsetRange
 from oncelog.spark.prefetch import run_ahead
 from oncelog.spark.sink_protocol import TransactionEngine
 from oncelog.types import IsolationLevel, TopicPartition
+
+
+class LogReplaced(Exception):
+    """What a task was to read is no longer what was planned; its text says why.
+
+    :param kept: up to where it still is.
+    """
+
+    def __init__(self, text: str, kept: int) -> None:
+        super().__init__(text)
+        self.kept = kept
 
 
 class Fetched(NamedTuple):
@@ -30,10 +42,13 @@ class Fetched(NamedTuple):
 
 
 class PartitionFetcher(Protocol):
-    """Reads one partition onwards from a position, one request at a time."""
+    """Reads one range onwards from a position, one request at a time."""
 
     def fetch(self, position: int) -> Fetched:
-        """What follows ``position``; waits for records for a while. Raises OncelogError when the broker refuses."""
+        """What follows ``position``; waits for records for a while.
+
+        Raises LogReplaced where the range is not that of the plan any more, OncelogError when the broker refuses.
+        """
         ...
 
 
@@ -64,11 +79,24 @@ class Cluster(Protocol):
         """
         ...
 
+    def log_ends(
+        self, partitions: Sequence[TopicPartition], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, LogEnd]:
+        """Where each partition ends now as ``isolation`` sees it."""
+        ...
+
+    def epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """Up to where each log is still that of a leader with the given epoch; -1 where it knows older ones only.
+
+        Without those whose broker cannot tell.
+        """
+        ...
+
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Store positions for a consumer group without members."""
         ...
 
-    def fetcher(self, partition: TopicPartition, isolation: IsolationLevel) -> PartitionFetcher: ...
+    def fetcher(self, item: OffsetRange, isolation: IsolationLevel) -> PartitionFetcher: ...
 
     def transaction(self, transactional_id: str, timeout_ms: int) -> AbstractContextManager[TransactionEngine]:
         """The engine of one transactional id, on connections of its own."""

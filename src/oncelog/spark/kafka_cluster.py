@@ -8,21 +8,21 @@ record.
 from __future__ import annotations
 
 import asyncio
-from base64 import urlsafe_b64encode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from oncelog.client.aio.admin_topics import DESCRIBE_CONFIGS
 from oncelog.client.aio.cluster import GIVE_UP_ON_UNKNOWN_SECONDS, Cluster
-from oncelog.client.aio.offsets import EARLIEST, GroupOffsets, list_offsets
+from oncelog.client.aio.offsets import EARLIEST, LATEST, FoundOffset, GroupOffsets, epoch_ends, list_offsets
 from oncelog.client.background import background
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.coordinator import CoordinatorType
 from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.read_committed import filter_batches
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
-from oncelog.client.core.wire import FETCH, METADATA
+from oncelog.client.core.wire import FETCH, METADATA, NO_LIMIT
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -32,8 +32,9 @@ from oncelog.protocol.wire import ZERO_UUID
 from oncelog.records.arrow import StoredBatch
 from oncelog.records.batch import iter_headers
 from oncelog.spark.checkpoint import ClusterFacts
-from oncelog.spark.cluster import Fetched
+from oncelog.spark.cluster import Fetched, LogReplaced
 from oncelog.spark.kafka_transaction import KafkaTransaction
+from oncelog.spark.offsets import LogEnd, OffsetRange, describe_remade
 from oncelog.spark.options import ClusterOptions
 from oncelog.spark.rights import naming_the_right
 from oncelog.types import IsolationLevel, TopicPartition
@@ -45,6 +46,8 @@ NEAR_REPLICA_KEPT_S = 300.0
 """How long a replica that the leader named is read from before the leader is asked again, as Java's consumer does."""
 GROUP_PATIENCE_MS = 5000
 """How long a query waits for a group that is only told its position."""
+STALE_LEADER_S = 10.0
+"""How long a leader of an older epoch than a query has seen is taken for one that has not heard of the newer."""
 _FETCH_BY_NAME = 12
 """The last version of Fetch that names topics by their names."""
 _BROKER_RESOURCE = 4
@@ -97,7 +100,11 @@ class KafkaCluster:
         return await self.aio.repeat("Metadata", attempt)
 
     def topic_ids(self, topics: Sequence[str]) -> Mapping[str, str]:
-        answers = self.run(self.aio.repeat("Metadata", lambda: self._topics(topics)))
+        return self.run(self.ids_of(topics))
+
+    async def ids_of(self, topics: Sequence[str]) -> dict[str, str]:
+        """:meth:`topic_ids`, on the client's loop."""
+        answers = await self.aio.repeat("Metadata", lambda: self._topics(topics))
         return {
             topic.name or "": urlsafe_b64encode(topic.topic_id).rstrip(b"=").decode()
             for topic in answers
@@ -139,29 +146,61 @@ class KafkaCluster:
     def list_offsets(
         self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
+        found = self._found_offsets(questions, isolation)
+        return {partition: item.offset for partition, item in found.items()}
+
+    def log_ends(
+        self, partitions: Sequence[TopicPartition], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, LogEnd]:
+        found = self._found_offsets(dict.fromkeys(partitions, LATEST), isolation)
+        return {partition: LogEnd(item.offset, item.leader_epoch) for partition, item in found.items()}
+
+    def _found_offsets(
+        self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
+    ) -> dict[TopicPartition, FoundOffset]:
         topics = ", ".join(sorted({partition.topic for partition in questions}))
         with naming_the_right(topic_right=f"READ on the topic {topics}"):
             return self.run(self._list_offsets(questions, isolation))
 
     async def _list_offsets(
         self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
-    ) -> dict[TopicPartition, int]:
+    ) -> dict[TopicPartition, FoundOffset]:
         """Asked again as ``fetchOffset.numRetries`` and ``fetchOffset.retryIntervalMs`` say, where they were given."""
         left = self.options.offset_attempts or 1
         while True:
             try:
-                found = await list_offsets(
+                return await list_offsets(
                     self.aio,
                     questions,
                     read_committed=isolation is IsolationLevel.READ_COMMITTED,
                     wait_for_unknown_s=self.options.patience_ms / 1000,
                 )
-                return {partition: item.offset for partition, item in found.items()}
             except KafkaError:
                 left -= 1
                 if not left:
                     raise
             await asyncio.sleep(self.options.offset_interval_ms / 1000)
+
+    def epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        topics = ", ".join(sorted({partition.topic for partition in epochs}))
+        with naming_the_right(topic_right=f"DESCRIBE on the topic {topics}"):
+            return self.run(self.ends_of(epochs))
+
+    async def ends_of(self, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """:meth:`epoch_ends`, on the client's loop."""
+        loop = asyncio.get_running_loop()
+        patient_until = loop.time() + STALE_LEADER_S
+        while True:
+            try:
+                found = await epoch_ends(self.aio, epochs)
+            except KafkaError as error:
+                if error.error is Error.UNSUPPORTED_VERSION:  # a broker from before 2.0
+                    return {}
+                raise
+            if min(found.values(), default=0) >= 0 or loop.time() >= patient_until:
+                return found
+            await asyncio.sleep(self.aio.config.retry_backoff_ms / 1000)
+            await self.aio.repeat("Metadata", self.aio.refresh)
 
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         positions = {partition: OffsetAndMetadata(offset) for partition, offset in offsets.items()}
@@ -173,8 +212,8 @@ class KafkaCluster:
 
     # --- records ----------------------------------------------------------------------------------------------------
 
-    def fetcher(self, partition: TopicPartition, isolation: IsolationLevel) -> KafkaFetcher:
-        return KafkaFetcher(self, partition, isolation)
+    def fetcher(self, item: OffsetRange, isolation: IsolationLevel) -> KafkaFetcher:
+        return KafkaFetcher(self, item, isolation)
 
     @contextmanager
     def transaction(self, transactional_id: str, timeout_ms: int) -> Iterator[KafkaTransaction]:
@@ -182,12 +221,19 @@ class KafkaCluster:
 
 
 class KafkaFetcher:
-    """Raw batches of one partition, onwards from any position; from a replica in our rack where there is one."""
+    """Raw batches of one range, onwards from any position; from a replica in our rack where there is one.
 
-    def __init__(self, cluster: KafkaCluster, partition: TopicPartition, isolation: IsolationLevel) -> None:
+    Each request names the topic by its id, where the plan and the broker have ids, and the leader's epoch: so a topic
+    that was made again is not taken for the one of the plan, nor the log of a leader that lacks what was planned.
+    """
+
+    def __init__(self, cluster: KafkaCluster, item: OffsetRange, isolation: IsolationLevel) -> None:
         self._cluster = cluster
         self._aio = cluster.aio
-        self._partition = partition
+        self._item = item
+        self._partition = item.partition
+        self._topic_id = urlsafe_b64decode(f"{item.topic_id}==") if item.topic_id else ZERO_UUID
+        self._epoch = item.leader_epoch
         self._isolation = isolation
         self.replica: int | None = None
         self._replica_until_s = 0.0
@@ -205,7 +251,8 @@ class KafkaFetcher:
     async def _fetch(self, position: int) -> Fetched:
         topic, number = self._partition
         options = self._cluster.options
-        wanted = FetchPartition(partition=number, fetch_offset=position, partition_max_bytes=options.fetch_bytes)
+        wanted = FetchPartition(number, self._epoch, position, partition_max_bytes=options.fetch_bytes)
+        by_id = self._topic_id != ZERO_UUID
 
         def build(version: int) -> FetchRequest:
             return FetchRequest(
@@ -213,13 +260,14 @@ class KafkaFetcher:
                 min_bytes=options.fetch_min_bytes,
                 max_bytes=options.fetch_bytes,
                 isolation_level=self._isolation,
-                topics=[FetchTopic(topic=topic, partitions=[wanted])],
+                topics=[FetchTopic(topic, self._topic_id, [wanted])],
                 rack_id=options.rack if version >= 11 else "",
             )
 
         node = await self._node()
         try:
-            answer, version = await self._aio.network.call(node, FETCH, build, highest=_FETCH_BY_NAME)
+            highest = NO_LIMIT if by_id else _FETCH_BY_NAME
+            answer, version = await self._aio.network.call(node, FETCH, build, highest=highest)
         except KafkaError:
             self.replica = None
             raise
@@ -232,6 +280,10 @@ class KafkaFetcher:
             self.replica = near
             self._replica_until_s = asyncio.get_running_loop().time() + NEAR_REPLICA_KEPT_S
             return await self._fetch(position)
+        if error in (Error.UNKNOWN_TOPIC_ID, Error.INCONSISTENT_TOPIC_ID):
+            await self._check_topic()
+        if error is Error.FENCED_LEADER_EPOCH and self.replica is None:
+            await self._check_log()
         if error is not Error.NONE and self.replica is not None:
             self.replica = None
             raise error_for(Error.OFFSET_NOT_AVAILABLE, f"the replica {node} of {self._partition} is not so far yet")
@@ -240,6 +292,26 @@ class KafkaFetcher:
         if error is not Error.NONE:
             raise error_for(error, f"{self._partition} cannot be read at offset {position}")
         return self._visible(position, data)
+
+    async def _check_topic(self) -> None:
+        """Raises LogReplaced where another topic has the name now; else its leader does not know of it yet or still."""
+        name, id_ = self._partition.topic, self._item.topic_id
+        found = await self._cluster.ids_of([name])
+        if found.get(name, id_) != id_:
+            raise LogReplaced(describe_remade([name], {name: id_}, found)[0], -1)
+
+    async def _check_log(self) -> None:
+        """Raises LogReplaced where the new leader lacks something of the range, else goes on under its epoch."""
+        partition, end = self._partition, self._item.end
+        now = await list_offsets(self._aio, {partition: LATEST}, read_committed=False)
+        kept = (await self._cluster.ends_of({partition: self._epoch})).get(partition, end)
+        if kept < end:
+            text = (
+                f"{partition} was led with epoch {self._epoch} when offsets {self._item.start} to {end - 1} were "
+                f"planned, and its log has been cut at offset {max(kept, 0)} since"
+            )
+            raise LogReplaced(text, kept)
+        self._epoch = now[partition].leader_epoch
 
     async def _node(self) -> int:
         """The near replica while its time lasts, else the leader, which names one where there is one."""

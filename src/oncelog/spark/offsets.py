@@ -2,7 +2,7 @@
 
 Called by the readers (:mod:`oncelog.spark.reading`). Pure. The JSON form is that of Spark's own Kafka connector,
 ``{"topic": {"0": 23}}``, an offset being the next one to read, and beside the partitions what that one lacks: the id
-of the topic, and in a query's first batch where it started.
+of the topic, the leaders' epochs, and in a query's first batch where it started.
 """
 
 from __future__ import annotations
@@ -24,11 +24,17 @@ class DataLoss(OncelogError):
 
 
 class OffsetRange(NamedTuple):
-    """Offsets of one partition from ``start`` to ``end``, without ``end``."""
+    """Offsets of one partition from ``start`` to ``end``, without ``end``.
+
+    :param leader_epoch: of the leader when the range was known to be in its log; -1 where it is not known.
+    :param topic_id: of the topic that is meant, as :class:`Place` holds it; empty where the cluster gives none.
+    """
 
     partition: TopicPartition
     start: int
     end: int
+    leader_epoch: int = -1
+    topic_id: str = ""
 
     @property
     def size(self) -> int:
@@ -38,6 +44,17 @@ class OffsetRange(NamedTuple):
 Json: TypeAlias = dict[str, dict[str, Any]]
 _ID = "id"
 _FROM = "from"
+_EPOCHS = "epochs"
+
+
+class LogEnd(NamedTuple):
+    """Where a log ends, and the epoch of the leader that says so: no record below is of a later one.
+
+    :param leader_epoch: -1 where the broker does not tell it.
+    """
+
+    offset: int
+    leader_epoch: int = -1
 
 
 class Place(NamedTuple):
@@ -46,11 +63,14 @@ class Place(NamedTuple):
     :param ids: of the topics, where the cluster gives them any: a topic that is deleted and made again has another.
     :param start: in the first batch of a query where it began: Spark keeps only the ends of batches, and "latest" means
         something else when the batch is repeated.
+    :param epochs: of the leaders when the offsets were planned: a later leader tells where its log parts from theirs
+        (KIP-320). Checkpoints of older versions and of Spark's connector hold none.
     """
 
     offsets: Offsets
     ids: Mapping[str, str] = MappingProxyType({})
     start: Offsets = MappingProxyType({})
+    epochs: Mapping[TopicPartition, int] = MappingProxyType({})
 
     def as_json(self) -> Json:
         """The form in the checkpoint, sorted."""
@@ -62,6 +82,9 @@ class Place(NamedTuple):
                 by_topic[topic][_ID] = id_
         for (topic, partition), offset in sorted(self.start.items()):
             by_topic.setdefault(topic, {}).setdefault(_FROM, {})[str(partition)] = offset
+        for name, epoch in sorted(self.epochs.items()):
+            if name in self.offsets and epoch >= 0:
+                by_topic[name.topic].setdefault(_EPOCHS, {})[str(name.partition)] = epoch
         return by_topic
 
     @classmethod
@@ -78,6 +101,7 @@ class Place(NamedTuple):
             numbers(json),
             {topic: str(fields[_ID]) for topic, fields in json.items() if _ID in fields},
             numbers({topic: fields[_FROM] for topic, fields in json.items() if _FROM in fields}),
+            numbers({topic: fields[_EPOCHS] for topic, fields in json.items() if _EPOCHS in fields}),
         )
 
 
@@ -179,7 +203,7 @@ def split_ranges(
 def _cut(item: OffsetRange, parts: int) -> list[OffsetRange]:
     parts = min(parts, item.size)
     bounds = [item.start + item.size * number // parts for number in range(parts + 1)]
-    return [OffsetRange(item.partition, low, high) for low, high in pairwise(bounds)]
+    return [item._replace(start=low, end=high) for low, high in pairwise(bounds)]
 
 
 def describe_loss(start: Offsets, earliest: Offsets, latest: Offsets) -> list[str]:
@@ -196,6 +220,19 @@ def describe_loss(start: Offsets, earliest: Offsets, latest: Offsets) -> list[st
         elif offset > latest[partition]:
             lost.append(f"{partition} ends at offset {latest[partition]} and the query is at {offset}")
     return lost
+
+
+def describe_cut(place: Place, kept: Offsets) -> list[str]:
+    """What of the way to ``place`` other records, or none, have taken the place of, one sentence a partition.
+
+    :param kept: up to where each log is what it was; -1 where its leader does not know.
+    """
+    return [
+        f"{partition} was led with epoch {place.epochs[partition]} when the query planned to offset "
+        f"{place.offsets[partition]}, and "
+        + (f"its log has been cut at offset {offset} since" if offset >= 0 else "its log knows only older epochs now")
+        for partition, offset in sorted(kept.items())
+    ]
 
 
 def check_order(start: Offsets, end: Offsets, starting: Position, ending: Position) -> None:
@@ -220,8 +257,8 @@ def describe_beyond(end: Offsets, latest: Offsets) -> list[str]:
 def loss_error(lost: Sequence[str]) -> DataLoss:
     return DataLoss(
         f"Records were lost before they were read: {'; '.join(lost)}. They were deleted by retention, the topic was "
-        "made again, or its log lost its end (a power failure, a restored cluster). Set failOnDataLoss to false to go "
-        "on with what is there"
+        "made again, or its log lost its end (a power failure, an unclean election, a restored cluster). Set "
+        "failOnDataLoss to false to go on with what is there"
     )
 
 
@@ -230,11 +267,13 @@ __all__ = [
     "LATEST",
     "DataLoss",
     "Json",
+    "LogEnd",
     "OffsetRange",
     "Offsets",
     "Place",
     "check_order",
     "describe_beyond",
+    "describe_cut",
     "describe_loss",
     "describe_remade",
     "limit_offsets",

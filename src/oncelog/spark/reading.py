@@ -7,7 +7,7 @@ connector: key, value, topic, partition, offset, timestamp, timestampType and, w
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -16,9 +16,18 @@ from pyspark.sql.datasource import InputPartition
 
 from oncelog.errors import ConfigError
 from oncelog.records.arrow import StoredBatch, decode_to_arrow
-from oncelog.spark.cluster import Cluster, prefetched
+from oncelog.spark.cluster import Cluster, LogReplaced, prefetched
 from oncelog.spark.connections import cluster_for
-from oncelog.spark.offsets import DataLoss, OffsetRange, positions_to_ask, resolve_position, split_ranges
+from oncelog.spark.offsets import (
+    DataLoss,
+    LogEnd,
+    OffsetRange,
+    Offsets,
+    loss_error,
+    positions_to_ask,
+    resolve_position,
+    split_ranges,
+)
 from oncelog.spark.options import EARLIEST, LATEST, ByTimestampStrategy, Position, SourceOptions
 from oncelog.spark.worker_garbage import pass_over_imports
 from oncelog.types import IsolationLevel, TopicPartition
@@ -94,25 +103,37 @@ def read_partition(options: SourceOptions, partition: InputPartition) -> Iterato
 
 def read_range(options: SourceOptions, item: OffsetRange) -> Iterator[pa.RecordBatch]:
     """The records of a range that the reader may see, as Arrow batches of Spark's columns. Runs in a task."""
-    fetcher = cluster_for(options).fetcher(item.partition, options.isolation)
     gathered: list[StoredBatch] = []
     rows = size_bytes = 0
-    position = item.start
-    for fetched in prefetched(fetcher, item.start, item.end):
-        if fetched.log_start_offset > position:
-            _report_loss(options, item, position, fetched.log_start_offset)
-        position = max(fetched.next_offset, fetched.log_start_offset)
-        for batch in fetched.batches:
-            if batch.header.base_offset >= item.end:
-                break
-            gathered.append(batch)
-            rows += batch.header.records_count
-            size_bytes += batch.header.size_bytes
-            if rows >= _ROWS_OF_ARROW_BATCH or size_bytes >= _BYTES_OF_ARROW_BATCH:
-                yield _to_arrow(options, item, gathered)
-                gathered, rows, size_bytes = [], 0, 0
+    for batch in _batches(options, item):
+        gathered.append(batch)
+        rows += batch.header.records_count
+        size_bytes += batch.header.size_bytes
+        if rows >= _ROWS_OF_ARROW_BATCH or size_bytes >= _BYTES_OF_ARROW_BATCH:
+            yield _to_arrow(options, item, gathered)
+            gathered, rows, size_bytes = [], 0, 0
     if gathered:
         yield _to_arrow(options, item, gathered)
+
+
+def _batches(options: SourceOptions, item: OffsetRange) -> Iterator[StoredBatch]:
+    """The record batches of a range; no further than the log is that of the plan."""
+    fetcher = cluster_for(options).fetcher(item, options.isolation)
+    position = item.start
+    try:
+        for fetched in prefetched(fetcher, item.start, item.end):
+            if fetched.log_start_offset > position:
+                _report_loss(options, item, position, fetched.log_start_offset)
+            position = max(fetched.next_offset, fetched.log_start_offset)
+            yield from (batch for batch in fetched.batches if batch.header.base_offset < item.end)
+        return
+    except LogReplaced as replaced:
+        if options.fail_on_data_loss:
+            raise loss_error([str(replaced)]) from None
+        logger.warning("%s; going on without what is gone, as failOnDataLoss is false", replaced)
+        kept = replaced.kept
+    if kept > position:
+        yield from _batches(options, item._replace(start=position, end=kept, leader_epoch=-1))
 
 
 def _report_loss(options: SourceOptions, item: OffsetRange, position: int, log_start_offset: int) -> None:
@@ -161,8 +182,11 @@ def arrow_schema(headers: bool) -> pa.Schema:
 
 def earliest_and_latest(
     cluster: Cluster, partitions: Sequence[TopicPartition], isolation: IsolationLevel
-) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, LogEnd]]:
     """Where each partition begins, and where it ends now as the isolation level sees it."""
     first = cluster.list_offsets(dict.fromkeys(partitions, EARLIEST), IsolationLevel.READ_UNCOMMITTED)
-    last = cluster.list_offsets(dict.fromkeys(partitions, LATEST), isolation)
-    return dict(first), dict(last)
+    return dict(first), dict(cluster.log_ends(partitions, isolation))
+
+
+def offsets_of_ends(ends: Mapping[TopicPartition, LogEnd]) -> Offsets:
+    return {partition: end.offset for partition, end in ends.items()}

@@ -1,7 +1,8 @@
 """The streaming reader: offsets, admission control, AvailableNow, lag.
 
 PySpark keeps one reader for the life of a query in a worker beside the driver, and calls ``read`` in tasks on a copy.
-Offsets in the checkpoint have the form of Spark's own Kafka connector, with the topics' ids (:class:`Place`).
+Offsets in the checkpoint have the form of Spark's own Kafka connector, with the topics' ids and the
+leaders' epochs (:class:`Place`).
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ from oncelog.spark.cluster import Cluster
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.offsets import (
     Json,
+    LogEnd,
     OffsetRange,
     Offsets,
     Place,
     describe_beyond,
+    describe_cut,
     describe_loss,
     describe_remade,
     limit_offsets,
@@ -36,10 +39,11 @@ from oncelog.spark.offsets import (
     pending,
     remade_topics,
 )
-from oncelog.spark.options import LATEST, SourceOptions
+from oncelog.spark.options import SourceOptions
 from oncelog.spark.reading import (
     earliest_and_latest,
     offsets_at,
+    offsets_of_ends,
     plan_tasks,
     read_partition,
     subscribed_partitions,
@@ -81,6 +85,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._absent_since_s: dict[str, float] = {}
         self._being_read: list[OffsetRange] = []
         self._being_read_ids: Mapping[str, str] = {}
+        self._asked_epochs: dict[TopicPartition, tuple[tuple[int, int, int], int]] = {}
 
     # --- offsets, on the driver -----------------------------------------------------------------------------------
 
@@ -89,7 +94,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         options, cluster = self._options, self._connect(self._options)
         partitions = self._current_partitions()
         offsets = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
-        self._initial = Place(offsets, self._topic_ids(offsets)).as_json()
+        self._initial = Place(offsets, self._topic_ids(offsets), epochs=self._current_latest().epochs).as_json()
         return self._initial
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -116,15 +121,26 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         absent = self._absent(begin, latest, place.ids)
         end |= absent
         ids = {**latest.ids, **{partition.topic: place.ids[partition.topic] for partition in absent}}
+        moved = any(begin[partition] < offset for partition, offset in place.offsets.items() if partition in begin)
         if not isinstance(limit, ReadAllAvailable):
-            cut = any(end[partition] < begin[partition] for partition in end)
-            if not cut and self._too_few(pending(begin, end)):
+            shorter = any(end[partition] < begin[partition] for partition in end)
+            if not shorter and self._too_few(pending(begin, end)):
                 return start
             if isinstance(limit, ReadMaxRows):
                 end = limit_offsets(begin, end, limit.max_rows)
-        if (end, ids) == (place.offsets, place.ids):
+        if (end, ids) == (place.offsets, place.ids) and not moved:
             return start
-        return Place(end, ids, place.offsets if start == self._initial else {}).as_json()
+        return Place(end, ids, begin if start == self._initial else {}, self._epochs(end, place, latest)).as_json()
+
+    def _epochs(self, end: Offsets, place: Place, latest: Place) -> dict[TopicPartition, int]:
+        """Of leaders under which the log was known to reach these ends; none where it was another that said so."""
+        known = {partition: epoch for partition, epoch in latest.epochs.items() if partition in end}
+        sure = {
+            partition: epoch
+            for partition, epoch in known.items()
+            if partition in place.epochs or end[partition] <= latest.offsets[partition]
+        }
+        return {partition: epoch for partition, epoch in place.epochs.items() if partition not in known} | sure
 
     def _ends(self, begin: Offsets, latest: Offsets) -> Offsets:
         """``latest``, but the log's own end where the query is beyond it: records of an open transaction lie between.
@@ -134,7 +150,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         beyond = [partition for partition, end in latest.items() if begin[partition] > end]
         if not beyond:
             return latest
-        _, ends = self._bounds(beyond)
+        ends = offsets_of_ends(self._bounds(beyond)[1])
         return {**latest, **{partition: ends.get(partition, begin[partition]) for partition in beyond}}
 
     def _absent(self, begin: Offsets, latest: Place, ids: Mapping[str, str]) -> Offsets:
@@ -171,9 +187,34 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         remade = remade_topics(place.ids, end.ids)
         self._report(describe_remade(remade, place.ids, end.ids))
         begin = {partition: offset for partition, offset in place.offsets.items() if partition.topic not in remade}
+        kept = self._kept(begin, place, end.epochs)
+        self._report(describe_cut(place, kept))
+        begin |= {partition: offset for partition, offset in kept.items() if offset >= 0}
         first = self._beginnings([partition for partition in sorted(end.offsets) if partition not in begin])
         self._report(self._never_seen(first, {partition.topic for partition in begin}))
         return begin | first
+
+    def _kept(self, offsets: Offsets, place: Place, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Where logs part from what they were below ``offsets`` when ``place`` was planned; none of those that do not.
+
+        :param epochs: of the leaders now. Only a new leader is asked: under the old one nothing can have been cut.
+        """
+        looks = {
+            partition: (offset, place.epochs[partition], epochs[partition])
+            for partition, offset in offsets.items()
+            if place.epochs.get(partition, -1) >= 0 and epochs.get(partition, -1) not in (-1, place.epochs[partition])
+        }
+        new = {
+            partition: look[1]
+            for partition, look in looks.items()
+            if self._asked_epochs.get(partition, (None, 0))[0] != look
+        }
+        found = self._connect(self._options).epoch_ends(new) if new else {}
+        for partition in new:
+            offset = looks[partition][0]
+            self._asked_epochs[partition] = looks[partition], found.get(partition, offset)
+        kept = {partition: self._asked_epochs[partition][1] for partition in looks}
+        return {partition: offset for partition, offset in kept.items() if offset < offsets[partition]}
 
     def _never_seen(self, first: Offsets, known: Set[str]) -> list[str]:
         """What new partitions of known topics have lost already; one that the user has added now may be an old one."""
@@ -219,27 +260,28 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._partitions
 
     def _current_latest(self) -> Place:
-        """The ends of the logs, with the ids of the topics that they are of."""
+        """The ends of the logs, with the ids of the topics that they are of and the epochs of their leaders."""
         if self._now_s() - self._latest_asked_s >= LATEST_KEPT_S:
             known = self._latest
             while True:
-                offsets = self._asked_latest()
-                if offsets == known.offsets:
+                ends = self._asked_latest()
+                offsets, epochs = offsets_of_ends(ends), {name: end.leader_epoch for name, end in ends.items()}
+                if (offsets, epochs) == (known.offsets, known.epochs):
                     break
                 # An id never comes back: one that is the same before and after is that of the topic that answered
-                before, known = known, Place(offsets, self._topic_ids(offsets))
+                before, known = known, Place(offsets, self._topic_ids(offsets), epochs=epochs)
                 if known.ids == before.ids:
                     break
             self._latest = known
             self._latest_asked_s = self._now_s()
         return self._latest
 
-    def _asked_latest(self) -> dict[TopicPartition, int]:
+    def _asked_latest(self) -> Mapping[TopicPartition, LogEnd]:
         """The ends of the logs; a topic that was deleted under the query is looked for once more."""
         partitions = self._current_partitions()
         cluster = self._connect(self._options)
         try:
-            return dict(cluster.list_offsets(dict.fromkeys(partitions, LATEST), self._options.isolation))
+            return cluster.log_ends(partitions, self._options.isolation)
         except KafkaError:
             self._partitions_asked_s = -PARTITIONS_KEPT_S
             if self._current_partitions() == partitions:
@@ -248,7 +290,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _bounds(
         self, partitions: Sequence[TopicPartition]
-    ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
+    ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, LogEnd]]:
         """Where each begins and ends now, with what an open transaction holds back; none of those that are gone."""
         cluster = self._connect(self._options)
         try:
@@ -301,16 +343,21 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not wanted:
             return []
         # What an open transaction holds back is waited for by the task: cut off here, it would never be read
-        earliest, latest = self._bounds(wanted)
+        earliest, ends = self._bounds(wanted)
+        latest = offsets_of_ends(ends)
         lost = describe_loss({partition: begin[partition] for partition in wanted}, earliest, latest)
         wanted = [partition for partition in wanted if partition in latest]
         reached = {partition: until.offsets[partition] for partition in wanted if begin[partition] <= latest[partition]}
-        self._report([*lost, *describe_beyond(reached, latest)])
+        epochs = {partition: end.leader_epoch for partition, end in ends.items()}
+        kept = self._kept({partition: until.offsets[partition] for partition in wanted}, until, epochs)
+        self._report([*lost, *describe_beyond(reached, latest), *describe_cut(until, kept)])
         ranges = [
             OffsetRange(
                 partition,
                 max(begin[partition], earliest[partition]),
-                min(until.offsets[partition], latest[partition]),
+                min(until.offsets[partition], latest[partition], kept.get(partition, latest[partition])),
+                epochs[partition],
+                ids.get(partition.topic, ""),
             )
             for partition in wanted
         ]
@@ -337,9 +384,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not group or reached == self._told_group:
             return
         self._told_group = reached
-        there = set(self._current_partitions())
-        offsets = {partition: offset for partition, offset in Place.of(reached).offsets.items() if partition in there}
         try:
+            there = set(self._current_partitions())
+            known = Place.of(reached).offsets
+            offsets = {partition: offset for partition, offset in known.items() if partition in there}
             self._connect(self._options).commit_offsets(group, offsets)
         except KafkaError as error:
             logger.warning("commitOffsetsToGroup: group %r was not told the position: %s", group, error)

@@ -12,7 +12,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, Read
 from oncelog.errors import ConfigError, Error, KafkaError
 from oncelog.spark.checkpoint import ClusterFacts
 from oncelog.spark.cluster import PartitionFetcher
-from oncelog.spark.offsets import DataLoss, Json, Place
+from oncelog.spark.offsets import DataLoss, Json, LogEnd, OffsetRange, Place
 from oncelog.spark.options import EARLIEST, LATEST, parse_source_options
 from oncelog.spark.sink_protocol import TransactionEngine
 from oncelog.spark.stream import ABSENT_KEPT_S, LATEST_KEPT_S, PARTITIONS_KEPT_S, StreamReader
@@ -30,6 +30,9 @@ class FakeCluster:
         """Ends as read_committed sees them, where a transaction is open."""
         self.committed: dict[str, Mapping[TopicPartition, int]] = {}
         self.ids: dict[str, str] = {}
+        self.epochs: dict[TopicPartition, list[tuple[int, int]]] = {}
+        """Leader epochs with their first offsets, where there are any."""
+        self.epoch_questions = 0
 
     def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
         counts: dict[str, int] = {}
@@ -62,10 +65,34 @@ class FakeCluster:
         end = self.end | self.stable if isolation is IsolationLevel.READ_COMMITTED else self.end
         return {p: {EARLIEST: self.first, LATEST: end}.get(q, {p: q})[p] for p, q in questions.items()}
 
+    def log_ends(
+        self, partitions: Sequence[TopicPartition], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, LogEnd]:
+        ends = self.list_offsets(dict.fromkeys(partitions, LATEST), isolation)
+        return {name: LogEnd(end, self.epochs.get(name, [(-1, 0)])[-1][0]) for name, end in ends.items()}
+
+    def epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        self.epoch_questions += 1
+        return {name: self._epoch_end(name, epoch) for name, epoch in epochs.items()}
+
+    def _epoch_end(self, name: TopicPartition, epoch: int) -> int:
+        """As Kafka's ``LeaderEpochFileCache.endOffsetFor``."""
+        known = self.epochs[name]
+        if epoch > known[-1][0]:
+            return -1
+        return next((start for number, start in known if number > epoch), self.end[name])
+
+    def elect(self, partition: TopicPartition, *, kept: int | None = None, end: int | None = None) -> None:
+        """A new leader, whose log is cut at ``kept`` and grows to ``end`` again."""
+        start = self.end[partition] if kept is None else kept
+        held = [entry for entry in self.epochs[partition] if entry[1] < start or entry[1] == 0]
+        self.epochs[partition] = [*held, (self.epochs[partition][-1][0] + 1, start)]
+        self.end[partition] = start if end is None else end
+
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         self.committed[group] = offsets
 
-    def fetcher(self, partition: TopicPartition, isolation: IsolationLevel) -> PartitionFetcher:
+    def fetcher(self, item: OffsetRange, isolation: IsolationLevel) -> PartitionFetcher:
         raise AssertionError("planning reads nothing")
 
     def transaction(self, transactional_id: str, timeout_ms: int) -> AbstractContextManager[TransactionEngine]:
@@ -487,3 +514,112 @@ def test_first_batch_is_repeated_from_where_it_began_and_not_from_a_new_end() ->
     assert restarted.initialOffset() == {"a": {"0": 50}}
     assert ranges(restarted.partitions(restarted.initialOffset(), end)) == [(0, 10, 15)]
     assert restarted.latestOffset(end, restarted.getDefaultReadLimit()) == {"a": {"0": 20}}
+
+
+# --- logs that were cut and have grown again --------------------------------------------------------------------------
+
+A0 = TopicPartition("a", 0)
+
+
+def led(end: int, **options: str) -> tuple[FakeCluster, StreamReader, Clock, Json]:
+    """A query that has read all of a partition, which is led with epoch 3."""
+    cluster = FakeCluster(a=[end])
+    cluster.epochs[A0] = [(3, 0)]
+    stream, clock = reader(cluster, startingOffsets="earliest", **options)
+    return cluster, stream, clock, stream.latestOffset(stream.initialOffset(), ReadAllAvailable())
+
+
+def elected(cluster: FakeCluster, clock: Clock, **log: int) -> None:
+    cluster.elect(A0, **log)
+    clock.pass_caches()
+
+
+def test_checkpoint_holds_the_epochs_of_the_leaders() -> None:
+    _, stream, _, start = led(100)
+    assert start == {"a": {"0": 100, "epochs": {"0": 3}, "from": {"0": 0}}}
+    assert Place.of(start).as_json() == start
+    assert ranges(stream.partitions({"a": {"0": 0}}, start)) == [(0, 0, 100)]
+
+
+def test_new_leader_that_lost_nothing_makes_no_batch_and_is_asked_once() -> None:
+    cluster, stream, clock, start = led(100)
+    elected(cluster, clock)
+    for _ in range(3):
+        assert stream.latestOffset(start, ReadAllAvailable()) == start
+        clock.pass_caches()
+    assert cluster.epoch_questions == 1
+    cluster.end[A0] = 120
+    clock.pass_caches()
+    end = stream.latestOffset(start, ReadAllAvailable())
+    assert end == {"a": {"0": 120, "epochs": {"0": 4}}}
+    assert ranges(stream.partitions(start, end)) == [(0, 100, 120)]
+    assert cluster.epoch_questions == 1
+
+
+@pytest.mark.parametrize("end", [60, 99, 100, 150])
+def test_log_that_was_cut_and_has_grown_again_is_loss(end: int) -> None:
+    """Records 60 to 99 are others now than those that the query has read (KIP-320)."""
+    cluster, stream, clock, start = led(100)
+    planned = stream.latestOffset({"a": {"0": 0}}, ReadAllAvailable())
+    elected(cluster, clock, kept=60, end=end)
+    with pytest.raises(DataLoss, match=r"a-0 was led with epoch 3 .* to offset 100, and .* has been cut at offset 60"):
+        stream.latestOffset(start, ReadAllAvailable())
+    anew, _ = reader(cluster)
+    with pytest.raises(DataLoss, match="cut at offset 60"):
+        anew.partitions({"a": {"0": 20}}, planned)
+
+
+@pytest.mark.parametrize("end", [60, 99, 100, 150])
+@pytest.mark.parametrize("options", [{}, {"maxOffsetsPerTrigger": "1000"}, {"minOffsetsPerTrigger": "1"}])
+def test_log_that_was_cut_and_has_grown_again_is_read_from_there_where_losses_are_borne(
+    end: int, options: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster, stream, clock, start = led(100, failOnDataLoss="false", **options)
+    elected(cluster, clock, kept=60, end=end)
+    after = stream.latestOffset(start, stream.getDefaultReadLimit())
+    for anew in (stream, reader(cluster, failOnDataLoss="false")[0]):
+        assert ranges(anew.partitions(start, after)) == ([(0, 60, end)] if end > 60 else [])
+    assert Place.of(after) == Place({A0: end}, epochs={A0: 4})
+    clock.pass_caches()
+    assert stream.latestOffset(after, stream.getDefaultReadLimit()) == after
+    assert caplog.text.count("cut at offset 60 since; going on") == 2, "once a reader"
+
+
+def test_batch_that_is_repeated_after_a_cut_reads_nothing_of_what_took_its_place() -> None:
+    """That is the next batch's, which begins where the log was cut."""
+    cluster, stream, clock, _ = led(100, failOnDataLoss="false")
+    elected(cluster, clock, kept=60, end=150)
+    until: Json = {"a": {"0": 100, "epochs": {"0": 3}}}
+    assert ranges(stream.partitions({"a": {"0": 20, "epochs": {"0": 3}}}, until)) == [(0, 20, 60)]
+    assert stream.partitions({"a": {"0": 70, "epochs": {"0": 3}}}, until) == []
+    end = stream.latestOffset(until, ReadAllAvailable())
+    assert ranges(stream.partitions(until, end)) == [(0, 60, 150)]
+
+
+def test_log_that_knows_only_older_epochs_is_another_state_of_it(caplog: pytest.LogCaptureFixture) -> None:
+    """A restored broker: where it parts from what the query has read, nobody can tell."""
+    cluster, stream, clock, start = led(100, failOnDataLoss="false")
+    cluster.epochs[A0], cluster.end[A0] = [(1, 0)], 150
+    clock.pass_caches()
+    end = stream.latestOffset(start, ReadAllAvailable())
+    assert ranges(stream.partitions(start, end)) == [(0, 100, 150)]
+    assert "to offset 100, and its log knows only older epochs now; going on" in caplog.text
+    with pytest.raises(DataLoss, match="its log knows only older epochs now"):
+        reader(cluster)[0].latestOffset(start, ReadAllAvailable())
+
+
+def test_checkpoint_without_epochs_asks_nothing_and_has_them_from_the_next_batch_on() -> None:
+    """Of an older version, or of Spark's own connector."""
+    cluster, stream, clock, _ = led(100)
+    elected(cluster, clock)
+    start: Json = {"a": {"0": 40}}
+    assert stream.latestOffset(start, ReadAllAvailable()) == {"a": {"0": 100, "epochs": {"0": 4}}}
+    assert stream.latestOffset({"a": {"0": 100}}, ReadAllAvailable()) == {"a": {"0": 100}}
+    assert cluster.epoch_questions == 0
+
+
+def test_tasks_are_told_which_log_was_planned() -> None:
+    cluster, stream, _, start = led(100, maxRecordsPerPartition="50")
+    cluster.ids = {"a": "x"}
+    tasks = [part.value for part in stream.partitions({"a": {"0": 0}}, start)]
+    assert tasks == [OffsetRange(A0, 0, 50, 3, "x"), OffsetRange(A0, 50, 100, 3, "x")]

@@ -11,6 +11,7 @@ import pytest
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_response import FetchResponse
 from oncelog.spark.kafka_cluster import KafkaFetcher
+from oncelog.spark.offsets import OffsetRange
 from oncelog.types import IsolationLevel, TopicPartition
 
 
@@ -25,6 +26,7 @@ def test_answer_of_a_quota_is_a_reason_to_ask_again() -> None:
     cluster: Any = SimpleNamespace(
         aio=SimpleNamespace(network=SimpleNamespace(call=call), leaders=leaders), options=options
     )
+    item = OffsetRange(TopicPartition("t", 0), 0, 1)
     with pytest.raises(KafkaError) as raised:
-        asyncio.run(KafkaFetcher(cluster, TopicPartition("t", 0), IsolationLevel.READ_COMMITTED)._fetch(0))
+        asyncio.run(KafkaFetcher(cluster, item, IsolationLevel.READ_COMMITTED)._fetch(0))
     assert raised.value.error is Error.THROTTLING_QUOTA_EXCEEDED

@@ -1,6 +1,6 @@
-"""Offsets asked of the cluster: ListOffsets by leader, OffsetFetch and OffsetCommit at a group's coordinator.
+"""Offsets asked of the cluster: ListOffsets and OffsetForLeaderEpoch by leader, a group's at its coordinator.
 
-Called by consumer and admin client. Everything is repeated until it is definite or its time is up.
+Called by consumer, admin client and Spark's workers. Everything is repeated until it is definite or its time is up.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from oncelog.client.core.coordinator import CoordinatorFinder
 from oncelog.client.core.errors import CommitFailedError, error_for, error_of
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from oncelog.client.core.transaction_requests import by_topic
-from oncelog.client.core.wire import LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH
+from oncelog.client.core.truncation import CONSUMER
+from oncelog.client.core.wire import LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH, OFFSET_FOR_LEADER_EPOCH
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.list_offsets_request import (
     ListOffsetsPartition,
@@ -31,6 +32,11 @@ from oncelog.protocol.generated.offset_fetch_request import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
+)
+from oncelog.protocol.generated.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
 )
 
 LATEST = -1
@@ -105,6 +111,35 @@ async def list_offsets(
         return results
 
     return await cluster.at_leaders("ListOffsets", wanted, ask, wait_for_unknown_s=wait_for_unknown_s)
+
+
+async def epoch_ends(cluster: Cluster, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """Where each partition's log, as its leader has it, parts from one that was led with the given epoch (KIP-320).
+
+    -1 where all epochs of the log are older.
+
+    :raises KafkaError: a partition does not exist, may not be seen, or gave no answer in time.
+    """
+
+    async def ask(node: int, names: list[TopicPartition]) -> dict[TopicPartition, int | KafkaError]:
+        topics: dict[str, list[OffsetForLeaderPartition]] = defaultdict(list)
+        for name in names:
+            topics[name.topic].append(OffsetForLeaderPartition(name.partition, -1, epochs[name]))
+        request = OffsetForLeaderEpochRequest(
+            CONSUMER, [OffsetForLeaderTopic(topic, items) for topic, items in topics.items()]
+        )
+        results: dict[TopicPartition, int | KafkaError] = {}
+        for topic in (await cluster.ask(node, OFFSET_FOR_LEADER_EPOCH, request, channel=1)).topics:
+            for item in topic.partitions:
+                name = TopicPartition(topic.topic, item.partition)
+                code = error_of(item.error_code)
+                if code is Error.NONE:
+                    results[name] = item.end_offset
+                else:
+                    results[name] = error_for(code, f"the end of leader epoch {epochs[name]} of {name} was refused")
+        return results
+
+    return await cluster.at_leaders("OffsetForLeaderEpoch", epochs, ask)
 
 
 class GroupOffsets:

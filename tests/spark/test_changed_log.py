@@ -1,0 +1,146 @@
+"""The source where a log is not what it was: cut and grown again, or another topic's of the same name.
+
+Planned and read as Spark does it, by the readers themselves; no session is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+from oncelog.spark.batch import BatchReader
+from oncelog.spark.offsets import DataLoss, Json
+from oncelog.spark.options import SourceOptions, parse_source_options
+from oncelog.spark.reading import read_partition
+from oncelog.spark.stream import StreamReader
+from tests.spark.kafka_records import create_topic, eventually, produce
+from tests.spark.test_sink_crashes import OncelogProcess, Restartable
+from tests.spark.test_source import RunningBroker
+from tests.support.apache_kafka import ApacheKafka
+
+
+def source(broker: RunningBroker, topic: str, **options: str) -> SourceOptions:
+    given = {"kafka.bootstrap.servers": broker.bootstrap_servers, "subscribe": topic, "startingOffsets": "earliest"}
+    return parse_source_options(given | options, streaming=True)
+
+
+def values(options: SourceOptions, tasks: Iterable[InputPartition]) -> list[bytes]:
+    return [
+        value for task in tasks for rows in read_partition(options, task) for value in rows.column("value").to_pylist()
+    ]
+
+
+def make_anew(broker: RunningBroker, topic: str, values: Iterable[bytes]) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    admin.delete_topics([topic])[topic].result(120)
+    eventually(lambda: topic in admin.list_topics(timeout=120).topics, False)
+    create_topic(broker.bootstrap_servers, topic)
+    produce(broker.bootstrap_servers, topic, values)
+
+
+def test_task_reads_nothing_of_a_topic_made_again_after_its_plan(broker: RunningBroker, unique_name: str) -> None:
+    create_topic(broker.bootstrap_servers, unique_name)
+    produce(broker.bootstrap_servers, unique_name, [b"%d:old" % n for n in range(10)])
+    strict, lenient = source(broker, unique_name), source(broker, unique_name, failOnDataLoss="false")
+    stream = StreamReader(lenient)
+    start = stream.initialOffset()
+    end = stream.latestOffset(start, ReadAllAvailable())
+    tasks = stream.partitions(start, end)
+    batch = BatchReader(strict).partitions()
+    make_anew(broker, unique_name, [b"%d:new" % n for n in range(15)])
+    for planned in (tasks, batch):
+        with pytest.raises(DataLoss, match=f"topic {unique_name} was deleted and made again"):
+            values(strict, planned)
+        assert values(lenient, planned) == []
+    eventually(lambda: stream.latestOffset(end, ReadAllAvailable())[unique_name].get("0"), 15)
+    tasks = stream.partitions(end, stream.latestOffset(end, ReadAllAvailable()))
+    assert values(lenient, tasks) == [b"%d:new" % n for n in range(15)]
+
+
+@pytest.fixture(params=["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])])
+def cut(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Restartable, Path]]:
+    """A broker of this test alone, and the folder of its logs."""
+    if request.param == "oncelog":
+        ours = OncelogProcess(tmp_path / "broker").start()
+        yield ours, tmp_path / "broker"
+        ours.kill()
+    else:
+        with ApacheKafka(tmp_path / "broker") as kafka:
+            yield kafka, kafka.data_folder
+
+
+def cut_off(broker: Restartable, partition: Path, records: int) -> None:
+    """Kill the broker, take away what its log holds from the single-record batch ``records`` on, start it again."""
+    broker.kill()
+    log = partition / f"{0:020}.log"
+    data = log.read_bytes()
+    position = 0
+    for _ in range(records):
+        position += 12 + int.from_bytes(data[position + 8 : position + 12])
+    log.write_bytes(data[:position])
+    for name in (".index", ".timeindex"):
+        log.with_suffix(name).unlink(missing_ok=True)
+    broker.start()
+
+
+def produce_singly(broker: Restartable, topic: str, values: Iterable[bytes]) -> None:
+    """Each record in a batch of its own."""
+    for value in values:
+        produce(broker.bootstrap_servers, topic, [value], partition=0)
+
+
+def test_log_that_was_cut_and_has_grown_again_is_noticed(
+    cut: tuple[Restartable, Path], unique_name: str, tmp_path: Path
+) -> None:
+    """By the plan of the next batch, by a repeated plan, and by a task whose plan was made before."""
+    broker, folder = cut
+    create_topic(broker.bootstrap_servers, unique_name)
+    produce_singly(broker, unique_name, [b"%d:old" % n for n in range(10)])
+    strict, lenient = source(broker, unique_name), source(broker, unique_name, failOnDataLoss="false")
+    stream = StreamReader(lenient)
+    start = stream.initialOffset()
+    end: Json = stream.latestOffset(start, ReadAllAvailable())
+    assert end[unique_name]["epochs"].keys() == {"0"}
+    tasks = stream.partitions(start, end)
+    partition = next(folder.rglob(f"{unique_name}-0"))
+    cut_off(broker, partition, 6)
+    produce_singly(broker, unique_name, [b"%d:new" % n for n in range(6, 12)])
+    with pytest.raises(DataLoss, match="its log has been cut at offset 6 since"):
+        values(strict, tasks)
+    old = [b"%d:old" % n for n in range(6)]
+    assert values(lenient, tasks) == old
+    anew = StreamReader(strict)
+    with pytest.raises(DataLoss, match="its log has been cut at offset 6 since"):
+        anew.latestOffset(end, ReadAllAvailable())
+    with pytest.raises(DataLoss, match="its log has been cut at offset 6 since"):
+        anew.partitions(start, end)
+    going_on = StreamReader(lenient)
+    assert values(lenient, going_on.partitions(start, end)) == old
+    after = going_on.latestOffset(end, ReadAllAvailable())
+    assert values(lenient, going_on.partitions(end, after)) == [b"%d:new" % n for n in range(6, 12)]
+    assert going_on.latestOffset(after, ReadAllAvailable()) == after
+
+
+def test_restart_that_loses_nothing_is_no_loss(cut: tuple[Restartable, Path], unique_name: str) -> None:
+    """Each start is a new epoch of the leader, for the plan and for a task whose plan was made before."""
+    broker, _ = cut
+    create_topic(broker.bootstrap_servers, unique_name)
+    produce(broker.bootstrap_servers, unique_name, [b"%d:v" % n for n in range(10)])
+    strict = source(broker, unique_name)
+    stream = StreamReader(strict)
+    start = stream.initialOffset()
+    end = stream.latestOffset(start, ReadAllAvailable())
+    tasks = stream.partitions(start, end)
+    broker.kill()
+    broker.start()
+    assert len(values(strict, tasks)) == 10
+    produce(broker.bootstrap_servers, unique_name, [b"%d:v" % n for n in range(10, 15)])
+    eventually(lambda: stream.latestOffset(end, ReadAllAvailable())[unique_name]["0"], 15)
+    after = stream.latestOffset(end, ReadAllAvailable())
+    assert after[unique_name]["epochs"]["0"] > end[unique_name]["epochs"]["0"]
+    assert len(values(strict, stream.partitions(end, after))) == 5

@@ -9,24 +9,27 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 from confluent_kafka.admin import AdminClient
+from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from oncelog.client.blocking import Admin
 from oncelog.client.core.structs import OffsetAndMetadata
+from oncelog.errors import ConfigError
 from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.marker import Refuse, Write, decide
 from oncelog.spark.options import parse_sink_options
 from oncelog.spark.planning import now_ms, plan_write
 from oncelog.spark.session import for_each_batch
-from oncelog.spark.sink_protocol import BatchWrite, Outcome, PartitionBatch, SinkRefused, commit_batch, ignore
+from oncelog.spark.sink_protocol import BatchWrite, Outcome, PartitionBatch, SinkRefused, Step, commit_batch, ignore
 from oncelog.types import TopicPartition
 from tests.spark.crash_query import run_to_the_end
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, values, wait_until_settled
@@ -308,6 +311,66 @@ def test_two_sinks_of_one_marker_are_noticed_however_their_options_spell_it(
     writer = job._rows().writeStream.foreachBatch(both).option("checkpointLocation", str(job.checkpoint))
     with pytest.raises(PySparkException, match="called twice for batch 0"):
         run_to_the_end(writer.trigger(availableNow=True).start)
+
+
+def test_write_of_a_batch_in_two_threads_at_once_is_refused(
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    """The first one, overtaken before it has fenced, would find the second one's marker and write nothing."""
+    job = Job(spark, oncelog_broker, unique_name, tmp_path)
+    begun, over = threading.Event(), threading.Event()
+    refused: list[str] = []
+
+    def wait(step: Step, batch_id: int | None) -> None:
+        if step is Step.STARTED:
+            begun.set()
+            assert over.wait(120)
+
+    options = {"kafka.bootstrap.servers": job.address, "topic": job.sink, "writers": "0"}
+    first, second = for_each_batch(options, observe=wait), for_each_batch(options)
+    job.send()
+
+    def other(rows: DataFrame, batch_id: int) -> None:
+        try:
+            assert begun.wait(120)
+            second(rows, batch_id)
+        except ConfigError as error:
+            refused.append(str(error))
+        finally:
+            over.set()
+
+    def both(rows: DataFrame, batch_id: int) -> None:
+        even = "int(left(string(value), 4)) % 2 = 0"
+        thread = InheritableThread(target=other, args=(rows.where(even), batch_id))
+        thread.start()
+        first(rows.where(f"not {even}"), batch_id)
+        thread.join()
+
+    writer = job._rows().writeStream.foreachBatch(both).option("checkpointLocation", str(job.checkpoint))
+    run_to_the_end(writer.trigger(availableNow=True).start)
+    assert ["called twice for batch 0" in text for text in refused] == [True]
+    wait_until_settled(job.address, job.sink)
+    assert job.numbers() == [1, 3, 5, 7, 9]
+
+
+def test_for_each_batch_with_the_number_of_another_batch_is_refused(
+    spark: SparkSession, oncelog_broker: RunningBroker, unique_name: str, tmp_path: Path
+) -> None:
+    """Batch 1 of the query, called batch 0, would be taken for a repeat of that."""
+    job = Job(spark, oncelog_broker, unique_name, tmp_path)
+    options = {"kafka.bootstrap.servers": job.address, "topic": job.sink}
+
+    def start() -> None:
+        sink = for_each_batch(options)
+        writer = job._rows().writeStream.foreachBatch(lambda rows, batch_id: sink(rows, 0))
+        writer = writer.option("checkpointLocation", str(job.checkpoint))
+        run_to_the_end(writer.trigger(availableNow=True).start)
+
+    job.send()
+    start()
+    job.send()
+    with pytest.raises(PySparkException, match="was called with batch 0, while the query is in batch 1"):
+        start()
 
 
 def test_for_each_batch_with_the_checkpoint_of_another_query_is_refused(

@@ -19,6 +19,10 @@ from oncelog.spark.options import SinkOptions
 from oncelog.spark.sink_protocol import Remember
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
 
+QUERY_ID = "sql.streaming.queryId"
+BATCH_ID = "streaming.sql.batchId"
+"""Spark's local properties of the job of a micro-batch, on the driver and in tasks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Planned:

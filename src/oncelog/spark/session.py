@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -24,7 +26,7 @@ from oncelog.spark.java import find_java
 from oncelog.spark.lag import offsets_behind
 from oncelog.spark.marker import Plan
 from oncelog.spark.options import parse_sink_options
-from oncelog.spark.planning import Planned, checkpoint_at, now_ms, plan_write
+from oncelog.spark.planning import BATCH_ID, QUERY_ID, Planned, checkpoint_at, now_ms, plan_write
 from oncelog.spark.python import worker_python_problem
 from oncelog.spark.sink_protocol import Observer, ignore
 
@@ -77,8 +79,29 @@ def _check_python(program: str | None) -> None:
             raise ConfigError(problem)
 
 
-_last_written: dict[tuple[str, ...], int] = {}
+_Sink: TypeAlias = tuple[str, ...]
+_last_written: dict[_Sink, int] = {}
 """The last batch that each sink of each run has written in this process."""
+_being_written: set[_Sink] = set()
+_written_lock = threading.Lock()
+"""Users call sinks from threads of their own."""
+
+
+@contextmanager
+def _once(sink: _Sink, batch_id: int) -> Iterator[None]:
+    """Around the write of a batch, which may be repeated where it failed. Raises ConfigError for a second write."""
+    with _written_lock:
+        if sink in _being_written or _last_written.get(sink) == batch_id:
+            raise ConfigError(
+                f"for_each_batch was called twice for batch {batch_id}: the second call would be taken for a repeat of "
+                "the first and write nothing; make a sink for each write, each with a name of its own"
+            )
+        _being_written.add(sink)
+    try:
+        yield
+        _last_written[sink] = batch_id
+    finally:
+        _being_written.discard(sink)
 
 
 def for_each_batch(
@@ -112,23 +135,17 @@ def for_each_batch(
     def write_batch(rows: DataFrame, batch_id: int) -> None:
         remote = is_remote()
         named = lowered.get("checkpointlocation", "")
-        run = _remote_query(lowered, on_written) if remote else _running_query(rows, named)
+        run = _remote_query(lowered, on_written) if remote else _running_query(rows, batch_id, named)
         if remote:
             check_checkpoint(run.checkpoint, batch_id, started_in)
         given = {key: value for key, value in options.items() if key.lower() != "checkpointlocation"}
         given |= {"microBatch": str(batch_id), "sinkName": name, "checkpointLocation": run.checkpoint}
         sink = (run.run_id, *identity, name)
-        if _last_written.get(sink) == batch_id:
-            raise ConfigError(
-                f"for_each_batch was called twice for batch {batch_id}: the second call would be taken for a repeat of "
-                "the first and write nothing; make a sink for each write, each with a name of its own"
-            )
-        if remote:
-            rows.write.format("oncelog").options(**given).mode("append").save()
-            _last_written[sink] = batch_id
-            return
-        planned, written = _write(rows, given, observe)
-        _last_written[sink] = batch_id
+        with _once(sink, batch_id):
+            if remote:
+                rows.write.format("oncelog").options(**given).mode("append").save()
+                return
+            planned, written = _write(rows, given, observe)
         if on_written is not None:
             replayed = isinstance(planned.plan, Plan) and planned.plan.batch.planned_at_ms < made_ms
             on_written(replace(written, replayed=replayed))
@@ -170,16 +187,25 @@ def _remote_query(lowered: Mapping[str, str], on_written: object) -> _RunningQue
     return _RunningQuery(lowered["checkpointlocation"], lowered["checkpointlocation"])
 
 
-def _running_query(rows: DataFrame, named: str) -> _RunningQuery:
-    """The query whose micro-batch ``rows`` is.
+def _running_query(rows: DataFrame, batch_id: int, named: str) -> _RunningQuery:
+    """The query whose micro-batch ``rows`` is. Raises ConfigError where that batch is not running.
 
     :param named: its checkpoint by the options, empty where they name none.
     """
     spark = rows.sparkSession
     context = spark.sparkContext
-    query_id = context.getLocalProperty("sql.streaming.queryId")
+    query_id = context.getLocalProperty(QUERY_ID)
     if not query_id:
-        raise ConfigError("for_each_batch writes micro-batches: pass it to writeStream.foreachBatch")
+        raise ConfigError(
+            "for_each_batch writes micro-batches: pass it to writeStream.foreachBatch, and call it in the thread that "
+            "Spark calls, or in a pyspark.InheritableThread that this one starts"
+        )
+    running = context.getLocalProperty(BATCH_ID)
+    if running != str(batch_id):
+        raise ConfigError(
+            f"for_each_batch was called with batch {batch_id}, while the query is in batch {running}: give it the rows "
+            "and the number that Spark gives to the function of foreachBatch"
+        )
     jvm = cast(Any, context._jvm)
     active = cast(Any, spark._jsparkSession).sharedState().activeStreamingQueries()
     query = active.get(jvm.java.util.UUID.fromString(query_id))

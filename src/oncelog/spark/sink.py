@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 from oncelog.errors import ConfigError, InvariantError
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.options import SinkOptions
-from oncelog.spark.planning import checkpoint_at, now_ms, plan_write
+from oncelog.spark.planning import BATCH_ID, QUERY_ID, checkpoint_at, now_ms, plan_write
 from oncelog.spark.rows import Encoding, SinkColumns, TaskEncoder
 from oncelog.spark.sink_protocol import BatchWrite, Observer, PartitionBatch, SinkRefused, commit_batch
 from oncelog.spark.spool import batch_folder, read_spool, remove_spool, write_spool
@@ -28,9 +28,6 @@ from oncelog.spark.worker_garbage import pass_over_imports
 from oncelog.types import CONSUMER_OFFSETS_TOPIC
 
 logger = logging.getLogger(__name__)
-
-QUERY_ID = "sql.streaming.queryId"
-BATCH_ID = "streaming.sql.batchId"
 
 
 @dataclass(frozen=True, slots=True)

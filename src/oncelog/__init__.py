@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin, Consumer, Producer
+    from oncelog.client.core.admin_types import NewTopic
     from oncelog.embedded import Broker
     from oncelog.errors import KafkaError, OncelogError
     from oncelog.types import TopicPartition
@@ -22,12 +23,23 @@ _HOMES = {
     "Broker": "oncelog.embedded",
     "Consumer": "oncelog.client.blocking",
     "KafkaError": "oncelog.errors",
+    "NewTopic": "oncelog.client.core.admin_types",
     "OncelogError": "oncelog.errors",
     "Producer": "oncelog.client.blocking",
     "TopicPartition": "oncelog.types",
 }
 
-__all__ = ["Admin", "Broker", "Consumer", "KafkaError", "OncelogError", "Producer", "TopicPartition", "__version__"]
+__all__ = [
+    "Admin",
+    "Broker",
+    "Consumer",
+    "KafkaError",
+    "NewTopic",
+    "OncelogError",
+    "Producer",
+    "TopicPartition",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from enum import IntEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -18,6 +19,16 @@ MAX_EPOCH = 32767
 TRANSACTION_STATE_TOPIC = "__transaction_state"
 CONSUMER_OFFSETS_TOPIC = "__consumer_offsets"
 INTERNAL_TOPICS = frozenset({TRANSACTION_STATE_TOPIC, CONSUMER_OFFSETS_TOPIC})
+
+
+def encode_uuid(uuid: bytes) -> str:
+    """A 16-byte identity as Kafka writes it: URL-safe base64 without padding, 22 characters."""
+    return urlsafe_b64encode(uuid).rstrip(b"=").decode()
+
+
+def partitions_there(count: int) -> str:
+    """For who named another one: which partitions a topic of so many has."""
+    return "its only partition is 0" if count == 1 else f"its partitions are 0 to {count - 1}"
 
 
 class TopicPartition(NamedTuple):

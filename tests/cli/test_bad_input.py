@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 
-from tests.cli.conftest import Serve, Served, call, run
+from tests.cli.conftest import ONCELOG, SECONDS, Serve, Served, call, run
 
 SERVE = ("serve", "--listen", "127.0.0.1:0")
 
@@ -20,10 +21,12 @@ SERVE = ("serve", "--listen", "127.0.0.1:0")
     ("arguments", "words"),
     [
         (("serve", "--lissen", "x"), ["--lissen", "Did you mean", "oncelog serve --help"]),
-        (("serfe",), ["no command 'serfe'; did you mean serve?", "oncelog --help"]),
+        (("serfe",), ["no command 'serfe'; did you mean serve? See oncelog --help"]),
         (("topic", "list"), ["no command 'topic'; did you mean topics?"]),
         (("xyz",), ["no command 'xyz'; the commands are serve, topics, ", "oncelog --help"]),
         (("consume", "--topic", "t", "--max-messages", "few"), ["--max-messages", "few", "oncelog consume --help"]),
+        (("topics", "create", "t", "--partitions", "x"), ["--partitions", "'x' is not a valid whole number"]),
+        (("users", "set", "alice", "--mechanism", "SCRAM-SHA-256"), ["no terminal", "--password-file"]),
         (("topics", "create"), ["NAMES", "oncelog topics create --help"]),
         (("serve", "--config", "no-such-file"), ["--config", "no-such-file"]),
         (("consume", "--topic", "\udcff"), ["a text in UTF-8", "oncelog consume --help"]),
@@ -37,6 +40,22 @@ def test_a_wrong_option_is_wrong_usage(arguments: tuple[str, ...], words: list[s
     assert failed.code == 2
     for word in words:
         assert word in failed.sentence()
+
+
+def test_a_full_disk_behind_the_output_is_one_sentence(served: Served) -> None:
+    command = [str(ONCELOG), "cluster", "--bootstrap-server", served.bootstrap_servers]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=SECONDS)
+    assert (ended.returncode, ended.stderr) == (1, "oncelog: nothing more can be written: No space left on device\n")
+
+
+def test_names_that_do_not_exist_are_told_so(served: Served) -> None:
+    for words in (("describe", "nope"), ("fence", "nope"), ("complete", "nope", "--token", "1:1")):
+        assert "transactional id 'nope' does not exist" in served.run("transactions", *words).sentence(), words
+    served.run("topics", "create", "short", "--partitions", "1").done()
+    assert "has no partition 3; its only partition is 0" in served.run("get-offsets", "-t", "short:3").sentence()
+    refused = served.run("delete-records", "-t", "short:0", "--before", "7").sentence()
+    assert "before 7 were not deleted: there are none up to there" in refused
 
 
 def test_a_wrong_option_ends_the_process_with_status_2() -> None:

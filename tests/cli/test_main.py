@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 
@@ -27,6 +29,32 @@ def test_every_command_has_help_with_an_example() -> None:
         assert "Example" in text, path
         assert f"oncelog {' '.join(path)}".strip() in text, path
     assert {path[0] for path in _commands(command) if path} == set(COMMANDS)
+
+
+def test_the_examples_of_the_help_can_be_copied() -> None:
+    for path in _commands(command):
+        shown = call(*path, "--help").done().out.partition("Options:")[0]
+        examples = [line.strip() for line in shown.splitlines() if re.match(r" +.*\boncelog [a-z-]+ ?", line)]
+        assert examples, path
+        for example in examples:
+            words = shlex.split(re.split(" [<>] ", example.rpartition(" | ")[2].split("$(")[-1].split(")")[0])[0])
+            if words[0] == "oncelog":
+                _parse(words[1:])
+
+
+def _parse(words: list[str]) -> None:
+    """:raises click.UsageError: there is no such command or option; files of examples need not be there."""
+    found: click.Command = command
+    context = click.Context(command, info_name="oncelog")
+    while isinstance(found, click.Group):
+        _, chosen, words = found.resolve_command(context, words)
+        assert chosen is not None
+        found = chosen
+    try:
+        found.make_context("oncelog", list(words))
+    except click.BadParameter as error:
+        if "does not exist" not in str(error.message):
+            raise
 
 
 def test_debug_after_the_command_shows_the_traceback() -> None:

@@ -314,3 +314,71 @@ parent.stop()
     )
     assert "Unclosed" not in done.stderr
     assert values(broker.bootstrap_servers, topic, 2) == [b"parent", b"child", b"parent again"]
+
+
+FORGETS_TO_CLOSE = """
+import sys
+from oncelog.client.blocking import Producer
+servers, topic, way = sys.argv[1:]
+producer = Producer(bootstrap_servers=servers, linger_ms=100_000)
+sent = [producer.send(topic, b"%d" % number, partition=0) for number in range(1000)]
+if way == "dropped":
+    del producer
+    sent[-1].result(90)
+if way == "failed":
+    raise ValueError("the program's own")
+"""
+
+
+@pytest.mark.parametrize("way", ["ended", "dropped", "failed"])
+def test_a_program_that_forgets_to_close_its_producer_loses_nothing(
+    broker: RunningBroker, topic: str, way: str
+) -> None:
+    ended = _forgetful(FORGETS_TO_CLOSE, broker.bootstrap_servers, topic, way)
+    assert ended.returncode == (way == "failed"), ended.stderr
+    assert ("ValueError" in ended.stderr) == (way == "failed")
+    assert ("Unclosed" in ended.stderr) == (way == "dropped")
+    assert values(broker.bootstrap_servers, topic, 2) == [b"%d" % number for number in range(1000)]
+
+
+def test_a_transaction_that_a_program_leaves_open_is_aborted_and_said(broker: RunningBroker, topic: str) -> None:
+    script = """
+import sys
+from oncelog.client.blocking import Producer
+servers, topic, _ = sys.argv[1:]
+producer = Producer(bootstrap_servers=servers, transactional_id=topic)
+producer.begin_transaction()
+producer.send_and_wait(topic, b"not committed", partition=0)
+"""
+    ended = _forgetful(script, broker.bootstrap_servers, topic)
+    assert ended.returncode == 0
+    assert "with a transaction open" in ended.stderr
+    with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+        assert [found.state for found in admin.describe_transactions([topic])] == ["CompleteAbort"]
+
+
+def test_what_cannot_be_sent_at_the_end_of_a_program_is_said(broker: RunningBroker, topic: str) -> None:
+    script = """
+import sys
+from oncelog.client.blocking import Producer, unclosed
+servers, topic, _ = sys.argv[1:]
+unclosed.AT_EXIT_SECONDS = 0.2
+producer = Producer(bootstrap_servers=servers)
+producer.send_and_wait(topic, b"first", partition=0)
+producer._producer._sender.poll = lambda now_ms: None  # the broker takes nothing any more
+for number in range(3):
+    producer.send(topic, b"second", partition=0)
+"""
+    ended = _forgetful(script, broker.bootstrap_servers, topic)
+    assert "before 3 records were acknowledged" in ended.stderr
+    assert values(broker.bootstrap_servers, topic, 2) == [b"first"]
+
+
+def _forgetful(script: str, servers: str, topic: str, way: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "always", "-c", script, servers, topic, way],
+        check=False,
+        timeout=120,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -170,7 +171,7 @@ async def test_delete_records_takes_offsets_and_aiokafkas_records_to_delete(serv
             with pytest.raises(TypeError, match=r"takes for each partition an offset, -1 for all, or RecordsToDelete"):
                 await admin.delete_records({name: wrong})  # type: ignore[dict-item]
         missing = TopicPartition(unique_name, 7)
-        with pytest.raises(UnknownTopicOrPartitionError, match=r"has no partition 7; its partitions are 0 to 0"):
+        with pytest.raises(UnknownTopicOrPartitionError, match=r"has no partition 7; its only partition is 0"):
             await admin.delete_records({missing: 1})
 
 
@@ -268,3 +269,23 @@ async def test_a_consumer_of_a_topic_that_it_has_no_right_to_says_so_instead_of_
         async with Consumer(unique_name, bootstrap_servers=broker.bootstrap_servers) as consumer:
             with pytest.raises(TopicAuthorizationFailedError, match=f"topic '{unique_name}' cannot be used"):
                 await consumer.getone()
+
+
+@on_loop
+async def test_records_that_nobody_waits_for_are_told_as_lost_when_their_producer_is_dropped(
+    servers: str, unique_name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    producer = Producer(bootstrap_servers=servers, linger_ms=100_000)
+    await producer.start()
+    for number in range(3):
+        await producer.send(unique_name, b"%d" % number)
+    held = [producer]
+    del producer
+    with pytest.warns(ResourceWarning, match="Unclosed Producer"):
+        drop(held)
+    assert "a producer was dropped before 3 records were acknowledged" in caplog.text
+
+
+def drop(held: list[Any]) -> None:
+    held.clear()
+    gc.collect()

@@ -203,6 +203,14 @@ def _parse(group: click.Command, name: str, words: list[str], parent: click.Cont
             _parse(found, str(inner), left, context)
 
 
+def test_no_page_says_a_thing_twice() -> None:
+    """A section that a merge has doubled, with the figures of two days."""
+    for page in PAGES:
+        text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+        headings = re.findall(r"^#{2,3} (.*)", text, re.MULTILINE)
+        assert sorted(headings) == sorted(set(headings)), page
+
+
 def test_every_fault_of_the_tables_has_a_bug_that_it_finds() -> None:
     """``docs/how-to/faults.md`` has a test for each fault that ``docs/how-to/testing.md`` names."""
     folder = ROOT / "docs" / "how-to"

@@ -21,7 +21,7 @@ from oncelog.log.partition_log import FlushTicket, PartitionLog
 from oncelog.metadata.store import MetadataStore
 from oncelog.ports import Background, Disk, Random
 from oncelog.timers import Timers
-from oncelog.types import TopicPartition
+from oncelog.types import TopicPartition, encode_uuid
 
 if TYPE_CHECKING:
     from oncelog.broker.partition import Partition
@@ -308,7 +308,7 @@ class LogManager:
         known = checkpoints.read_meta_properties(self.disk)
         if known is None:
             properties = checkpoints.MetaProperties(
-                metadata.cluster_id, metadata.node_id, checkpoints.encode_uuid(self._random.token(16))
+                metadata.cluster_id, metadata.node_id, encode_uuid(self._random.token(16))
             )
             checkpoints.write_meta_properties(self.disk, properties)
             return

@@ -76,7 +76,9 @@ def list_acls(
 ) -> None:
     """The ACLs there are; with a resource, those that apply to it.
 
-    Example: oncelog acls list --topic orders
+    \b
+    Example:
+      oncelog acls list --topic orders
     """
     resource = _resource(cluster_resource, topic=topic, group=group, transactional_id=transactional_id)
     pattern = PatternType.PREFIXED if prefixed else PatternType.MATCH
@@ -107,7 +109,9 @@ def add(
 ) -> None:
     """Allow or deny operations on a resource.
 
-    Example: oncelog acls add --allow User:alice --operation write --topic orders- --prefixed
+    \b
+    Example:
+      oncelog acls add --allow User:alice --operation write --topic orders- --prefixed
     """
     resource = _resource(cluster_resource, topic=topic, group=group, transactional_id=transactional_id)
     if resource is None:
@@ -142,7 +146,9 @@ def remove(
 ) -> None:
     """Remove ACLs, of one resource or of one principal.
 
-    Example: oncelog acls remove --topic orders --principal User:alice
+    \b
+    Example:
+      oncelog acls remove --topic orders --principal User:alice
     """
     resource = _resource(cluster_resource, topic=topic, group=group, transactional_id=transactional_id)
     if resource is None and principal is None and not everything:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from oncelog.cli.options import Cluster, cluster_options
-from oncelog.cli.output import show_json, show_table
+from oncelog.cli.output import counted, show_json, show_table
 
 
 @click.command("cluster")
@@ -46,7 +46,7 @@ def command(cluster: Cluster, partitions: bool) -> None:
         shown = {"cluster_id": found.cluster_id, "nodes": nodes}
         show_json({**shown, "partitions": rows} if partitions else shown)
         return
-    click.echo(f"cluster {found.cluster_id}, {len(nodes)} nodes")
+    click.echo(f"cluster {found.cluster_id}, {counted(len(nodes), 'node')}")
     show_table(
         ["NODE", "ADDRESS", "RACK", "CONTROLLER"],
         [[n["node"], n["address"], n["rack"], "yes" if n["controller"] else "no"] for n in nodes],

@@ -36,7 +36,9 @@ def command() -> None:
 def describe(cluster: Cluster, kind: str, name: str, changed: bool) -> None:
     """All settings of a topic, a broker (by number, or default for all brokers) or a group, with where each comes from.
 
-    Example: oncelog configs describe topic orders --changed
+    \b
+    Example:
+      oncelog configs describe topic orders --changed
     """
     resource = _resource(kind, name)
     with cluster.admin() as admin:

@@ -65,12 +65,12 @@ def _chosen(areas: Sequence[str], names: Sequence[str]) -> list[Check]:
     known = list(dict.fromkeys(AREAS.values()))
     for area in areas:
         if area not in known:
-            raise OncelogError(f"there is no area {area!r}{nearest(area, known)}; they are {', '.join(known)}")
+            raise OncelogError(f"there is no area {area!r}{nearest(area, known) or '; they are ' + ', '.join(known)}")
     checks = all_checks()
     for name in names:
         if name not in {check.name for check in checks}:
             raise OncelogError(
-                f"there is no check {name!r}{nearest(name, [check.name for check in checks])}; see --list"
+                f"there is no check {name!r}{nearest(name, [check.name for check in checks]) or '; see --list'}"
             )
     return [check for check in checks if (not areas or check.area in areas) and (not names or check.name in names)]
 

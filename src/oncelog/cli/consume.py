@@ -18,7 +18,7 @@ from oncelog.cli.output import counted, remark
 from oncelog.cli.record_lines import FIELDS, FORMAT_HELP, Line, as_json, as_text, by_format
 from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, Kind, Place, offsets_of, parse_offset, parse_time
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.types import TopicPartition
+from oncelog.types import TopicPartition, partitions_there
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin, Consumer
@@ -250,7 +250,7 @@ def partitions_of(what: What, counts: Mapping[str, int]) -> list[TopicPartition]
     for number in what.partitions:
         for topic, count in counts.items():
             if number >= count:
-                raise OncelogError(f"topic {topic!r} has no partition {number}; its partitions are 0 to {count - 1}")
+                raise OncelogError(f"topic {topic!r} has no partition {number}; {partitions_there(count)}")
     return [
         TopicPartition(topic, number) for topic, count in counts.items() for number in (what.partitions or range(count))
     ]

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from oncelog.cli.findings import Finding, bad, warn
+from oncelog.cli.output import counted
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin_types import ConfigEntry, ConfigResource, ConfigResourceType, TopicDescription
 from oncelog.errors import OncelogError
@@ -29,7 +30,9 @@ UNFINISHED = ("Ongoing", "PrepareCommit", "PrepareAbort")
 def findings(admin: Admin, pause_min: int) -> Iterator[Finding]:
     """:param pause_min: the longest time that a query may be stopped."""
     cluster = admin.describe_cluster()
-    yield Finding("cluster", f"{cluster.cluster_id}, {len(cluster.nodes)} nodes, controller {cluster.controller_id}")
+    yield Finding(
+        "cluster", f"{cluster.cluster_id}, {counted(len(cluster.nodes), 'node')}, controller {cluster.controller_id}"
+    )
     checks: Sequence[Callable[[], Iterator[Finding]]] = (
         lambda: _features(admin),
         lambda: _settings(admin, [node.node_id for node in cluster.nodes], pause_min),

@@ -39,7 +39,9 @@ def command() -> None:
 def list_groups(cluster: Cluster, states: tuple[str, ...]) -> None:
     """All groups.
 
-    Example: oncelog groups list --state Stable
+    \b
+    Example:
+      oncelog groups list --state Stable
     """
     with cluster.admin() as admin:
         found = admin.list_consumer_groups(states=states)
@@ -58,7 +60,9 @@ def describe(cluster: Cluster, groups: tuple[str, ...]) -> None:
 
     The end is the last stable offset: where a read_committed reader could be.
 
-    Example: oncelog groups describe billing
+    \b
+    Example:
+      oncelog groups describe billing
     """
     described = [_described(picture) for picture in asyncio.run(_pictures(cluster.admin_settings(), groups))]
     if cluster.as_json:
@@ -209,7 +213,9 @@ async def _named(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
 def delete(cluster: Cluster, groups: tuple[str, ...]) -> None:
     """Delete groups that have no members, with their offsets.
 
-    Example: oncelog groups delete billing
+    \b
+    Example:
+      oncelog groups delete billing
     """
     asyncio.run(_delete(cluster.admin_settings(), groups))
     if cluster.as_json:
@@ -227,7 +233,9 @@ def delete(cluster: Cluster, groups: tuple[str, ...]) -> None:
 def delete_offsets(cluster: Cluster, group: str, topics: tuple[str, ...]) -> None:
     """Forget a group's offsets in topics that no member reads.
 
-    Example: oncelog groups delete-offsets billing --topic orders
+    \b
+    Example:
+      oncelog groups delete-offsets billing --topic orders
     """
     names = asyncio.run(_delete_offsets(cluster.admin_settings(), group, partition_numbers(topics, "--topic")))
     if cluster.as_json:

@@ -73,7 +73,7 @@ def _chosen(names: tuple[str, ...]) -> list[Flow]:
 
     for name in names:
         if name != ALL and name not in FLOWS:
-            raise OncelogError(f"there is no flow {name!r}{nearest(name, FLOWS)}; they are {', '.join(FLOWS)}")
+            raise OncelogError(f"there is no flow {name!r}{nearest(name, FLOWS) or '; they are ' + ', '.join(FLOWS)}")
     return [flow for flow in FLOWS.values() if flow.name in names or ALL in names]
 
 

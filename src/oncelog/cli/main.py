@@ -6,6 +6,7 @@ Each subcommand is a module of this package with a click command or group named 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -53,6 +54,9 @@ NEXT_STEPS = {
 """What to do about a refusal whose text, made for programs, does not say it."""
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 class LazyGroup(click.Group):
     """Imports a subcommand's module only when it is called: ``serve`` must start in milliseconds."""
 
@@ -86,10 +90,19 @@ class LazyGroup(click.Group):
             result = super().invoke(context)
             sys.stdout.flush()
         except BrokenPipeError:
-            # nothing may be flushed into the broken pipe at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _throw_output_away()
             raise click.exceptions.Exit(0) from None
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            _throw_output_away()
+            raise OncelogError(f"nothing more can be written: {os.strerror(error.errno)}") from None
         return result
+
+
+def _throw_output_away() -> None:
+    """Nothing may be flushed into a broken pipe or onto a full disk at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_version(context: click.Context, option: click.Parameter, asked: bool) -> None:
@@ -110,7 +123,9 @@ def _show_version(context: click.Context, option: click.Parameter, asked: bool) 
 def command(debug: bool) -> None:
     """An event log with exactly-once semantics that speaks Apache Kafka's protocol.
 
-    Example: oncelog serve --listen 127.0.0.1:9092 --data ./data
+    \b
+    Example:
+      oncelog serve --listen 127.0.0.1:9092 --data ./data
     """
 
 
@@ -153,8 +168,10 @@ def _say_wrong_usage(error: click.ClickException, args: Sequence[str]) -> None:
     where = "oncelog" if not args or args[0] not in COMMANDS else f"oncelog {args[0]}"
     if isinstance(error, click.UsageError) and error.ctx is not None:  # click's parser of options has none
         where = error.ctx.command_path
-    text = " ".join(error.format_message().split()).rstrip(".").replace(". (", " (")
-    click.echo(f"oncelog: {text[:1].lower()}{text[1:]}; see {where} --help", err=True)
+    text = " ".join(error.format_message().split()).rstrip(".").replace(". (", " (").replace(". Did", "; did")
+    text = text.replace("integer range", "whole number")
+    then = " See" if text.endswith("?") else "; see"
+    click.echo(f"oncelog: {text[:1].lower()}{text[1:]}{then} {where} --help", err=True)
 
 
 def _say_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -18,7 +18,7 @@ from oncelog.cli.options import Cluster, cluster_options, text
 from oncelog.cli.output import Advance, counted, progress, show_json
 from oncelog.cli.properties import named_values
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.types import NO_TIMESTAMP
+from oncelog.types import NO_TIMESTAMP, partitions_there
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Producer
@@ -228,7 +228,7 @@ def _check_topic(cluster: Cluster, topic: str, partition: int | None) -> None:
             ) from None
     if partition is not None and partition >= len(described.partitions):
         raise OncelogError(
-            f"topic {topic!r} has no partition {partition}; its partitions are 0 to {len(described.partitions) - 1}"
+            f"topic {topic!r} has no partition {partition}; {partitions_there(len(described.partitions))}"
         )
 
 

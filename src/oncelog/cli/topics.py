@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 import click
 
@@ -13,6 +12,7 @@ from oncelog.cli.options import Cluster, cluster_options, text
 from oncelog.cli.output import show_json, show_rows, show_table
 from oncelog.cli.properties import named_values
 from oncelog.errors import ConfigError
+from oncelog.types import encode_uuid
 
 if TYPE_CHECKING:
     from oncelog.client.blocking import Admin
@@ -34,7 +34,9 @@ def command() -> None:
 def list_topics(cluster: Cluster, internal: bool) -> None:
     """Names of all topics.
 
-    Example: oncelog topics list --internal
+    \b
+    Example:
+      oncelog topics list --internal
     """
     with cluster.admin() as admin:
         names = admin.list_topics(internal=internal)
@@ -62,7 +64,9 @@ def create(
 ) -> None:
     """Create topics.
 
-    Example: oncelog topics create orders --partitions 6 --set-config retention.ms=86400000
+    \b
+    Example:
+      oncelog topics create orders --partitions 6 --set-config retention.ms=86400000
     """
     from oncelog.client.core.admin_types import NewTopic
 
@@ -86,7 +90,9 @@ def create(
 def describe(cluster: Cluster, names: tuple[str, ...]) -> None:
     """Partitions with leader, replicas and offsets, and the properties that were set; of NAMES, or of all topics.
 
-    Example: oncelog topics describe orders
+    \b
+    Example:
+      oncelog topics describe orders
     """
     with cluster.admin() as admin:
         topics = _described(admin, names or None)
@@ -113,7 +119,7 @@ def _described(admin: Admin, names: Sequence[str] | None) -> list[dict[str, Any]
     return [
         {
             "topic": topic.name,
-            "topic_id": str(UUID(bytes=topic.topic_id)),
+            "topic_id": encode_uuid(topic.topic_id),
             "internal": topic.internal,
             "configs": {
                 name: entry.value
@@ -160,7 +166,9 @@ def alter(
 ) -> None:
     """Change partitions or properties of topics.
 
-    Example: oncelog topics alter orders --partitions 12 --set-config retention.ms=3600000
+    \b
+    Example:
+      oncelog topics alter orders --partitions 12 --set-config retention.ms=3600000
     """
     from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
 
@@ -185,7 +193,9 @@ def alter(
 def delete(cluster: Cluster, names: tuple[str, ...]) -> None:
     """Delete topics with all their records.
 
-    Example: oncelog topics delete orders
+    \b
+    Example:
+      oncelog topics delete orders
     """
     with cluster.admin() as admin:
         admin.delete_topics(names)
@@ -201,7 +211,9 @@ def delete(cluster: Cluster, names: tuple[str, ...]) -> None:
 def configs(cluster: Cluster, name: str) -> None:
     """All properties of a topic, with where each comes from.
 
-    Example: oncelog topics configs orders
+    \b
+    Example:
+      oncelog topics configs orders
     """
     from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType
 

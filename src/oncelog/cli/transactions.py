@@ -43,7 +43,9 @@ def command() -> None:
 def list_transactions(cluster: Cluster, states: tuple[str, ...], longer_than: float | None, two_phase: bool) -> None:
     """All transactional ids, with producer and state.
 
-    Example: oncelog transactions list --state Ongoing --longer-than 60
+    \b
+    Example:
+      oncelog transactions list --state Ongoing --longer-than 60
     """
     chosen = [_state(name) for name in states]
     with cluster.admin() as admin:
@@ -96,7 +98,9 @@ def _state(text: str) -> str:
 def describe(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
     """State, producer, partitions, and for how long a transaction has been open.
 
-    Example: oncelog transactions describe load-1
+    \b
+    Example:
+      oncelog transactions describe load-1
     """
     with cluster.admin() as admin:
         found = admin.describe_transactions(transactional_ids)
@@ -144,7 +148,9 @@ def describe(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
 def describe_producers(cluster: Cluster, topics: tuple[str, ...]) -> None:
     """The producers that partitions remember; those with an open transaction hold readers back.
 
-    Example: oncelog transactions describe-producers --topic orders:0
+    \b
+    Example:
+      oncelog transactions describe-producers --topic orders:0
     """
     with cluster.admin() as admin:
         found = admin.describe_producers(_partitions(admin, topics))
@@ -167,7 +173,9 @@ def describe_producers(cluster: Cluster, topics: tuple[str, ...]) -> None:
 def find_hanging(cluster: Cluster, topics: tuple[str, ...]) -> None:
     """Transactions that are open in a partition while no coordinator knows them: they hold readers back for ever.
 
-    Example: oncelog transactions find-hanging --topic orders
+    \b
+    Example:
+      oncelog transactions find-hanging --topic orders
     """
     with cluster.admin() as admin:
         names = _partitions(admin, topics or tuple(admin.list_topics(internal=True)))
@@ -187,7 +195,9 @@ def abort(cluster: Cluster, topic: str, partition: int, start_offset: int, force
 
     A transaction that its coordinator knows ends by itself, with its producer or after its timeout; it is refused here.
 
-    Example: oncelog transactions abort --topic orders --partition 0 --start-offset 17
+    \b
+    Example:
+      oncelog transactions abort --topic orders --partition 0 --start-offset 17
     """
     name = TopicPartition(topic, partition)
     with cluster.admin() as admin:
@@ -217,7 +227,9 @@ def fence(cluster: Cluster, transactional_ids: tuple[str, ...], force: bool) -> 
 
     An open transaction of two-phase commit is refused: its database may have committed its part.
 
-    Example: oncelog transactions fence load-1
+    \b
+    Example:
+      oncelog transactions fence load-1
     """
     with cluster.admin() as admin:
         for item in admin.describe_transactions(
@@ -245,7 +257,9 @@ def complete(cluster: Cluster, transactional_id: str, token: str) -> None:
 
     For programs that are gone: a program ends what it has prepared at its next start. The producer is shut out.
 
-    Example: oncelog transactions complete orders-1 --token 42:7
+    \b
+    Example:
+      oncelog transactions complete orders-1 --token 42:7
     """
     from oncelog.client.blocking import Producer
     from oncelog.client.core.config import ProducerConfig
@@ -308,7 +322,9 @@ def _partitions(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
 def history(cluster: Cluster, transactional_ids: tuple[str, ...]) -> None:
     """Every change of state that __transaction_state still holds, oldest first; compaction removes old ones.
 
-    Example: oncelog transactions history load-1
+    \b
+    Example:
+      oncelog transactions history load-1
     """
     from oncelog.client import aio
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from oncelog.cli.options import Cluster, cluster_options
@@ -30,7 +32,9 @@ def command() -> None:
 def list_users(cluster: Cluster, names: tuple[str, ...]) -> None:
     """Users with their mechanisms; passwords are not kept and cannot be shown.
 
-    Example: oncelog users list
+    \b
+    Example:
+      oncelog users list
     """
     known = {number: name for name, number in MECHANISMS.items()}
     with cluster.admin() as admin:
@@ -51,9 +55,15 @@ def list_users(cluster: Cluster, names: tuple[str, ...]) -> None:
 def set_password(cluster: Cluster, name: str, mechanism: str, iterations: int, password_file: object) -> None:
     """Make a user, or change a password; it is asked for, so that it is not among a process's arguments.
 
-    Example: oncelog users set alice --mechanism SCRAM-SHA-256
+    \b
+    Example:
+      oncelog users set alice --mechanism SCRAM-SHA-256
     """
     if password_file is None:
+        if not sys.stdin.isatty():
+            raise click.UsageError(
+                "there is no terminal to ask for the password: give it with --password-file, - for stdin"
+            )
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     else:
         password = password_file.readline().rstrip("\r\n")  # type: ignore[attr-defined]
@@ -70,7 +80,9 @@ def set_password(cluster: Cluster, name: str, mechanism: str, iterations: int, p
 def remove(cluster: Cluster, name: str, mechanism: str) -> None:
     """Remove a user's credential.
 
-    Example: oncelog users remove alice --mechanism SCRAM-SHA-256
+    \b
+    Example:
+      oncelog users remove alice --mechanism SCRAM-SHA-256
     """
     with cluster.admin() as admin:
         admin.delete_credential(name, MECHANISMS[mechanism])

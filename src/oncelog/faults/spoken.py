@@ -101,7 +101,7 @@ def _deeds(faults: Faults) -> Mapping[str, Sequence[str]]:
 def _check(kind: str, kinds: Mapping[str, Sequence[str]], what: str) -> None:
     if kind not in kinds:
         known = f"name one of {', '.join(kinds)}" if kinds else "a proxy does none: ask oncelog serve --faults"
-        raise FaultError(f"there is no {what} {kind!r}{nearest(kind, kinds)}: {known}")
+        raise FaultError(f"there is no {what} {kind!r}{nearest(kind, kinds) or ': ' + known}")
 
 
 def _read(text: str, kinds: Mapping[str, Sequence[str]], what: str) -> tuple[str, dict[str, Any]]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from oncelog.errors import CorruptLogError
 from oncelog.log.leader_epoch_cache import EpochEntry
 from oncelog.ports import Disk
-from oncelog.types import TopicPartition
+from oncelog.types import TopicPartition, encode_uuid
 
 RECOVERY_POINT_CHECKPOINT = "recovery-point-offset-checkpoint"
 LOG_START_OFFSET_CHECKPOINT = "log-start-offset-checkpoint"
@@ -108,11 +108,6 @@ def decode_leader_epochs(data: bytes, path: str) -> list[EpochEntry]:
             raise CorruptLogError(f"the checkpoint {path} has the line {line!r}, not an epoch and an offset")
         entries.append(EpochEntry(int(words[0]), int(words[1])))
     return entries
-
-
-def encode_uuid(uuid: bytes) -> str:
-    """A 16-byte identity as Kafka writes it: URL-safe base64 without padding, 22 characters."""
-    return urlsafe_b64encode(uuid).rstrip(b"=").decode()
 
 
 def decode_uuid(text: str) -> bytes:

@@ -119,8 +119,10 @@ def dump_file(disk: Disk, path: str, *, records: bool = False, start: int = 0) -
     if parsed is None:
         reader = _NAMED.get(name)
         if reader is None:
-            known = ", ".join([*_BY_KIND, LOG_SUFFIX, *_NAMED])
-            raise CorruptLogError(f"{path} is not a file of a data folder; those end in or are called {known}")
+            kinds, others = ", ".join([LOG_SUFFIX, *_BY_KIND]), ", ".join(_NAMED)
+            raise CorruptLogError(
+                f"{path} is not a file of a data folder: those are 20 digits and {kinds}, or {others}"
+            )
         return _guarded(lambda: reader(disk.read(path), path))
     base_offset, kind, _ = parsed
     if kind == LOG_SUFFIX:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oncelog.log.checkpoints import encode_uuid
 from oncelog.ports import Random
+from oncelog.types import encode_uuid
 
 ZERO_ID = bytes(16)
 

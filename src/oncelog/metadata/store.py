@@ -28,14 +28,13 @@ from typing import Any
 from oncelog.acls import Acl
 from oncelog.config import TopicConfig, parse
 from oncelog.errors import ConfigError, Error, InvariantError, KafkaError, OncelogError, StorageError
-from oncelog.log.checkpoints import encode_uuid
 from oncelog.metadata.adoption import AdoptedTopic
 from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.features import HIGHEST, TRANSACTION_VERSION, FinalizedFeatures
 from oncelog.metadata.identity import new_topic_id
 from oncelog.ports import Random
 from oncelog.scram import ScramCredential
-from oncelog.types import INTERNAL_TOPICS
+from oncelog.types import INTERNAL_TOPICS, encode_uuid
 
 FILE_NAME = "metadata.sqlite"
 FORMAT_VERSION = 1

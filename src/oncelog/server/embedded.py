@@ -230,6 +230,8 @@ class Broker:
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass at once, for the broker alone: time-outs, sessions and retention that were to end do so now."""
+        if not isinstance(seconds, int | float):
+            raise TypeError(f"pass_time takes a number of seconds, not {seconds!r}")
         if not seconds > 0:
             raise OncelogError(f"time passes forwards: {seconds!r} seconds is not above 0")
         self.on_loop(lambda nodes: nodes.server.pass_time(int(seconds * 1000)))

@@ -32,7 +32,6 @@ from oncelog.log.checkpoints import (
     META_PROPERTIES,
     OFFSET_CHECKPOINTS,
     MetaProperties,
-    encode_uuid,
     read_clean_shutdown,
     read_meta_properties,
     read_partition_metadata,
@@ -49,6 +48,7 @@ from oncelog.server.listeners import Address
 from oncelog.server.open_transactions import OpenTransaction, open_transactions
 from oncelog.server.opening import SystemRandom
 from oncelog.server.promoted_listeners import NodeListeners, node_listeners
+from oncelog.types import encode_uuid
 
 Mode = Literal["link", "copy", "move"]
 Advance = Callable[[int, str], None]

@@ -8,7 +8,7 @@ record.
 from __future__ import annotations
 
 import asyncio
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64decode
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -37,7 +37,7 @@ from oncelog.spark.kafka_transaction import KafkaTransaction
 from oncelog.spark.offsets import LogEnd, OffsetRange, describe_remade
 from oncelog.spark.options import ClusterOptions
 from oncelog.spark.rights import naming_the_right
-from oncelog.types import IsolationLevel, TopicPartition
+from oncelog.types import IsolationLevel, TopicPartition, encode_uuid
 
 T = TypeVar("T")
 
@@ -106,7 +106,7 @@ class KafkaCluster:
         """:meth:`topic_ids`, on the client's loop."""
         answers = await self.aio.repeat("Metadata", lambda: self._topics(topics))
         return {
-            topic.name or "": urlsafe_b64encode(topic.topic_id).rstrip(b"=").decode()
+            topic.name or "": encode_uuid(topic.topic_id)
             for topic in answers
             if error_of(topic.error_code) is Error.NONE and topic.topic_id != ZERO_UUID
         }

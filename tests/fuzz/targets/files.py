@@ -10,7 +10,6 @@ from typing import Any
 
 from oncelog.coordinator.runtime import LoggedMarker, LoggedRecord
 from oncelog.errors import OncelogError
-from oncelog.log.checkpoints import encode_uuid
 from oncelog.log.dump import Damage, dump_file
 from oncelog.log.partition_log import PartitionLog
 from oncelog.metadata.kraft import Quorum, snapshot_of
@@ -42,7 +41,14 @@ from oncelog.protocol.internal_records import (
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
 from oncelog.server.memory_disk import MemoryDisk
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, NO_PRODUCER, TRANSACTION_STATE_TOPIC, ProducerStamp, TopicPartition
+from oncelog.types import (
+    CONSUMER_OFFSETS_TOPIC,
+    NO_PRODUCER,
+    TRANSACTION_STATE_TOPIC,
+    ProducerStamp,
+    TopicPartition,
+    encode_uuid,
+)
 from tests.fuzz.target import Target, one_at_a_time, said
 from tests.fuzz.targets.wire import FAILURES, SETTINGS, LikelySource, likely
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from oncelog.config import BrokerConfig, parse
-from oncelog.log.checkpoints import MetaProperties, encode_uuid, write_meta_properties, write_partition_metadata
+from oncelog.log.checkpoints import MetaProperties, write_meta_properties, write_partition_metadata
 from oncelog.metadata.adoption import AdoptedTopic, ClusterMetadata, read_cluster_metadata, topics_in
 from oncelog.metadata.errors import MetadataError
 from oncelog.metadata.opening import open_metadata
@@ -13,6 +13,7 @@ from oncelog.metadata.store import ResourceType
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
 from oncelog.server.memory_disk import MemoryDisk
+from oncelog.types import encode_uuid
 
 TOPIC_ID, OTHER_ID = b"\x01" * 16, b"\x02" * 16
 CLUSTER_ID = encode_uuid(b"\x09" * 16)

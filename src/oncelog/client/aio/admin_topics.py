@@ -352,6 +352,8 @@ class TopicsAdmin(AdminConnection):
                     error = error_of(item.error_code)
                     refused = error is not Error.NONE
                     text = f"records of {name} before {before[name]} were not deleted"
+                    if error is Error.OFFSET_OUT_OF_RANGE:
+                        text += ": there are none up to there; -1 deletes up to the high watermark"
                     found[name] = error_for(error, text) if refused else item.low_watermark
             return found
 

@@ -82,7 +82,8 @@ class TransactionsAdmin(AdminConnection):
         async def ask(node: int) -> TransactionDescription:
             request = DescribeTransactionsRequest(transactional_ids=[name])
             item = (await self.cluster.ask(node, DESCRIBE_TRANSACTIONS, request)).transaction_states[0]
-            check(item.error_code, f"transactional id {name!r} was not described")
+            unknown = error_of(item.error_code) is Error.TRANSACTIONAL_ID_NOT_FOUND
+            check(item.error_code, f"transactional id {name!r} {'does not exist' if unknown else 'was not described'}")
             return TransactionDescription(
                 name,
                 node,

@@ -30,7 +30,7 @@ from oncelog.client.core.wire import NO_LIMIT, Api, Build
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.wire import Message
-from oncelog.types import TopicPartition
+from oncelog.types import TopicPartition, partitions_there
 
 T = TypeVar("T")
 
@@ -236,10 +236,8 @@ class Cluster:
         if picture is not None and 0 <= name.partition < picture.partition_count:
             return error_for(Error.LEADER_NOT_AVAILABLE, f"{name} has no leader")
         if picture is not None:
-            text = (
-                f"topic {name.topic!r} has no partition {name.partition}; its partitions are 0 to "
-                f"{picture.partition_count - 1}"
-            )
+            there = partitions_there(picture.partition_count)
+            text = f"topic {name.topic!r} has no partition {name.partition}; {there}"
         elif error is Error.UNKNOWN_TOPIC_OR_PARTITION:
             text = f"topic {name.topic!r} does not exist"
         else:

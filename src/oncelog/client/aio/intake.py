@@ -29,6 +29,7 @@ from oncelog.client.core.metadata import TopicPicture
 from oncelog.client.core.partitioner import RoundRobin, UniformSticky, keyed
 from oncelog.client.core.sender import Sender
 from oncelog.client.core.transaction_manager import TransactionManager
+from oncelog.types import partitions_there
 
 Partitioner = Callable[[bytes | None, list[int], list[int]], int]
 """aiokafka's shape: (key, all partitions, available partitions) to a partition."""
@@ -311,7 +312,7 @@ class Intake:
 def _no_partition(picture: TopicPicture, partition: int) -> UnknownTopicOrPartitionError:
     return UnknownTopicOrPartitionError(
         Error.UNKNOWN_TOPIC_OR_PARTITION,
-        f"topic {picture.name!r} has no partition {partition}; its partitions are 0 to {picture.partition_count - 1}",
+        f"topic {picture.name!r} has no partition {partition}; {partitions_there(picture.partition_count)}",
     )
 
 

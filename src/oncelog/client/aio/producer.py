@@ -173,6 +173,12 @@ class Producer:
             await self.abort_transaction()
         except FatalProducerError as error:
             log.info("the open transaction was ended by others: %s", error)
+        else:
+            log.warning(
+                "the producer of transactional.id %r was stopped with a transaction open, which is aborted: "
+                "commit_transaction() makes it count",
+                self.config.transactional_id,
+            )
 
     async def _close(self) -> None:
         self._closed = True
@@ -194,6 +200,13 @@ class Producer:
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._loop is not None and self._polling.here:
+            waiting = self.records_waiting()
+            if waiting:
+                log.warning(
+                    "a producer was dropped before %d records were acknowledged, which may be lost: "
+                    "call stop(), or use it in an async with block",
+                    waiting,
+                )
             closings = (self._sender.close, self._intake.close, self._polling.close)
             unclosed(self, self._loop, closings, self._cluster.close)
 
@@ -297,6 +310,10 @@ class Producer:
             await self._deliveries.wait(number)
         finally:
             self._metrics.waited("flush", time.monotonic() - began)
+
+    def records_waiting(self) -> int:
+        """How many records that were sent have no outcome yet."""
+        return sum(batch.count for batch in self._accumulator.incomplete)
 
     async def partitions_for(self, topic: str) -> set[int]:
         """Numbers of the topic's partitions."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from oncelog.client.core.config import without_protocol
 from oncelog.client.core.security import SASL_MECHANISMS
 from oncelog.errors import ConfigError
 
@@ -30,4 +31,5 @@ def split_settings(settings: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _with_port(address: str) -> str:
-    return address if ":" in address else f"{address}:9092"
+    bare = without_protocol(address)
+    return bare if ":" in bare else f"{bare}:9092"

@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -17,6 +19,7 @@ from oncelog.client.aio.producer import Producer as AsyncProducer
 from oncelog.client.aio.producer import RecordHeaders, Serializer
 from oncelog.client.aio.sending_many import Stored
 from oncelog.client.background import Background, background
+from oncelog.client.blocking import unclosed
 from oncelog.client.core.accumulator import largest_size
 from oncelog.client.core.arguments import Offsets, whole
 from oncelog.client.core.errors import (
@@ -59,7 +62,8 @@ HANDED_OVER = 8192
 class Producer:
     """The blocking producer; settings as for ``oncelog.client.aio.Producer``.
 
-    It starts with the first call, or with ``start()`` or ``with``.
+    It starts with the first call, or with ``start()`` or ``with``. One that the program forgets to close sends what is
+    queued before the program ends, for which that waits 10 s at most, and aborts an open transaction.
     """
 
     def __init__(
@@ -95,6 +99,7 @@ class Producer:
                 chosen = background()
                 chosen.run(self._start())
                 self._background = chosen
+                unclosed.opened(self)
         return self
 
     async def _start(self) -> None:
@@ -107,10 +112,28 @@ class Producer:
         if self._closed:
             return
         self._closed = True
+        unclosed.closed(self)
         if self._background is not None:
             self._background.run(self._stop())
 
     close = stop
+
+    def begin_stop(self) -> Future[None] | None:
+        """As :meth:`stop`, without waiting; None where there is nothing to stop, or it is another process's."""
+        chosen = self._background
+        if self._closed or chosen is None or not chosen.usable:
+            return None
+        self._closed = True
+        return asyncio.run_coroutine_threadsafe(self._stop(), chosen.loop)
+
+    def records_waiting(self) -> int:
+        """How many records have no outcome yet."""
+        return len(self._queue) + self._producer.records_waiting()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True) and self._background is not None and self._background.usable:
+            warnings.warn(f"Unclosed {self!r}; call close()", ResourceWarning, source=self, stacklevel=2)
+            unclosed.dropped(self)  # which has it once more, until it is closed
 
     async def _stop(self) -> None:
         try:

@@ -31,7 +31,7 @@ def name(value: object, what: str) -> str:
     :param what: what it names, in the plural: "topics".
     """
     if not isinstance(value, str) or not value:
-        raise TypeError(f"{what} are named by texts that are not empty, not by {value!r}")
+        raise TypeError(f"{what}: each must be a str that is not empty, not {value!r}")
     try:
         value.encode()
     except UnicodeEncodeError:

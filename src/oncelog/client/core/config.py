@@ -118,7 +118,8 @@ class ClientConfig(SecurityConfig):
 
     def _checked(self, explicit: frozenset[str]) -> Self:
         """Self, adjusted, or ConfigError for settings that contradict each other."""
-        for address in self.bootstrap_servers:
+        addresses = tuple(map(without_protocol, self.bootstrap_servers))
+        for address in addresses:
             host, _, port = address.rpartition(":")
             if not host or not port.isdigit() or not 0 < int(port) < 65536:
                 raise ConfigError(
@@ -128,7 +129,12 @@ class ClientConfig(SecurityConfig):
         if not self.bootstrap_servers:
             raise ConfigError("Missing required configuration bootstrap.servers: it takes host:port")
         self.check_security(self.token_provider is not None)
-        return self
+        return self if addresses == self.bootstrap_servers else replace(self, bootstrap_servers=addresses)
+
+
+def without_protocol(address: str) -> str:
+    """``host:port`` of ``protocol://host:port``, as Java's clients take it; many a container tells its address so."""
+    return address.rpartition("://")[2]
 
 
 def known_properties(cls: type[ClientConfig]) -> Mapping[str, Field[Any]]:

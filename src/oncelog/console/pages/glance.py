@@ -9,7 +9,7 @@ from oncelog.client.aio.log_reader import BatchFate, FateReader
 from oncelog.console.reading import LOOK_AHEAD_BYTES, Ends, ends_of
 from oncelog.console.strip import draw, segments
 from oncelog.console.web import Refused, Visit
-from oncelog.types import TopicPartition
+from oncelog.types import TopicPartition, partitions_there
 
 WINDOWS = (100, 1000, 10_000, 100_000)
 STEP_BYTES = 1024 * 1024
@@ -25,7 +25,7 @@ async def page(visit: Visit) -> Response:
     count = len(await admin.partitions(topic))
     number = visit.number("partition", 0)
     if number >= count:
-        raise Refused(f"topic {topic!r} has no partition {number}; its partitions are 0 to {count - 1}")
+        raise Refused(f"topic {topic!r} has no partition {number}; {partitions_there(count)}")
     name = TopicPartition(topic, number)
     ends = (await ends_of(admin, [name]))[name]
     window = visit.number("window", 1000, 10, WINDOWS[-1])

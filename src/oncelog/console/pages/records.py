@@ -30,7 +30,7 @@ from oncelog.console.search import Search
 from oncelog.console.web import Refused, Visit, link
 from oncelog.errors import OncelogError
 from oncelog.shown import show_bytes
-from oncelog.types import TopicPartition
+from oncelog.types import TopicPartition, partitions_there
 
 LIMIT = 50
 LIVE_SECONDS = 0.5
@@ -91,7 +91,7 @@ def _chosen(visit: Visit, count: int) -> list[TopicPartition]:
     if text:
         number = visit.number("partition", -1, -1)
         if not 0 <= number < count:
-            raise Refused(f"topic {topic!r} has no partition {text}; its partitions are 0 to {count - 1}")
+            raise Refused(f"topic {topic!r} has no partition {text}; {partitions_there(count)}")
         return [TopicPartition(topic, number)]
     return [TopicPartition(topic, number) for number in range(min(count, MOST_PARTITIONS))]
 

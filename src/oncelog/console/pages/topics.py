@@ -12,7 +12,7 @@ from oncelog.client.core.admin_types import ConfigEntry, ConfigResource, ConfigR
 from oncelog.console.reading import Ends, ends_of
 from oncelog.console.web import Refused, Visit
 from oncelog.errors import ConfigError, KafkaError
-from oncelog.types import TopicPartition
+from oncelog.types import TopicPartition, encode_uuid
 
 PAGE = 50
 
@@ -92,7 +92,7 @@ async def one(visit: Visit) -> Response:
     return visit.page(
         "topic.html",
         topic=topic,
-        topic_id=topic.topic_id.hex(),
+        topic_id=encode_uuid(topic.topic_id),
         ends={item.partition: ends[item] for item in partitions},
         setting_kind="topic",
         setting_name=name,

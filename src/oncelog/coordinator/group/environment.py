@@ -6,7 +6,6 @@ consumer protocol and the offsets. Nothing here knows a protocol's rules.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -20,7 +19,7 @@ from oncelog.errors import Error
 from oncelog.log.verification import TransactionSupportedOperation, Verification
 from oncelog.ports import Random
 from oncelog.timers import Timer, Timers
-from oncelog.types import ProducerStamp, TopicPartition
+from oncelog.types import ProducerStamp, TopicPartition, encode_uuid
 
 Group = ClassicGroup | ConsumerGroup
 Records = Sequence[CoordinatorRecord]
@@ -175,7 +174,7 @@ class Environment:
     def random_id(self) -> str:
         """A version 4 UUID in 22 characters, as Kafka's own ``Uuid`` writes it; it does not start with a dash."""
         while True:
-            text = base64.urlsafe_b64encode(self._random_uuid()).decode().rstrip("=")
+            text = encode_uuid(self._random_uuid())
             if not text.startswith("-"):
                 return text
 

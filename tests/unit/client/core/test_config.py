@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from oncelog.client.aio.settings import split_settings
 from oncelog.client.core.config import AdminConfig, ClientConfig, ConsumerConfig, ProducerConfig
 from oncelog.errors import ConfigError
 
@@ -31,6 +32,16 @@ from oncelog.errors import ConfigError
 def test_a_producer_refuses(properties: dict[str, str], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         ProducerConfig.from_properties(properties)
+
+
+def test_an_address_may_name_its_protocol_as_javas_clients_take_it() -> None:
+    """Kafka's ``Utils.HOST_PORT_PATTERN``: host:port and protocol://host:port."""
+    config = ProducerConfig.from_properties({"bootstrap.servers": "PLAINTEXT://kafka:9092,[::1]:9093"})
+    assert config.bootstrap_servers == ("kafka:9092", "[::1]:9093")
+    keywords = split_settings({"bootstrap_servers": "SASL_SSL://kafka, PLAINTEXT://other:9"})
+    assert ProducerConfig.from_keywords(**keywords).bootstrap_servers == ("kafka:9092", "other:9")
+    with pytest.raises(ConfigError, match=r"bootstrap\.servers: it takes host:port"):
+        ProducerConfig.from_properties({"bootstrap.servers": "PLAINTEXT://kafka"})
 
 
 def test_idempotence_that_nobody_asked_for_gives_way() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import urllib.error
@@ -24,6 +26,14 @@ from tests.cli.conftest import call
 
 @pytest.fixture
 def control() -> Iterator[FaultControl]:
+    running = FaultControl(Faults(), "127.0.0.1", 0)
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def idle_control() -> Iterator[FaultControl]:
+    """For tests that make no fault."""
     running = FaultControl(Faults(), "127.0.0.1", 0)
     yield running
     running.stop()
@@ -58,16 +68,90 @@ def test_a_fault_is_made_looked_at_and_removed(control: FaultControl) -> None:
         ("/faults", {"fault": "delay soon Fetch"}, 400, "ms is a number, not 'soon'"),
         ("/faults", {"fault": "lose_answer Produce Fetch"}, 400, "takes no more words"),
         ("/faults", {"kind": "delay", "api": "Fetch"}, 400, "cannot be made of"),
+        ("/faults", {"kind": "delay", "ms": 20, "api": 5}, 400, "an API is named"),
+        ("/faults", {"kind": "delay", "ms": 10**400, "api": "Fetch"}, 400, "a delay is at most a day"),
+        ("/faults", {"kind": "lose_answer", "api": ["Produce"]}, 400, "api is a name or a number"),
+        ("/faults", {"kind": "lose_answer", "seed": 7}, 400, "the seed 7 has no effect"),
+        ("/faults", {"kind": "lose_answer", "seed": "x", "probability": 0.5}, 400, "a seed is a whole number"),
+        ("/faults", {"fault": "lose_answer Produce", "topic": "orders"}, 400, 'topic beside "fault" has no effect'),
+        ("/faults", {"fault": "lose_answer Produce api=Fetch"}, 400, "api is said twice"),
         ("/faults", ["x"], 400, 'send {"fault"'),
+        ("/faults/1", {"fault": "lose_answer Produce"}, 404, "ask /faults or /deeds"),
         ("/nothing", {}, 404, "ask /faults"),
     ],
 )
 def test_what_is_no_fault_is_refused(
-    path: str, body: object, status: int, complaint: str, control: FaultControl
+    path: str, body: object, status: int, complaint: str, idle_control: FaultControl
 ) -> None:
-    answered, told = ask(control.address, path, "POST", body)
+    answered, told = ask(idle_control.address, path, "POST", body)
     assert (answered, complaint in told["error"]) == (status, True), told
-    assert ask(control.address, "/faults") == (200, [])
+    assert ask(idle_control.address, "/faults") == (200, [])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "complaint"),
+    [
+        ("GET", "/faults/1?hits=1&timeout=nan", 400, "timeout is a number of seconds from 0 to 3600, not 'nan'"),
+        ("GET", "/faults/1?hits=1&timeout=1e300", 400, "timeout is a number of seconds"),
+        ("GET", "/faults/1?hits=some", 400, "hits is a whole number of at least 1, not 'some'"),
+        ("GET", "/faults/1?hit=1", 400, "not with hit"),
+        ("GET", "/faults/first", 400, "the number of a fault is a whole number"),
+        ("GET", "/faults/2", 400, "there is no fault 2"),
+        ("DELETE", "/faults/1_0", 400, "the number of a fault is a whole number"),
+        ("PUT", "/faults/1", 501, "ask with GET, POST or DELETE"),
+        ("GET", "/" + "x" * 70_000, 414, "ask with GET"),
+    ],
+)
+def test_what_is_asked_wrongly_is_told(
+    method: str, path: str, status: int, complaint: str, idle_control: FaultControl
+) -> None:
+    answered, told = ask(idle_control.address, path, method)
+    assert (answered, complaint in told["error"]) == (status, True), told
+
+
+HEAD = b"POST /faults HTTP/1.1\r\nHost: localhost\r\n"
+LENGTH = HEAD + b"Content-Length: %d\r\n\r\n%b"
+
+
+@pytest.mark.parametrize(
+    ("sent", "complaint"),
+    [
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", "Content-Length, not in chunks"),
+        (HEAD + b"Content-Length: soon\r\n\r\n{}", "Content-Length is a whole number"),
+        (HEAD + b"Content-Length: -5\r\n\r\n{}", "Content-Length is a whole number"),
+        (LENGTH % (10**9, b"{}"), "send at most 65536"),
+        (LENGTH % (100, b'{"fault'), "no JSON that can be read"),
+        (LENGTH % (60_000, b"[" * 60_000), "no JSON that can be read"),
+        (LENGTH % (12, b'{"fault":"\xff'), "no JSON that can be read"),
+        (b"\x00\x01\x02\r\n\r\n", "Bad request syntax"),
+    ],
+    ids=["chunks", "length", "negative", "huge", "half", "nested", "no text", "garbage"],
+)
+def test_a_body_that_cannot_be_read_is_told(sent: bytes, complaint: str, idle_control: FaultControl) -> None:
+    host, port = idle_control.address.split(":")
+    with socket.create_connection((host, int(port)), 60) as connection:
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert complaint in json.loads(answer[answer.index(b"{") :])["error"]
+    assert idle_control.all() == []
+
+
+def test_whoever_goes_before_the_answer_is_not_told_of(
+    control: FaultControl, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host, port = control.address.split(":")
+    fault = control.add({"fault": "lose_answer Produce"})
+    for sent in (
+        LENGTH % (100, b"{"),
+        b"GET /faults/%d?hits=1&timeout=0.2 HTTP/1.0\r\nHost: localhost\r\n\r\n" % fault["id"],
+    ):
+        connection = socket.create_connection((host, int(port)), 60)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.sendall(sent)
+        connection.close()
+    assert ask(control.address, "/faults/1?hits=1&timeout=0.5")[0] == 408
+    assert "Exception" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -80,17 +164,17 @@ def test_what_is_no_fault_is_refused(
         {"Host": "[::1"},
     ],
 )
-def test_pages_of_other_sites_make_no_faults(control: FaultControl, headers: dict[str, str]) -> None:
+def test_pages_of_other_sites_make_no_faults(idle_control: FaultControl, headers: dict[str, str]) -> None:
     """A browser lets any page send a POST to this machine, and one whose name is made to point here read, too."""
     asked = urllib.request.Request(
-        f"http://{control.address}/faults",
+        f"http://{idle_control.address}/faults",
         b'{"fault": "lose_answer Produce"}',
         {"Content-Type": "text/plain", **headers},
     )
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(asked, timeout=60)
     assert refused.value.code == 403
-    assert control.all() == []
+    assert idle_control.all() == []
 
 
 def test_control_is_for_this_machine_alone() -> None:
@@ -164,6 +248,10 @@ def test_a_served_broker_takes_faults_and_deeds(tmp_path: Path) -> None:
         with pytest.raises(urllib.error.HTTPError) as refused:
             post("/deeds", {"deed": "expire_transaction orders"})
         assert "has no open transaction" in json.load(refused.value)["error"]
+        for wrong in ("2", 2.5, True, 0):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                post("/deeds", {"kind": "kill_node", "node_id": wrong})
+            assert "node_id is a whole number of at least 1, not" in json.load(refused.value)["error"]
         with pytest.raises(urllib.error.HTTPError) as refused:
             post("/deeds", {"deed": "expire_tranaction orders"})
         assert "did you mean expire_transaction?" in json.load(refused.value)["error"]

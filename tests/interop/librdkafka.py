@@ -1,5 +1,7 @@
 """librdkafka's own test programs against three nodes of ours: ``python -m tests.interop.librdkafka [NUMBER ...]``.
 
+``--kafka``: against three real Apache Kafkas, for comparison: what fails there, too, is the suite's.
+
 The sources, tests included, come with the crate rdkafka-sys through cargo, and are built once in ``.cache/interop``
 (C and C++ compilers, make; some minutes). Each test runs in a process of its own, at most ``LIMIT_S``; exit status 1 if
 one failed. Left out are those of its mock broker, those that want other tools of a cluster (``KAFKA_PATH``, SSL, OIDC),
@@ -8,13 +10,18 @@ those that assert times, and 0129, which wants segments smaller than Apache Kafk
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from oncelog import Broker
+from tests.support.kafka_cluster import KafkaCluster
 
 CRATE = "rdkafka-sys"
 VERSION = "4.10.0+2.12.1"
@@ -49,7 +56,7 @@ def build() -> Path:
         subprocess.run(["cargo", "vendor", "--quiet", "vendor"], cwd=FOLDER, stdout=subprocess.DEVNULL, check=True)
         shutil.copytree(FOLDER / "vendor" / CRATE / "librdkafka", tests.parent, dirs_exist_ok=True)
         for command, folder in (
-            (["sh", "./configure", "--disable-sasl", "--disable-curl"], tests.parent),
+            (["bash", "./configure", "--disable-sasl", "--disable-curl"], tests.parent),
             (["make", "libs"], tests.parent),
             (["make", "test-runner"], tests),
         ):
@@ -80,12 +87,28 @@ def passes(tests: Path, number: str, servers: str) -> bool:
     return done.returncode == 0
 
 
-def main(numbers: list[str]) -> int:
-    tests, chosen = build(), numbers or NUMBERS.split()
+@contextmanager
+def three_brokers(*, kafka: bool) -> Iterator[str]:
+    """Their bootstrap servers."""
+    if not kafka:
+        with Broker(nodes=3, settings=SETTINGS) as broker:
+            yield broker.bootstrap_servers
+        return
+    properties = {name: str(value) for name, value in SETTINGS.items()}
+    with tempfile.TemporaryDirectory() as folder, KafkaCluster(Path(folder), properties) as cluster:
+        yield cluster.bootstrap_servers
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.interop.librdkafka")
+    parser.add_argument("numbers", nargs="*", metavar="NUMBER", help="of tests; else all")
+    parser.add_argument("--kafka", action="store_true", help="against three Apache Kafkas")
+    options = parser.parse_args()
+    tests, chosen = build(), options.numbers or NUMBERS.split()
     failed = []
-    with Broker(nodes=3, settings=SETTINGS) as broker:
+    with three_brokers(kafka=options.kafka) as servers:
         for number in chosen:
-            passed = passes(tests, number, broker.bootstrap_servers)
+            passed = passes(tests, number, servers)
             print(number, "passed" if passed else f"FAILED: {tests / f'told-{number}.log'}", flush=True)
             failed += [] if passed else [number]
     print(f"{len(chosen) - len(failed)} passed, {len(failed)} failed {' '.join(failed)}")
@@ -93,4 +116,4 @@ def main(numbers: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

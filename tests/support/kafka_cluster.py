@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 
 from tests.support.apache_kafka import ApacheKafka
 
@@ -35,13 +36,17 @@ PROPERTIES = {
 
 
 class KafkaCluster:
-    """``with KafkaCluster(folder) as cluster: cluster.bootstrap_servers``."""
+    """``with KafkaCluster(folder) as cluster: cluster.bootstrap_servers``.
 
-    def __init__(self, folder: Path) -> None:
+    :param properties: of each broker, over ``PROPERTIES``.
+    """
+
+    def __init__(self, folder: Path, properties: Mapping[str, str] = MappingProxyType({})) -> None:
         self.nodes = [ApacheKafka(folder / str(number), heap="256m") for number in range(1, NODES + 1)]
         voters = ",".join(f"{number}@{node.controller}" for number, node in enumerate(self.nodes, 1))
         self._properties = [
-            {**PROPERTIES, "node.id": str(number), "controller.quorum.voters": voters} for number in range(1, NODES + 1)
+            {**PROPERTIES, **properties, "node.id": str(number), "controller.quorum.voters": voters}
+            for number in range(1, NODES + 1)
         ]
 
     @property

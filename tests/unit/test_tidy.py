@@ -31,7 +31,7 @@ CALLED_BY_OTHERS = {
 NAMES_OF_OTHERS = {
     "__getattr__ __dir__ __call__": "Python calls them",
     "connection_made connection_lost buffer_updated get_buffer eof_received data_received": "asyncio's protocols",
-    "do_GET do_POST do_DELETE log_message": "http.server's handlers",
+    "do_GET do_POST do_DELETE log_message send_error": "http.server's handlers",
     "pytest_*": "pytest's hooks",
     "list_commands get_command format_commands": "click's groups",
     "onQuery*": "Spark's listeners",

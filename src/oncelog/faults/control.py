@@ -15,18 +15,22 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import sys
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from oncelog.errors import OncelogError
 from oncelog.faults.rules import Fault, FaultError, Faults
 from oncelog.faults.spoken import add_fault, do, do_parts, make_fault
 
 LARGEST_BODY = 64 * 1024
+PATIENCE_S = 60
+"""So long a request may take to come."""
+LONGEST_WAIT_S = 3600
 
 
 class FaultControl:
@@ -42,10 +46,9 @@ class FaultControl:
         self._made: dict[int, Fault] = {}
         self._lock = threading.Lock()
         try:
-            self._server = ThreadingHTTPServer((host, port), self._handler())
+            self._server = _Server((host, port), self)
         except OSError as error:
             raise FaultError(f"cannot listen on {host}:{port}: {error.strerror}") from error
-        self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, name="oncelog-fault-control", daemon=True)
         self._thread.start()
 
@@ -62,6 +65,7 @@ class FaultControl:
     def add(self, given: Any) -> dict[str, Any]:
         if not isinstance(given, dict) or not ({"fault", "kind"} & given.keys()):
             raise FaultError('send {"fault": "lose_answer Produce topic=orders"} or {"kind": "lose_answer", ...}')
+        _alone(given, "fault")
         if "fault" in given:
             fault = add_fault(self._faults, str(given["fault"]))
         else:
@@ -76,6 +80,7 @@ class FaultControl:
     def do(self, given: Any) -> dict[str, Any]:
         if not isinstance(given, dict) or not ({"deed", "kind"} & given.keys()):
             raise FaultError('send {"deed": "expire_transaction orders"} or {"kind": "expire_transaction", ...}')
+        _alone(given, "deed")
         if "deed" in given:
             return {"done": do(self._faults, str(given["deed"]))}
         options = {name: value for name, value in given.items() if name != "kind"}
@@ -100,67 +105,131 @@ class FaultControl:
         else:
             self.fault(number).remove()
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        control = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                if urlsplit(self.path).path.strip("/") == "deeds":
-                    self._tell(lambda: control.do(self._body()))
-                else:
-                    self._answer(lambda number, query: control.add(self._body()))
+def _alone(given: dict[str, Any], name: str) -> None:
+    """What is said in one text is said there whole."""
+    more = sorted(given.keys() - {name})
+    if name in given and more:
+        raise FaultError(f'{more[0]} beside "{name}" has no effect: say it in the text, or send "kind" instead')
 
-            def do_GET(self) -> None:
-                self._answer(self._look)
 
-            def do_DELETE(self) -> None:
-                self._answer(lambda number, query: control.remove(number))
+class _Server(ThreadingHTTPServer):
+    """:param control: answers what is asked."""
 
-            def _look(self, number: int | None, query: dict[str, list[str]]) -> Any:
-                if number is None:
-                    return control.all()
-                if "hits" in query:
-                    control.fault(number).wait(float(query.get("timeout", ["30"])[0]), int(query["hits"][0]))
-                return control.shown(number)
+    daemon_threads = True
 
-            def _body(self) -> Any:
-                size = int(self.headers.get("Content-Length") or 0)
-                if not 0 <= size <= LARGEST_BODY:
-                    raise FaultError(f"a fault of {size} bytes cannot be read: send at most {LARGEST_BODY}")
-                return json.loads(self.rfile.read(size))
+    def __init__(self, address: tuple[str, int], control: FaultControl) -> None:
+        self.control = control
+        super().__init__(address, _Handler)
 
-            def _answer(self, ask: Any) -> None:
-                parts = urlsplit(self.path)
-                words = [word for word in parts.path.split("/") if word]
-                if words[:1] != ["faults"] or len(words) > 2:
-                    self._send(HTTPStatus.NOT_FOUND, {"error": f"there is no {parts.path}: ask /faults"})
-                    return
-                self._tell(lambda: ask(int(words[1]) if len(words) == 2 else None, parse_qs(parts.query)))
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # whoever has gone wants no answer
+            super().handle_error(request, client_address)
 
-            def _tell(self, ask: Callable[[], Any]) -> None:
-                refusal = refusal_of(self.headers.get("Host"), self.headers.get("Origin"))
-                if refusal is not None:
-                    self._send(HTTPStatus.FORBIDDEN, {"error": refusal})
-                    return
-                try:
-                    self._send(HTTPStatus.OK, ask())
-                except TimeoutError as error:
-                    self._send(HTTPStatus.REQUEST_TIMEOUT, {"error": str(error)})
-                except (OncelogError, ValueError) as error:
-                    self._send(HTTPStatus.BAD_REQUEST, {"error": str(error)})
 
-            def _send(self, status: HTTPStatus, value: Any) -> None:
-                body = json.dumps(value).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = PATIENCE_S
 
-            def log_message(self, format: str, *args: object) -> None:
-                """Nothing is logged: the tests say what they did."""
+    def do_POST(self) -> None:
+        if self._path() == ["deeds"]:
+            self._tell(lambda: self.server.control.do(self._body()))
+        elif self._path() == ["faults"]:
+            self._tell(lambda: self.server.control.add(self._body()))
+        else:
+            self._nowhere("/faults or /deeds")
 
-        return Handler
+    def do_GET(self) -> None:
+        self._ask(self._look)
+
+    def do_DELETE(self) -> None:
+        self._ask(self.server.control.remove)
+
+    def _path(self) -> list[str]:
+        return [word for word in urlsplit(self.path).path.split("/") if word]
+
+    def _ask(self, ask: Callable[[int | None], Any]) -> None:
+        """Of all faults, or of one."""
+        words = self._path()
+        if words[:1] != ["faults"] or len(words) > 2:
+            self._nowhere("/faults")
+            return
+        self._tell(lambda: ask(_number("the number of a fault", words[1], 1) if len(words) == 2 else None))
+
+    def _look(self, number: int | None) -> Any:
+        if number is None:
+            return self.server.control.all()
+        query = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
+        unknown = sorted(query.keys() - {"hits", "timeout"})
+        if unknown:
+            raise FaultError(f"a fault is waited for with hits=2 and timeout=5, not with {unknown[0]}")
+        if query:
+            hits, seconds = _number("hits", query.get("hits", "1"), 1), _seconds(query.get("timeout", "30"))
+            self.server.control.fault(number).wait(seconds, hits)
+        return self.server.control.shown(number)
+
+    def _body(self) -> Any:
+        given = self.headers.get("Content-Length")
+        if given is None:
+            raise FaultError("send a body of JSON with its Content-Length, not in chunks")
+        size = _number("Content-Length", given, 0)
+        if size > LARGEST_BODY:
+            raise FaultError(f"a fault of {size} bytes cannot be read: send at most {LARGEST_BODY}")
+        try:
+            return json.loads(self.rfile.read(size))
+        except TimeoutError:
+            raise FaultError(f"of a body of {size} bytes, not all came within {PATIENCE_S} s") from None
+        except (ValueError, RecursionError) as error:
+            raise FaultError(f"the body is no JSON that can be read: {error}") from None
+
+    def _tell(self, ask: Callable[[], Any]) -> None:
+        refusal = refusal_of(self.headers.get("Host"), self.headers.get("Origin"))
+        if refusal is not None:
+            self._send(HTTPStatus.FORBIDDEN, {"error": refusal})
+            return
+        try:
+            status, value = HTTPStatus.OK, ask()
+        except TimeoutError as error:
+            status, value = HTTPStatus.REQUEST_TIMEOUT, {"error": str(error)}
+        except OncelogError as error:
+            status, value = HTTPStatus.BAD_REQUEST, {"error": str(error)}
+        self._send(status, value)
+
+    def _nowhere(self, instead: str) -> None:
+        self._send(HTTPStatus.NOT_FOUND, {"error": f"there is no {self.command} of {self.path!r:.200}: ask {instead}"})
+
+    def _send(self, status: HTTPStatus, value: Any) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What is no request, or one of a method that is not known; called by the server's own code."""
+        status = HTTPStatus(code)
+        self._send(status, {"error": f"{message or status.phrase}: ask with GET, POST or DELETE"})
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing is logged: the tests say what they did."""
+
+
+def _number(what: str, text: str, least: int) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 16 and int(text) >= least):
+        raise FaultError(f"{what} is a whole number of at least {least}, not {text!r:.200}")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= LONGEST_WAIT_S:
+        raise FaultError(f"timeout is a number of seconds from 0 to {LONGEST_WAIT_S}, not {text!r:.200}")
+    return seconds
 
 
 def refusal_of(host: str | None, origin: str | None) -> str | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from oncelog.faults.disk import TroubledDisk
 from oncelog.faults.inside import PHASES, Inside
-from oncelog.faults.rules import Action, Fault, FaultError, Faults, api_of
+from oncelog.faults.rules import Action, Fault, FaultError, Faults, api_of, is_whole, milliseconds
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.types import TopicPartition
 
@@ -160,6 +160,7 @@ class BrokerFaults(Faults):
 
         :raises FaultError: nothing is known of it there, or its transaction is open.
         """
+        _whole("partition", partition, 0)
         where = TopicPartition(topic, partition)
         forgotten = self._broker.on_loop(lambda nodes: nodes.forget_producers(where, producer_id))
         if not forgotten:
@@ -175,6 +176,7 @@ class BrokerFaults(Faults):
 
     def slow_disk(self, ms: int, *, times: int | None = None) -> Fault:
         """Each sync takes ``ms`` longer."""
+        milliseconds("a delay", ms)
         self._needs_disk("slow_disk", folder=True)
         return self._add(Action.SLOW_DISK, None, times, {}, delay_ms=ms)
 
@@ -201,30 +203,38 @@ class BrokerFaults(Faults):
 
     def kill_node(self, node_id: int) -> None:
         """One of several nodes is killed."""
+        _whole("node_id", node_id, 1)
         self._broker.run_nodes(lambda nodes: nodes.stop(node_id, kill=True))
 
     def start_node(self, node_id: int) -> None:
         """A node that was stopped or killed is back."""
+        _whole("node_id", node_id, 1)
         self._broker.run_nodes(lambda nodes: nodes.start(node_id))
 
     def isolate_node(self, node_id: int) -> None:
         """A node is cut off from clients and from the other nodes; its connections stay and are silent."""
+        _whole("node_id", node_id, 1)
         self._broker.on_loop(lambda nodes: nodes.isolate(node_id))
 
     def heal_node(self, node_id: int) -> None:
         """A node that was cut off is reached again."""
+        _whole("node_id", node_id, 1)
         self._broker.on_loop(lambda nodes: nodes.heal(node_id))
 
     def move_leader(self, topic: str, partition: int, to: int) -> None:
         """Another node leads a partition."""
+        _whole("partition", partition, 0)
+        _whole("to", to, 1)
         self._broker.on_loop(lambda nodes: nodes.move_leader(topic, partition, to))
 
     def move_coordinator(self, to: int, *, group: str | None = None, transactional_id: str | None = None) -> None:
         """Another node coordinates a group or a transactional id."""
+        _whole("to", to, 1)
         self._broker.on_loop(lambda nodes: nodes.move_coordinator(to, group=group, transactional_id=transactional_id))
 
     def stop_node(self, node_id: int) -> None:
         """One of several nodes stops cleanly: its leaders move first."""
+        _whole("node_id", node_id, 1)
         self._broker.run_nodes(lambda nodes: nodes.stop(node_id, kill=False))
 
 
@@ -233,3 +243,8 @@ def _of_markers(match: dict[str, object]) -> dict[str, object]:
     if unknown:
         raise FaultError(f"a marker is of a transactional_id, a topic and a partition, not of a {unknown[0]}")
     return dict(match)
+
+
+def _whole(name: str, value: object, least: int) -> None:
+    if not is_whole(value, least):
+        raise FaultError(f"{name} is a whole number of at least {least}, not {value!r}")

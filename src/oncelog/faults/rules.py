@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeGuard
 
 from oncelog.errors import Error, OncelogError
 from oncelog.faults.answers import can_refuse
@@ -21,6 +21,8 @@ from oncelog.metadata.topic_rules import name_refusal
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.messages import API_VERSIONS, response_type
 from oncelog.settings import nearest
+
+DAY_MS = 86_400_000
 
 
 class FaultError(OncelogError):
@@ -198,7 +200,7 @@ class Faults:
         self, ms: int, api: str | None = None, *, answer: bool = False, times: int | None = None, **match: object
     ) -> Fault:
         """The request reaches the broker ``ms`` later, or its answer the client. Those behind it wait too."""
-        _positive("a delay", ms)
+        milliseconds("a delay", ms)
         return self._add(Action.DELAY_ANSWER if answer else Action.DELAY_REQUEST, api, times, match, delay_ms=ms)
 
     def answer_error(self, api: str, error: str | int | Error, *, times: int | None = 1, **match: object) -> Fault:
@@ -215,7 +217,7 @@ class Faults:
 
     def throttle(self, ms: int, api: str, *, times: int | None = None, **match: object) -> Fault:
         """The answer asks the client to wait, as a quota would."""
-        _positive("a throttle time", ms)
+        milliseconds("a throttle time", ms)
         return self._add(Action.THROTTLE, api, times, match, delay_ms=ms)
 
     def blackhole(
@@ -295,10 +297,14 @@ class Faults:
             raise FaultError(f"a fault matches by {known}, skip, probability and seed, not by {unknown[0]}")
         if times is not None:
             _positive("times", times)
-        if not isinstance(skip, int) or skip < 0:
+        if not is_whole(skip, 0):
             raise FaultError(f"skip is how many requests pass first, not {skip!r}")
         if not isinstance(probability, int | float) or not 0 < probability <= 1:
             raise FaultError(f"a probability lies above 0 and is at most 1, not {probability!r}")
+        if not isinstance(seed, int):
+            raise FaultError(f"a seed is a whole number, not {seed!r}")
+        if seed and probability == 1:
+            raise FaultError(f"the seed {seed} has no effect: give a probability below 1 with it")
         match = Match(api=api_of(api), **given)  # type: ignore[arg-type]
         _can_match(match, action)
         fault = Fault(
@@ -308,7 +314,7 @@ class Faults:
             times=times,
             skip=skip,
             probability=probability,
-            seed=seed if isinstance(seed, int) else 0,
+            seed=seed,
             error=error,
             delay_ms=delay_ms,
             phase=phase,
@@ -323,7 +329,7 @@ def _can_match(match: Match, action: Action) -> None:
     """Refuse what could never strike."""
     for field in ("version", "partition"):
         number = getattr(match, field)
-        if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 0):
+        if number is not None and not is_whole(number, 0):
             raise FaultError(f"{field} is a whole number of at least 0, not {number!r}")
     for field in ("client_id", "topic", "transactional_id", "group"):
         name = getattr(match, field)
@@ -362,6 +368,8 @@ def api_of(name: str | None) -> ApiKey | None:
     """The API of a name; None for None. :raises FaultError: there is none."""
     if name is None:
         return None
+    if not isinstance(name, str):
+        raise FaultError(f'an API is named, such as "Produce", not {name!r}')
     wanted = name.replace("_", "").lower()
     for key in ApiKey:
         if key in API_VERSIONS and key.name.replace("_", "").lower() == wanted:
@@ -380,6 +388,18 @@ def _error(error: str | int | Error) -> Error:
     return found
 
 
+def is_whole(value: object, least: int) -> TypeGuard[int]:
+    """Whether it is a whole number of at least ``least``."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
 def _positive(what: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+    if not is_whole(value, 1):
         raise FaultError(f"{what} is a whole number of at least 1, not {value!r}")
+
+
+def milliseconds(what: str, value: object) -> None:
+    """:raises FaultError: so long nobody waits, or it is no number."""
+    _positive(what, value)
+    if value > DAY_MS:  # type: ignore[operator]
+        raise FaultError(f"{what} is at most a day, {DAY_MS} ms, not {value!r}")

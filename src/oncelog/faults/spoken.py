@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -115,16 +116,24 @@ def _read(text: str, kinds: Mapping[str, Sequence[str]], what: str) -> tuple[str
             name, value = (next((place for place in places if place not in options), ""), word)
             if not name:
                 raise FaultError(f"{kind} takes no more words: write NAME=VALUE instead of {word!r}")
+        if name in options:
+            raise FaultError(f"{name} is said twice: {word!r} is too much")
         options[name] = _value(name, value)
     return kind, options
 
 
 def _call(faults: Faults, kind: str, options: Mapping[str, Any], kinds: Mapping[str, Sequence[str]], what: str) -> Any:
     _check(kind, kinds, what)
+    given = _times(options)
+    for name, value in given.items():
+        if isinstance(value, list | dict):
+            raise FaultError(f"{name} is a name or a number, not {value!r:.200}")
+    make = getattr(faults, kind)
     try:
-        return getattr(faults, kind)(**_times(options))
+        inspect.signature(make).bind(**given)
     except TypeError as error:
         raise FaultError(f"{kind} cannot be made of {dict(options)}: {error}") from None
+    return make(**given)
 
 
 def _times(options: Mapping[str, Any]) -> dict[str, Any]:

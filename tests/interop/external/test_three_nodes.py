@@ -1,7 +1,8 @@
 """Others' tests that want three brokers, against three nodes of ours: franz-go's own, and kafkajs while leaders move.
 
-franz-go's module carries its tests, which take a cluster from their environment; `make soak` runs them. kafkajs
-publishes none, so that its flows are ours, in `make interop`. librdkafka's own: ``python -m tests.interop.librdkafka``.
+franz-go's module carries its tests, which take a cluster from their environment; `make soak` runs them, against three
+real Apache Kafkas, too. kafkajs publishes none, so that its flows are ours, in `make interop`. librdkafka's own:
+``python -m tests.interop.librdkafka``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ import pytest
 from oncelog import Broker
 from oncelog.faults.control import FaultControl
 from tests.interop.external.test_external_clients import HERE, franz_go_module, kafkajs_module, needs, run
+from tests.support.kafka_cluster import KafkaCluster
 
 FRANZ_GO_TESTS = "TestTxnEtl|TestGroupETL|TestIssue434|TestConsume|TestAddRemovePartitions|TestGroupSimple|Test848"
 COMMITTED = sorted(value for value in "124578" for _ in range(3))
@@ -29,12 +32,22 @@ def three() -> Iterator[Broker]:
         yield broker
 
 
+@pytest.fixture(params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
+def servers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Three nodes of ours, and three Apache Kafkas: what fails on both is the suite's."""
+    if request.param == "oncelog":
+        yield request.getfixturevalue("three").bootstrap_servers
+        return
+    with KafkaCluster(tmp_path, {"group.initial.rebalance.delay.ms": "0"}) as cluster:
+        yield cluster.bootstrap_servers
+
+
 @pytest.mark.soak
-def test_franz_gos_own_tests(three: Broker) -> None:
+def test_franz_gos_own_tests(servers: str) -> None:
     go, folder = needs("go", "Go 1.24 or later"), franz_go_module()
     program = folder / "kgo.test"
     run(go, "test", "-c", "-o", program, "github.com/twmb/franz-go/pkg/kgo", folder=folder)
-    environment = {"KGO_SEEDS": three.bootstrap_servers, "KGO_TEST_RECORDS": "500", "KGO_LOG_LEVEL": "none"}
+    environment = {"KGO_SEEDS": servers, "KGO_TEST_RECORDS": "500", "KGO_LOG_LEVEL": "none"}
     told = run(program, "-test.v", "-test.run", FRANZ_GO_TESTS, folder=folder, more=environment, timeout_s=600)
     passed = set(re.findall(r"--- PASS: (\S+)", told))
     assert {"TestTxnEtl", "TestTxnEtl/range/848", "TestGroupETL", "TestGroupETL/cooperative-sticky"} <= passed

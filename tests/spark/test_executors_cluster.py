@@ -18,6 +18,7 @@ import pytest
 
 from oncelog.spark.sink_protocol import Step
 from tests.conformance.features import set_transaction_version
+from tests.conftest import RunningBroker
 from tests.spark.driver_process import PATIENCE_S, DriverProcess
 from tests.spark.executors_query import BEFORE, DiesWithRows
 from tests.spark.kafka_records import committed, create_topic, eventually, produce
@@ -68,7 +69,7 @@ def own_broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Resta
 class Job:
     """A query with its topics and its checkpoint."""
 
-    def __init__(self, cluster: SparkCluster, broker: Restartable, name: str, folder: Path, batches: int) -> None:
+    def __init__(self, cluster: SparkCluster, broker: RunningBroker, name: str, folder: Path, batches: int) -> None:
         self._cluster = cluster
         self.address = broker.bootstrap_servers
         self.sink = f"{name}-out"

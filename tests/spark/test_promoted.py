@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,14 +12,32 @@ from pyspark.sql import SparkSession
 from oncelog import Broker
 from oncelog.spark.sink_protocol import Step
 from tests.cli.conftest import call
+from tests.spark import test_executors_cluster as executors
 from tests.spark.crash_job import Job, wait_paused
+from tests.spark.driver_process import PATIENCE_S
 from tests.support.apache_kafka import ApacheKafka
+from tests.support.spark_cluster import SparkCluster
 from tests.support.spark_faults import PausePoint
 
-pytestmark = [pytest.mark.kafka, pytest.mark.crash, pytest.mark.soak]
+pytestmark = [pytest.mark.kafka, pytest.mark.crash, pytest.mark.soak, pytest.mark.timeout(1800)]
+STEPS = [Step.HALF_PRODUCED, Step.MARKER_ADDED, Step.COMMITTED]
 
 
-@pytest.mark.parametrize("step", [Step.HALF_PRODUCED, Step.MARKER_ADDED, Step.COMMITTED])
+@contextmanager
+def promoted(folder: Path) -> Iterator[ApacheKafka]:
+    """Apache Kafka on what the broker's folder ``data`` holds."""
+    kafka = ApacheKafka(folder / "kafka")
+    call(
+        *("promote", str(folder / "data"), "--to", str(folder / "node")),
+        *("--listen", kafka.bootstrap_servers, "--controller", kafka.controller),
+    ).done()
+    try:
+        yield kafka.start_promoted(folder / "node")
+    finally:
+        kafka.stop()
+
+
+@pytest.mark.parametrize("step", STEPS)
 def test_query_goes_on_after_promote(spark: SparkSession, tmp_path: Path, unique_name: str, step: Step) -> None:
     """Its driver was killed in a commit on ours: on Kafka what is in is skipped, what is open is made again."""
     with Broker(tmp_path / "data") as broker:
@@ -25,14 +45,30 @@ def test_query_goes_on_after_promote(spark: SparkSession, tmp_path: Path, unique
         with PausePoint() as point, job.run(point.options(step, 2)) as driver:
             driver.kill(wait_paused(point, driver).pid)
         job.check(3 if step is Step.COMMITTED else 2)
-    kafka = ApacheKafka(tmp_path / "kafka")
-    call(
-        *("promote", str(tmp_path / "data"), "--to", str(tmp_path / "node")),
-        *("--listen", kafka.bootstrap_servers, "--controller", kafka.controller),
-    ).done()
-    try:
-        kafka.start_promoted(tmp_path / "node")
+    with promoted(tmp_path) as kafka:
         job.moved_to(kafka.bootstrap_servers, more=2)
         job.complete()
-    finally:
-        kafka.stop()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SparkCluster]:
+    with SparkCluster(java_options=executors.QUICK, hosts=True) as running:
+        yield running
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_query_whose_executors_write_goes_on_after_promote(
+    cluster: SparkCluster, tmp_path: Path, unique_name: str, step: Step
+) -> None:
+    """The same for a batch that is in the hands of two executors when the driver is killed."""
+    with Broker(tmp_path / "data") as broker:
+        job = executors.Job(cluster, broker, unique_name, tmp_path, 5)
+        with PausePoint() as point:
+            with job.run(pauses=[executors.pause(point, step, 2)], **executors.TWO_WRITERS) as run:
+                paused = point.wait(run.alive, timeout_s=PATIENCE_S)
+                run.kill()
+                paused.connection.close()
+            job.check(3 if step is Step.COMMITTED else 2)
+    with promoted(tmp_path) as kafka:
+        job.address = kafka.bootstrap_servers
+        job.complete(**executors.TWO_WRITERS)

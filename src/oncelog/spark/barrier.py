@@ -138,7 +138,7 @@ class Writer:
             except OncelogError as error:
                 if not final(error):
                     raise
-                refusal = explained(error, self.timeout_ms)
+                refusal = str(error)
         return Report(rank, refusal, sent.rows, sent.batches, sent.size_bytes, time.monotonic() - began)
 
 
@@ -176,24 +176,6 @@ _HEALED_BY_A_FENCE = (
 def final(error: OncelogError) -> bool:
     """Whether another run of the stage would fail too, or would fence the producer that fenced this one."""
     return not (isinstance(error, KafkaError) and (error.retriable or error.error in _HEALED_BY_A_FENCE))
-
-
-def explained(error: OncelogError, timeout_ms: int) -> str:
-    """The error's text, with what else may be behind it and what to do."""
-    match error.error if isinstance(error, KafkaError) else None:
-        case Error.INVALID_PRODUCER_EPOCH | Error.PRODUCER_FENCED:
-            return (
-                f"{error}: another run of this query has taken over, or the transaction took longer than its timeout "
-                f"({timeout_ms} ms). In the second case give more writers, write less at a time, or raise "
-                "kafka.transaction.timeout.ms (at most the broker's transaction.max.timeout.ms)"
-            )
-        case Error.INVALID_TRANSACTION_TIMEOUT:
-            return (
-                f"{error}: kafka.transaction.timeout.ms is {timeout_ms}, more than the broker's "
-                "transaction.max.timeout.ms: lower the one or raise the other"
-            )
-        case _:
-            return str(error)
 
 
 def _task() -> TaskContext:

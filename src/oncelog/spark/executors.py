@@ -26,7 +26,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from oncelog.errors import Error, InvariantError, KafkaError
-from oncelog.spark.barrier import ENCODED, REPORT, Encoder, Report, Writer, batches_of, explained
+from oncelog.spark.barrier import ENCODED, REPORT, Encoder, Report, Writer, batches_of
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.marker import Skip, Write
 from oncelog.spark.options import SinkOptions
@@ -243,7 +243,7 @@ class _Batch:
                     if error.error is not Error.INVALID_TRANSACTION_TIMEOUT:
                         raise
                     if timeout_ms == timeouts_ms(self._options)[-1]:
-                        raise SinkRefused(explained(error, timeout_ms)) from None
+                        raise SinkRefused(str(error)) from None
                     continue
                 return _Opened(engine.producer(), decision, timeout_ms)
         raise InvariantError("a batch was given no transaction timeout")
@@ -277,7 +277,7 @@ class _Batch:
             try:
                 close_batch(replace(self._write, rows=rows), engine, self._observe, self._remember)
             except KafkaError as error:
-                raise SinkRefused(explained(error, opened.timeout_ms)) from error
+                raise SinkRefused(str(error)) from error
 
     def _abort(self, opened: _Opened, cause: BaseException) -> None:
         """Readers need not wait for the timeout of what some writers have appended."""

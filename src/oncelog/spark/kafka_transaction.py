@@ -1,7 +1,7 @@
 """The steps of one transaction against a Kafka cluster, each a blocking call.
 
 Implements :class:`oncelog.spark.sink_protocol.TransactionEngine` on the client's transactions of ready batches
-(:mod:`oncelog.client.aio.batch_transaction`), and says which right is missing.
+(:mod:`oncelog.client.aio.batch_transaction`), and says which right is missing, or what else a user can do.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from oncelog.client.core.errors import error_for
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.client.core.two_phase import refusal
 from oncelog.errors import KafkaError
+from oncelog.spark.advice import with_advice
 from oncelog.spark.rights import naming_the_right
 from oncelog.spark.sink_protocol import PartitionBatch
 from oncelog.types import ProducerStamp, TopicPartition
@@ -38,6 +39,7 @@ class KafkaTransaction:
         group = cluster.aio.finder(CoordinatorType.GROUP, transactional_id)
         self._offsets = GroupOffsets(cluster.aio, group, transactional_id)
         self._id = transactional_id
+        self._timeout_ms = timeout_ms
         self._transaction = BatchTransactions(
             cluster.aio,
             transactional_id,
@@ -49,7 +51,7 @@ class KafkaTransaction:
 
     def init_producer_id(self) -> None:
         try:
-            with naming_the_right(self._id):
+            with with_advice(self._timeout_ms), naming_the_right(self._id):
                 self._run(self._transaction.init())
         except KafkaError as error:
             why = refusal(error.error) if self._options.two_phase_commit else None
@@ -81,16 +83,17 @@ class KafkaTransaction:
             if not queues:
                 return
             topics = ", ".join(sorted({partition.topic for partition in queues}))
-            with naming_the_right(self._id, f"WRITE on the topic {topics}"):
+            with with_advice(self._timeout_ms), naming_the_right(self._id, f"WRITE on the topic {topics}"):
                 batch_each = {partition: queue.popleft() for partition, queue in queues.items()}
                 self._run(self._transaction.append(batch_each))
 
     def add_offset(self, partition: TopicPartition, offset: int, metadata: str) -> None:
-        with naming_the_right(self._id, _marker_right(partition)):
+        with with_advice(self._timeout_ms), naming_the_right(self._id, _marker_right(partition)):
             self._run(self._transaction.add_offsets(self._id, {partition: OffsetAndMetadata(offset, metadata)}))
 
     def end(self, *, commit: bool) -> None:
-        self._run(self._transaction.end(commit=commit))
+        with with_advice(self._timeout_ms):
+            self._run(self._transaction.end(commit=commit))
 
 
 def _marker_right(partition: TopicPartition) -> str:

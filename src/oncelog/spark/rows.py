@@ -45,8 +45,14 @@ class SinkColumns:
 
     @classmethod
     def of(cls, schema: StructType, topic_option: str) -> SinkColumns:
-        """Raises ConfigError for a missing column or one of a wrong type."""
-        positions = {field.name.lower(): number for number, field in reversed(list(enumerate(schema.fields)))}
+        """Raises ConfigError for a missing column, one of a wrong type, or two of one name."""
+        positions: dict[str, int] = {}
+        for number, field in enumerate(schema.fields):
+            name = field.name.lower()
+            if name in _TYPES and name in positions:
+                both = f"{schema.fields[positions[name]].name} and {field.name}"
+                raise ConfigError(f"Columns {both} are both named {name}: drop or rename one")
+            positions[name] = number
         for name, (types, words) in _TYPES.items():
             if name in positions and not isinstance(schema.fields[positions[name]].dataType, types):
                 found = schema.fields[positions[name]].dataType.simpleString()
@@ -147,6 +153,8 @@ class TaskEncoder:
         headers = _column(rows, columns.headers)
         if headers is not None and headers.null_count == len(headers):
             headers = None
+        if headers is not None:
+            _check_header_keys(headers)
         if self._encoding.max_request_bytes is not None:
             _check_sizes(rows.column(columns.value), key, self._encoding.max_request_bytes)
         encoded = encode_from_arrow(
@@ -219,6 +227,15 @@ class TaskEncoder:
             partitions[free] = (self._sticky + turns) % count
             self._sticky += int(turns[-1]) + 1
         return partitions
+
+
+def _check_header_keys(headers: pa.ListArray) -> None:
+    items = headers.flatten()
+    if items.null_count or items.field(0).null_count:
+        raise BadRow(
+            "A row has a header that is null or whose key is null in column headers, and Kafka's headers need a key: "
+            "leave it out of the array, or give it one"
+        )
 
 
 def _check_sizes(value: pa.Array, key: pa.Array | None, most_bytes: int) -> None:

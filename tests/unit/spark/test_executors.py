@@ -8,9 +8,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from oncelog.errors import ConfigError, Error, InvariantError, KafkaError, OncelogError
+from oncelog.errors import ConfigError, Error, InvariantError, KafkaError
 from oncelog.spark import executors, scheduling
-from oncelog.spark.barrier import Report, explained, final
+from oncelog.spark.advice import with_advice
+from oncelog.spark.barrier import Report, final
 from oncelog.spark.executors import check_reports, timeouts_ms
 from oncelog.spark.options import parse_sink_options
 from oncelog.spark.scheduling import choose_writers
@@ -53,11 +54,20 @@ def test_what_a_new_transaction_heals_is_run_again(error: Error) -> None:
     assert not final(KafkaError(error))
 
 
-def test_who_is_fenced_is_told_of_the_timeout_too() -> None:
-    text = explained(KafkaError(Error.INVALID_PRODUCER_EPOCH, "t-0 did not take a batch"), 60_000)
-    assert "another run of this query" in text
-    assert "kafka.transaction.timeout.ms" in text
-    assert explained(OncelogError("plain"), 1) == "plain"
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (Error.INVALID_PRODUCER_EPOCH, r"t-0 .*: another run of this query .* timeout \(5000 ms\)"),
+        (Error.PRODUCER_FENCED, r"raise kafka.transaction.timeout.ms \(at most .*\) \[PRODUCER_FENCED\]"),
+        (Error.INVALID_TRANSACTION_TIMEOUT, "kafka.transaction.timeout.ms is 5000, more than the broker's"),
+        (Error.MESSAGE_TOO_LARGE, "t-0 did not take a batch: raise max.message.bytes of the topic"),
+        (Error.NOT_LEADER_OR_FOLLOWER, r"t-0 did not take a batch \[NOT_LEADER_OR_FOLLOWER\]"),
+    ],
+)
+def test_refusal_says_what_may_be_behind_it_and_what_to_do(error: Error, says: str) -> None:
+    with pytest.raises(KafkaError, match=says) as raised, with_advice(5000):
+        raise KafkaError(error, "t-0 did not take a batch")
+    assert raised.value.error is error
 
 
 def test_timeout_of_the_user_is_the_only_one_tried() -> None:

@@ -129,6 +129,17 @@ def test_headers_and_nulls_arrive() -> None:
     assert (second.key, second.value, list(second.headers)) == (b"", b"", [])
 
 
+@pytest.mark.parametrize("item", [None, {"key": None, "value": b"1"}])
+def test_header_without_a_key_is_refused(item: object) -> None:
+    kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    rows = [[{"key": "h", "value": b"1"}], None, [], [{"key": "h", "value": None}, item]]
+    columns = {"value": pa.array([b"a"] * 4), "headers": pa.array(rows, kind)}
+    with pytest.raises(BadRow, match="whose key is null in column headers, and Kafka's headers need a key"):
+        encode("value binary, headers headers", columns, {"t": 1}, "t")
+    whole = {name: column.slice(0, 3) for name, column in columns.items()}
+    assert len(encode("value binary, headers headers", whole, {"t": 1}, "t")[("t", 0)]) == 3
+
+
 @pytest.mark.parametrize(
     ("ddl", "topic", "text"),
     [
@@ -137,6 +148,7 @@ def test_headers_and_nulls_arrive() -> None:
         ("value string, key int", "t", "Column key has type int"),
         ("value string, partition bigint", "t", "Column partition has type bigint, but must be int"),
         ("value string, headers array<string>", "t", "Column headers has type array<string>, but must be array<struct"),
+        ("value string, offset bigint, VALUE string", "t", "Columns value and VALUE are both named value: drop or"),
         ("value string", "", "with the option topic, or a column topic"),
     ],
 )

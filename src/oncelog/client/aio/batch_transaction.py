@@ -145,7 +145,8 @@ class BatchTransactions:
                 partition = TopicPartition(answered.name, item.index)
                 code = error_of(item.error_code)
                 stored = action_for(Step.PRODUCE_TRANSACTIONAL, code) is Action.DONE
-                text = f"{partition} did not take a batch: {item.error_message or ''}"
+                why = f": {item.error_message}" if item.error_message else ""
+                text = f"{partition} did not take a batch of {len(batches[partition])} bytes{why}"
                 results[partition] = item.base_offset if stored else error_for(code, text)
         return results
 

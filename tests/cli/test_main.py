@@ -42,6 +42,21 @@ def test_the_examples_of_the_help_can_be_copied() -> None:
                 _parse(words[1:])
 
 
+SHORT = {"--bootstrap-server": "-b", "--config": "-F", "--json": "-J", "--set": "-X", "--topic": "-t"}
+
+
+def test_an_option_has_the_same_short_form_in_every_command() -> None:
+    for path in _commands(command):
+        found: click.Command | None = command
+        for word in path:
+            assert isinstance(found, click.Group)
+            found = found.get_command(click.Context(found), word)
+        assert found is not None
+        for option in found.params:
+            for name in SHORT.keys() & set(option.opts):
+                assert SHORT[name] in option.opts, (path, name)
+
+
 def _parse(words: list[str]) -> None:
     """:raises click.UsageError: there is no such command or option; files of examples need not be there."""
     found: click.Command = command

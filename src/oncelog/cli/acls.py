@@ -45,7 +45,7 @@ def _resource_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--cluster-resource", is_flag=True, help="The cluster itself."),
         click.option("--transactional-id", metavar="ID", help="A transactional id; * for all."),
         click.option("--group", metavar="NAME", help="A group; * for all."),
-        click.option("--topic", metavar="NAME", help="A topic; * for all."),
+        click.option("--topic", "-t", metavar="NAME", help="A topic; * for all."),
     ):
         function = option(function)
     return function

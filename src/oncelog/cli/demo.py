@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 @click.command("demo")
 @click.option("--calm", is_flag=True, help="Kill nothing.")
 @click.option("--no-comparison", is_flag=True, help="Leave out Spark's own sink under the same kills.")
-@click.option("--bootstrap-server", metavar="HOST:PORT", help="An Apache Kafka cluster; without it our broker runs.")
+@click.option(
+    "--bootstrap-server", "-b", metavar="HOST:PORT", help="An Apache Kafka cluster; without it our broker runs."
+)
 @click.option("--master", metavar="URL", help="A Spark cluster, spark://HOST:PORT; without it this machine.")
 @click.option("--flights", type=click.IntRange(1), help="Only the first of the year.  [default: all 336,776]")
 @click.option(
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "--seconds", type=click.FloatRange(0), default=60.0, show_default=True, help="How long the year is to take, about."
 )
-@click.option("--json", "as_json", is_flag=True, help="The result as one JSON object.")
+@click.option("--json", "-J", "as_json", is_flag=True, help="The result as one JSON object.")
 def command(
     calm: bool,
     no_comparison: bool,

@@ -42,7 +42,7 @@ Decoder = Callable[[Record], tuple[Any, Any]]
 @click.option("--transaction-log-decoder", is_flag=True, help="Read values as records of __transaction_state.")
 @click.option("--offsets-decoder", is_flag=True, help="Read values as records of __consumer_offsets.")
 @click.option("--max-batches", type=click.IntRange(min=1), metavar="N", help="At most N batches of each .log file.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object for each entry.")
+@click.option("--json", "-J", "as_json", is_flag=True, help="One JSON object for each entry.")
 def command(
     files: tuple[Path, ...],
     print_data: bool,

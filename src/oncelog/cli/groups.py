@@ -137,7 +137,7 @@ def _show_group(group: Row) -> None:
 
 @command.command("reset-offsets")
 @click.argument("group", type=text, shell_complete=complete_groups)
-@click.option("--topic", "topics", multiple=True, metavar="TOPIC[:0,1]", help="Topic, or some partitions of it.")
+@click.option("--topic", "-t", "topics", multiple=True, metavar="TOPIC[:0,1]", help="Topic, or some partitions of it.")
 @click.option("--all-topics", is_flag=True, help="Every partition the group has a position in.")
 @click.option("--to-earliest", is_flag=True, help="To the first record.")
 @click.option("--to-latest", is_flag=True, help="Behind the last record.")
@@ -227,7 +227,13 @@ def delete(cluster: Cluster, groups: tuple[str, ...]) -> None:
 @command.command("delete-offsets")
 @click.argument("group", type=text, shell_complete=complete_groups)
 @click.option(
-    "--topic", "topics", multiple=True, required=True, metavar="TOPIC[:0,1]", help="Topic, or some partitions of it."
+    "--topic",
+    "-t",
+    "topics",
+    multiple=True,
+    required=True,
+    metavar="TOPIC[:0,1]",
+    help="Topic, or some partitions of it.",
 )
 @cluster_options
 def delete_offsets(cluster: Cluster, group: str, topics: tuple[str, ...]) -> None:

@@ -40,7 +40,7 @@ command.add_command(doctor)
 
 @command.command("run")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--bootstrap-server", metavar="HOST:PORT", help="A Kafka cluster; without it a broker runs inside.")
+@click.option("--bootstrap-server", "-b", metavar="HOST:PORT", help="A Kafka cluster; without it a broker runs inside.")
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
@@ -64,7 +64,7 @@ command.add_command(doctor)
 )
 @click.option("--metrics", metavar="HOST:PORT", help="Serve metrics and health of the run over HTTP.")
 @click.option("--console", metavar="URL", help="Report to the console at http://HOST:PORT; $ONCELOG_CONSOLE_TOKEN.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object for each batch.")
+@click.option("--json", "-J", "as_json", is_flag=True, help="One JSON object for each batch.")
 def run(
     file: Path,
     bootstrap_server: str | None,

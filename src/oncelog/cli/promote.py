@@ -48,8 +48,10 @@ MIB = 1024 * 1024
     show_default=True,
     help="Where it talks to itself and later nodes, if clients log in or rights are asked for.",
 )
-@click.option("--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As oncelog serve got it.")
-@click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE", help="As oncelog serve got it.")
+@click.option(
+    "--config", "-F", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As oncelog serve got it."
+)
+@click.option("--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="As oncelog serve got it.")
 @click.option("--copy", "mode", flag_value="copy", help="Copy every file, closed segments too.")
 @click.option("--move", "mode", flag_value="move", help="Remove the data folder once the node's is whole.")
 @click.option("--plain", is_flag=True, help="Leave settings of TLS, SASL and the authorizer behind.")
@@ -60,7 +62,7 @@ MIB = 1024 * 1024
     envvar="KAFKA_HOME",
     help="Apache Kafka's folder: its own dump tool then reads the snapshot too. Default: KAFKA_HOME.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Say it as JSON.")
+@click.option("--json", "-J", "as_json", is_flag=True, help="Say it as JSON.")
 def command(
     data: Path,
     target: Path,

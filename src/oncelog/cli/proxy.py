@@ -28,7 +28,7 @@ _CONFIG_HELP = "A properties file of a client: how the proxy encrypts and logs i
 @click.option("--open", "open_to_all", is_flag=True, help="Ask clients for no login where the proxy itself logs in.")
 @click.option("--fault", "texts", multiple=True, metavar="FAULT", help=f"In force from the start: {', '.join(KINDS)}.")
 @click.option("--control", metavar="HOST:PORT", help="Take faults over HTTP, from this machine only.")
-@click.option("--json", "as_json", is_flag=True, help="Say where it listens, and what struck, as JSON.")
+@click.option("--json", "-J", "as_json", is_flag=True, help="Say where it listens, and what struck, as JSON.")
 def command(
     broker: str,
     listen: str,

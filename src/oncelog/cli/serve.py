@@ -29,8 +29,10 @@ from oncelog.server.serve import serve
 @click.option(
     "--data", type=click.Path(path_type=Path), help="Folder that keeps everything; default: log.dirs, else memory."
 )
-@click.option("--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A properties file.")
-@click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE", help="A property of Apache Kafka's broker.")
+@click.option("--config", "-F", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A properties file.")
+@click.option(
+    "--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="A property of Apache Kafka's broker."
+)
 @click.option(
     "--add-scram",
     "first_users",
@@ -53,7 +55,7 @@ from oncelog.server.serve import serve
     metavar="HOST:PORT",
     help="Have things go wrong on request, over HTTP at this address of this machine (see oncelog proxy --help).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Say where it listens as JSON.")
+@click.option("--json", "-J", "as_json", is_flag=True, help="Say where it listens as JSON.")
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))
 @click.option("--log-format", default="text", type=click.Choice(["text", "json"]), help="One JSON object a line.")
 def command(

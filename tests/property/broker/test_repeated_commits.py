@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pytest
@@ -21,6 +20,7 @@ from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequest, 
 from oncelog.protocol.generated.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from oncelog.records.batch import decode_records
 from oncelog.types import TopicPartition
+from tests.property.broker.sides import same_on_both
 from tests.support.frames import encode_request, receive_as_run
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
 
@@ -146,31 +146,21 @@ class Side:
         return self.channel.answers, self.channel.closed, logged, fetched
 
 
-def same_on_both(steps: Sequence[Commit | str]) -> int:
-    """How many took the short way on the side where they may."""
-    sides = [Side(may_repeat=False), Side(may_repeat=True)]
-    for side in sides:
-        for step in steps:
-            side.step(step)
-    repeats = sides[1].repeats
-    assert sides[1].seen() == sides[0].seen()
-    return repeats
-
-
 @settings(max_examples=100, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(STEPS)
 def test_a_repeated_commit_does_what_any_other_does(steps: list[Commit | str]) -> None:
-    same_on_both(["join", *steps])
+    same_on_both(Side, ["join", *steps])
 
 
 def test_what_no_longer_holds_ends_the_short_way() -> None:
     of_member = Commit(1, "joined", as_member=True, generation=1)
     for change in ("session ends", "new topic", "shorter metadata", "join"):
         assert (
-            same_on_both(["join", *[of_member._replace(offset=offset) for offset in range(4)], change, of_member]) == 3
+            same_on_both(Side, ["join", *[of_member._replace(offset=offset) for offset in range(4)], change, of_member])
+            == 3
         )
     for change in ("new topic", "shorter metadata"):
-        assert same_on_both([Commit(1), Commit(2), Commit(3), change, Commit(4)]) == 2
+        assert same_on_both(Side, [Commit(1), Commit(2), Commit(3), change, Commit(4)]) == 2
 
 
 @pytest.mark.parametrize("version", [8, 9, 10])

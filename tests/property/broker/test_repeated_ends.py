@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pytest
@@ -16,6 +15,7 @@ from oncelog.protocol.generated.produce_request import PartitionProduceData, Pro
 from oncelog.records.batch import decode_records, encode_batch
 from oncelog.records.record import Record
 from oncelog.types import TopicPartition
+from tests.property.broker.sides import same_on_both
 from tests.support.frames import encode_request
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
 
@@ -146,40 +146,29 @@ class Side:
         return self.channel.answers, self.channel.closed, logs, known
 
 
-def same_on_both(steps: Sequence[End | str]) -> int:
-    """How many took the short way on the side where they may."""
-    sides = [Side(may_repeat=False), Side(may_repeat=True)]
-    for side in sides:
-        for step in steps:
-            side.step(step)
-    repeats = sides[1].repeats
-    assert sides[1].seen() == sides[0].seen()
-    return repeats
-
-
 @settings(max_examples=60, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(STEPS)
 def test_a_repeated_end_does_what_any_other_does(steps: list[End | str]) -> None:
-    same_on_both(steps)
+    same_on_both(Side, steps)
 
 
 def test_from_the_second_on_ends_take_the_short_way() -> None:
-    assert same_on_both([End()] * 5) == 4
-    assert same_on_both([End(commit=False)] * 5) == 4
+    assert same_on_both(Side, [End()] * 5) == 4
+    assert same_on_both(Side, [End(commit=False)] * 5) == 4
 
 
 def test_settings_that_change_end_the_short_way() -> None:
-    assert same_on_both([End(), End(), End(), "restart of settings", End(), End()]) == 3
+    assert same_on_both(Side, [End(), End(), End(), "restart of settings", End(), End()]) == 3
 
 
 @pytest.mark.parametrize("odd", [End(behind=1), End(behind=-1), End(stranger=True)])
 def test_a_zombie_or_a_stranger_takes_the_general_way(odd: End) -> None:
-    assert same_on_both([End(), End(), odd, End()]) == 2
+    assert same_on_both(Side, [End(), End(), odd, End()]) == 2
 
 
 def test_the_end_of_nothing_and_older_versions_take_the_general_way() -> None:
-    assert same_on_both([End(), End(of_open=False), End(of_open=False, commit=False)]) == 0
-    assert same_on_both([End(version=4, behind=0)] * 3) == 0
+    assert same_on_both(Side, [End(), End(of_open=False), End(of_open=False, commit=False)]) == 0
+    assert same_on_both(Side, [End(version=4, behind=0)] * 3) == 0
 
 
 def test_an_end_that_waits_for_a_sync_takes_the_general_way() -> None:

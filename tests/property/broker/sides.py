@@ -1,0 +1,31 @@
+"""The same steps on two brokers, one of which may go the short way for what repeats: nobody can tell them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeVar
+
+Step = TypeVar("Step", contravariant=True)
+
+
+class Side(Protocol[Step]):
+    """A broker, and one connection to it; ``repeats`` counts what went the short way."""
+
+    repeats: int
+
+    def __init__(self, *, may_repeat: bool) -> None: ...
+
+    def step(self, step: Step) -> None: ...
+
+    def seen(self) -> Any: ...
+
+
+def same_on_both(side: type[Side[Step]], steps: Sequence[Step]) -> int:
+    """How many took the short way on the side where they may."""
+    sides = [side(may_repeat=False), side(may_repeat=True)]
+    for each in sides:
+        for step in steps:
+            each.step(step)
+    repeats = sides[1].repeats
+    assert sides[1].seen() == sides[0].seen()
+    return repeats

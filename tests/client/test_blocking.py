@@ -382,3 +382,32 @@ def _forgetful(script: str, servers: str, topic: str, way: str = "") -> subproce
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def test_a_callback_that_raises_keeps_no_other_record_from_being_told(
+    broker: RunningBroker, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It ended the connection, and the deliveries behind it in the batch never had an outcome."""
+
+    def fail(_: object) -> None:
+        raise SystemExit("a mistake of the program")
+
+    with Producer(bootstrap_servers=broker.bootstrap_servers, linger_ms=100) as producer:
+        deliveries = [producer.send(topic, b"%d" % n, partition=0) for n in range(10)]
+        deliveries[0].add_done_callback(fail)
+        assert [delivery.result(60).offset for delivery in deliveries] == list(range(10))
+        assert producer.send_and_wait(topic, b"more", partition=0).offset == 10
+    assert "a mistake of the program" in caplog.text
+
+
+def test_what_a_partitioner_raises_is_the_outcome_of_its_record(broker: RunningBroker, topic: str) -> None:
+    """The delivery never had one, and the producer took in nothing behind it."""
+
+    def choose(key: bytes | None, partitions: list[int], available: list[int]) -> int:
+        return {b"known": 1}[key or b""]
+
+    with Producer(bootstrap_servers=broker.bootstrap_servers, partitioner=choose) as producer:
+        refused = producer.send(topic, b"v", key=b"unknown")
+        assert isinstance(refused.exception(60), KeyError)
+        sent = producer.send(topic, b"v", key=b"known")
+        assert sent.result(60).partition == 1

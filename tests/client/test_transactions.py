@@ -320,3 +320,29 @@ async def test_a_transaction_that_ends_while_hanging_ones_are_looked_for_is_none
             assert await admin.find_hanging_transactions([name]) == []
         if goes_on:
             await producer.abort_transaction()
+
+
+@PROTOCOLS
+@pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
+@on_loop
+async def test_a_cancelled_end_comes_to_its_end_before_the_producer_stops(
+    broker: RunningBroker, unique_name: str, without_v2: bool, end: str
+) -> None:
+    """Left half-way it kept readers of committed records waiting for the transaction's timeout."""
+    await make_topic(broker.bootstrap_servers, unique_name)
+    async with KafkaProxy(broker.bootstrap_servers, without_v2, [Fault(END_TXN, 1, "request")]) as proxy:
+        async with Producer(
+            bootstrap_servers=proxy.bootstrap_servers, transactional_id=unique_name, **FAST
+        ) as producer:
+            await producer.begin_transaction()
+            await producer.send_and_wait(unique_name, b"in it")
+            ending = asyncio.create_task(getattr(producer, end)())
+            await asyncio.sleep(0)
+            ending.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await ending
+        async with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
+            (found,) = await admin.describe_transactions([unique_name])
+    assert found.state in {"commit_transaction": ("PrepareCommit", "CompleteCommit")}.get(
+        end, ("PrepareAbort", "CompleteAbort", "PrepareEpochFence", "Empty")
+    )

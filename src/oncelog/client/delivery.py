@@ -5,6 +5,7 @@ Called by ``client.blocking``; resolved on the background loop's thread.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
 _lock = threading.Lock()
 
 
@@ -58,7 +60,8 @@ class Delivery(Generic[T]):
         return self._error
 
     def add_done_callback(self, callback: Callable[[Delivery[T]], object]) -> None:
-        """Call ``callback(self)`` with the outcome: at once where it is known, else on the client's thread."""
+        """Call ``callback(self)`` with the outcome: at once where it is known, else on the client's thread, where what
+        it raises is logged."""
         with _lock:
             if not self._done:
                 self._callbacks = [*(self._callbacks or ()), callback]
@@ -90,4 +93,7 @@ class Delivery(Generic[T]):
         if event is not None:
             event.set()
         for callback in callbacks:
-            callback(self)
+            try:
+                callback(self)
+            except BaseException:  # the program's; the other records of the batch have to be told
+                log.exception("a callback of a record's delivery raised")

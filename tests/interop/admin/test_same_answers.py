@@ -78,6 +78,9 @@ from oncelog.protocol.generated import (
 from oncelog.protocol.generated import (
     metadata_request as metadata,
 )
+from oncelog.protocol.generated import (
+    offset_delete_request as forget,
+)
 from oncelog.protocol.wire import Message
 from oncelog.server.embedded import Broker
 from tests.interop.admin.admin_wire import Connection, comparable
@@ -789,6 +792,19 @@ class TestRecordsAndReplicas:
             reassign.ReassignableTopic("re-no", [reassign.ReassignablePartition(0, [1])]),
         ]
         pair.change(reassign.AlterPartitionReassignmentsRequest(1000, topics=topics), version)
+
+
+class TestGroups:
+    @pytest.mark.parametrize("group", ["", "og-no"])
+    @pytest.mark.parametrize("partitions", [[], [0], [7], [-1]], ids=str)
+    def test_offsets_of_a_group_that_does_not_exist_are_not_forgotten(
+        self, pair: Pair, group: str, partitions: list[int]
+    ) -> None:
+        name = f"og-{len(group)}-{partitions}".strip("[]").replace("[", "")
+        pair.make(name)
+        asked = [forget.OffsetDeleteRequestPartition(index) for index in partitions]
+        topics = [forget.OffsetDeleteRequestTopic(name, asked), forget.OffsetDeleteRequestTopic("og-no", asked)]
+        pair.read(forget.OffsetDeleteRequest(group, topics))
 
 
 class TestQuotas:

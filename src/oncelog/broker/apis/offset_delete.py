@@ -1,6 +1,7 @@
 """OffsetDelete (key 47), version 0: forget a group's positions in topics that it does not read (KIP-496).
 
-A topic or partition that does not exist is refused by itself with UNKNOWN_TOPIC_OR_PARTITION.
+A topic or partition that does not exist is refused by itself with UNKNOWN_TOPIC_OR_PARTITION; a group that does not
+exist refuses the whole request, also one that names nothing else.
 """
 
 from __future__ import annotations
@@ -40,8 +41,6 @@ def handle(broker: Broker, context: RequestContext, request: OffsetDeleteRequest
         good = [p for p in topic.partitions if 0 <= p.partition_index < count]
         if good:
             known.append(OffsetDeleteRequestTopic(topic.name, good))
-    if not known:
-        return Deferred.of(OffsetDeleteResponse(topics=refused))
 
     def merged(response: OffsetDeleteResponse) -> OffsetDeleteResponse:
         if response.error_code == Error.NONE:

@@ -212,11 +212,14 @@ class Intake:
         """As :meth:`put`, waiting for what it lacks."""
         deadline = time.monotonic() + self._config.max_block_ms / 1000
         await self.known_topic(topic)
-        while not self.put(handle, topic, value, key, partition, timestamp_ms, headers):
-            if topic in self._metadata.topics:
-                await self._wait_for_space(deadline)
-            else:
-                await self.known_topic(topic)
+        try:
+            while not self.put(handle, topic, value, key, partition, timestamp_ms, headers):
+                if topic in self._metadata.topics:
+                    await self._wait_for_space(deadline)
+                else:
+                    await self.known_topic(topic)
+        finally:
+            self.space_freed()  # there may be room for the next one: whoever was woken may also have been cancelled
 
     # --- whole batches
 
@@ -224,9 +227,12 @@ class Intake:
         """Queue a whole batch as soon as there is memory for it."""
         deadline = time.monotonic() + self._config.max_block_ms / 1000
         self.check_send()
-        while (queued := attempt()) is None:
-            await self._wait_for_space(deadline)
-            self.check_send()  # the transaction may have been prepared or ended meanwhile
+        try:
+            while (queued := attempt()) is None:
+                await self._wait_for_space(deadline)
+                self.check_send()  # the transaction may have been prepared or ended meanwhile
+        finally:
+            self.space_freed()
         if self._transactions is not None and self._transactions.transactional:
             self._transactions.add_partition(queued.partition)
         self.filled += 1
@@ -286,6 +292,7 @@ class Intake:
                 self._space_waiters.remove(waiter)
 
     def space_freed(self) -> None:
+        """Wake the one that has waited longest; it wakes the next."""
         if self._space_waiters:
             for waiter in self._space_waiters:
                 if not waiter.done():

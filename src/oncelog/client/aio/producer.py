@@ -153,7 +153,8 @@ class Producer:
     async def stop(self) -> None:
         """Send what is queued, abort an open transaction unless it is prepared, close the connections.
 
-        May be called twice.
+        A commit or an abort that is under way (its caller was cancelled, say) comes to its end first. May be called
+        twice.
         """
         if self._closed:
             return
@@ -161,12 +162,30 @@ class Producer:
             self._closed = True
             return
         try:
+            await self._end_on_stop()
             if self.transaction_open:
                 await self._abort_on_stop()
             else:
                 await self.flush()
         finally:
             await self._close()
+
+    async def _end_on_stop(self) -> None:
+        """Left half-way, the transaction would keep readers of committed records waiting for its timeout."""
+        ending = None if self._transactions is None else self._transactions.ending
+        if ending is None:
+            return
+        try:
+            error = await settled(ending, self.config.max_block_ms / 1000)
+        except TimeoutError:
+            log.warning(
+                "the producer of transactional.id %r stops while the end of its transaction was not answered within "
+                "max.block.ms=%d: what was not committed is aborted when transaction.timeout.ms=%d is over",
+                *(self.config.transactional_id, self.config.max_block_ms, self.config.transaction_timeout_ms),
+            )
+            return
+        if error is not None:
+            log.info("the transaction that was under way did not end as asked: %s", error)
 
     async def _abort_on_stop(self) -> None:
         try:

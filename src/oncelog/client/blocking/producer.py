@@ -27,7 +27,6 @@ from oncelog.client.core.errors import (
     IllegalStateError,
     KafkaError,
     KafkaTimeoutError,
-    OncelogError,
     ProducerClosed,
 )
 from oncelog.client.core.structs import ConsumerGroupMetadata, RecordMetadata
@@ -229,7 +228,7 @@ class Producer:
                     try:
                         if not intake.put(*item):
                             await intake.put_slowly(*item)
-                    except (OncelogError, TypeError, ValueError, OverflowError) as error:
+                    except Exception as error:  # noqa: BLE001 - the program's partitioner may raise anything
                         if not delivery.done():
                             delivery.set_exception(error)
                     if len(queue) * 2 < HANDED_OVER and not self._room.is_set():

@@ -102,8 +102,7 @@ class TransactionManager:
 
     def initialize(self) -> Result:
         """Get the identity; a transactional producer fences older instances and ends what they left open."""
-        ruling = self._rule(Call.INIT)
-        if ruling is Ruling.JOIN and self._pending is not None:
+        if self._rule(Call.INIT) is Ruling.JOIN and self._pending is not None:
             return self._pending[1]
         self._transaction_v2 = self.transactional and self._wire.transaction_version() >= 2
         return self._begin_call(Call.INIT, self._request_init(NO_PRODUCER, PRIORITY[Step.INIT_PRODUCER_ID]))
@@ -153,6 +152,11 @@ class TransactionManager:
         """Take back the transaction; records that were not sent yet are dropped."""
         return self._end(Call.ABORT, State.ABORTING)
 
+    @property
+    def ending(self) -> Result | None:
+        """The outcome of the commit or abort that is under way, whoever still waits for it."""
+        return self._pending[1] if self._pending and self._pending[0] in (Call.COMMIT, Call.ABORT) else None
+
     def close(self, error: KafkaError) -> None:
         """Fail everything that waits; nothing is sent any more."""
         self._to_fatal(error)
@@ -161,8 +165,7 @@ class TransactionManager:
         self._need_transactional()
         if self._pending is not None and self._pending[0] is call:
             return self._pending[1]
-        ruling = self._rule(call)
-        if ruling is Ruling.JOIN:
+        if self._rule(call) is Ruling.JOIN:
             raise InvariantError(f"{call.name} is under way, yet nobody waits for it")
         failed = self.last_error
         self._finish_call(AbortableTransactionError(Error.OPERATION_NOT_ATTEMPTED, "the transaction was ended before"))
@@ -177,7 +180,7 @@ class TransactionManager:
         upgraded = not self._transaction_v2 and self._wire.transaction_version() >= 2
         end = self._request_end(call is Call.COMMIT)
         if upgraded or self._bump_required:
-            end.done = lambda outcome, now_ms: self._ended_then_bump(outcome, now_ms)
+            end.done = self._ended_then_bump
         return self._begin_call(call, end)
 
     def _begin_call(self, call: Call, request: CoordinatorRequest) -> Result:
@@ -247,8 +250,7 @@ class TransactionManager:
 
         A batch behind one that is not acknowledged yet was only early. One that should have fitted, or that a later
         one has overtaken, means that the broker has lost state: an idempotent producer starts a new epoch, a
-        transactional one must abort (KIP-360).
-        In a transaction that has to be aborted, the batch behind the one that failed never fits: nothing waits for it.
+        transactional one must abort (KIP-360). In one to be aborted the batch behind a failed one never fits.
         """
         if self.transactional and self.state in (State.ABORTABLE_ERROR, State.ABORTING):
             return Action.ABORTABLE
@@ -409,9 +411,8 @@ class TransactionManager:
     def _ended_then_bump(self, outcome: Outcome, now_ms: int) -> None:
         """Older protocol after a failure, or the first end after an upgrade: ask for the next epoch (KIP-360)."""
         self._transaction_over(outcome.stamp)
-        call = self._pending
         request = self._request_init(self.stamp, AFTER_END)
-        if call is not None:
+        if self._pending is not None:
             request.result.then(lambda error: self._finish_call(error) if error is not None else None)
 
     def _transaction_over(self, stamp: ProducerStamp | None) -> None:

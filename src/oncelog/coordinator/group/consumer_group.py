@@ -136,9 +136,9 @@ class ConsumerGroup:
         )
 
     def preferred_assignor(self, members: Iterable[ConsumerMember]) -> str | None:
-        """The assignor that most of ``members`` ask for, None if nobody asks."""
+        """The assignor that most of ``members`` ask for, None if nobody asks; of as many, the one that Kafka takes."""
         votes = Counter(member.assignor for member in members if member.assignor is not None)
-        return max(sorted(votes), key=votes.__getitem__) if votes else None
+        return max(sorted(votes, reverse=True), key=votes.__getitem__) if votes else None
 
     def copy(self) -> ConsumerGroup:
         """To try changes on."""

@@ -361,6 +361,13 @@ def test_the_assignor_most_members_ask_for_is_used(g: GroupClient) -> None:
     assert [sorted(group_of(g).target(m)[g.host.id_of("t")]) for m in "abc"] == [[0, 1], [2], [3]]
 
 
+@pytest.mark.parametrize("order", [("range", "uniform"), ("uniform", "range")])
+def test_of_assignors_that_as_many_members_ask_for_uniform_is_used(g: GroupClient, order: tuple[str, str]) -> None:
+    for member, assignor in zip("ab", order, strict=True):
+        g.beat(member, 0, assignor=assignor)
+    assert group_of(g).preferred_assignor(group_of(g).members.values()) == "uniform"
+
+
 def test_a_topic_that_does_not_exist_yet_is_assigned_when_it_does(g: GroupClient) -> None:
     answer = g.beat("a", 0, topics=["later"]).value
     assert (answer.member_epoch, g.assigned(answer)) == (2, {})

@@ -19,6 +19,7 @@ from benchmarks.raw import Caller, batch, encode, produce
 from benchmarks.reach import REACH
 from benchmarks.servers import Server, Usage
 from oncelog.errors import Error
+from oncelog.protocol.errors import MalformedMessage
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
@@ -216,7 +217,7 @@ def requests(server: Server, size: Size) -> Figures:
         caller = Caller(server)
         try:
             figures |= work(server, caller, size.seconds_of_requests)
-        except (BenchmarkError, OSError) as error:
+        except (BenchmarkError, OSError, MalformedMessage) as error:
             print(f"{name}: left out for {server.name}: {error}", file=sys.stderr)
         finally:
             caller.close()

@@ -68,7 +68,8 @@ class Flushing:
     def appended(self, partition: Partition) -> None:
         """Something was appended to a partition."""
         self._dirty[partition] = None
-        if self._at_intervals and partition.log.unflushed_bytes >= EARLY_BYTES:
+        log = partition.log
+        if log.activity.bytes_in - log.flush_begun_bytes >= EARLY_BYTES and self._at_intervals:
             self._large[partition] = None
 
     def forget(self, partition: Partition) -> None:

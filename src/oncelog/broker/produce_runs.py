@@ -39,7 +39,7 @@ from oncelog.protocol.generated.produce_request import PartitionProduceData, Pro
 from oncelog.protocol.generated.produce_response import PartitionProduceResponse
 from oncelog.protocol.produce_scan import Limits, PlainProduce, ProduceShape, scan
 from oncelog.records.batch import LOG_OVERHEAD_BYTES, TRANSACTIONAL_BIT, BatchHeader
-from oncelog.types import INTERNAL_TOPICS, TopicPartition
+from oncelog.types import INTERNAL_TOPICS, TopicPartition, new_tuple
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
@@ -229,7 +229,7 @@ class ProduceRuns:
         if not route.in_transactions:
             found = _without_transactions(found)
         partition, template = target
-        run = _Run(channel, slot, route, template, found, (), begun_ns)
+        run = new_tuple(_Run, (channel, slot, route, template, found, (), begun_ns))
         if gather and found and found[-1].end - start <= MOST_GATHERED_BYTES:
             after = self._gather(partition, run, buffer, start, now_ms)
             return after if after > start else self._begin_transaction(partition, run, buffer, start, now_ms)
@@ -289,14 +289,16 @@ class ProduceRuns:
     def _gather(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
         """Keep what is certain to be taken in when the turn ends; where that ends, ``start`` for nothing."""
         gathering = self.gathered.get(partition) or _Gathering()
-        found = run.found
-        count = 0 if partition.failed else partition.log.admitted_at_once([e.header for e in found], gathering.last)
+        channel, slot, route, template, found, _, begun_ns = run
+        log = partition.log
+        count = 0 if log.failed is not None else log.admitted_at_once([e.header for e in found], gathering.last)
         if not count:
             return start
-        found = found[:count]
+        if count < len(found):
+            found = found[:count]
         end = found[-1].end
         batches = _batches(memoryview(buffer[start:end]), found, start)
-        gathering.runs.append(run._replace(found=found, batches=batches))
+        gathering.runs.append(new_tuple(_Run, (channel, slot, route, template, found, batches, begun_ns)))
         self.gathered[partition] = gathering
         self._gathered_bytes += end - start
         if self._gathered_bytes >= GATHERED_BYTES:
@@ -349,11 +351,11 @@ class ProduceRuns:
     def _answer(self, partition: Partition, run: _Run, answers: Sequence[bytes], now_ms: int) -> None:
         """Now where the batches are committed, else once they are, or it fails, or the producer's patience ends."""
         channel, slot, route, _, taken, _, begun_ns = run
-        log_start_offset = partition.log.log_start_offset
+        log = partition.log
+        log_start_offset, committed_from = log.log_start_offset, log.log_end_offset
         requests = self._broker.requests
         local_ns = requests.clock() - begun_ns if requests is not None else 0
-        committed_from = partition.log.log_end_offset
-        if route.request.acks == 0 or partition.log.high_watermark >= committed_from:
+        if route.request.acks == 0 or log.high_watermark >= committed_from:
             if requests is not None:
                 requests.run_answered(route.version, local_ns, len(taken))
             if route.request.acks == 0:

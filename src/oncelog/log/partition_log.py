@@ -89,7 +89,7 @@ class PartitionLog:
         self._folder_unsynced = True
         self._name_unsynced = True
         self.activity = Activity(loaded.log_end_offset)
-        self._synced_bytes = 0
+        self.flush_begun_bytes = 0
         """Of ``activity.bytes_in``, what the last flush took on."""
         self._removals: list[tuple[int, list[str]]] = []
         self.update_config(config)
@@ -578,11 +578,6 @@ class PartitionLog:
     # --- flushing ------------------------------------------------------------------------------------------------
 
     @property
-    def unflushed_bytes(self) -> int:
-        """What was appended since the last flush began."""
-        return self.activity.bytes_in - self._synced_bytes
-
-    @property
     def has_unflushed_segments(self) -> bool:
         """Whether a closed segment is not on stable storage yet."""
         return self.recovery_point < self._segments.active.base_offset
@@ -604,7 +599,7 @@ class PartitionLog:
         if self._name_unsynced:
             folders += (self.folder.rpartition("/")[0],)
         self._folder_unsynced = self._name_unsynced = False
-        size_bytes, self._synced_bytes = self.unflushed_bytes, self.activity.bytes_in
+        size_bytes, self.flush_begun_bytes = self.activity.bytes_in - self.flush_begun_bytes, self.activity.bytes_in
         return FlushTicket(tuple(files), folders, end, size_bytes, tuple(self._closed_since_flush))
 
     def flushed(self, ticket: FlushTicket) -> None:

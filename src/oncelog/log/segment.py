@@ -386,7 +386,10 @@ class Segment:
             offset = last_offset + 1
             positions.append(position)
             next_offsets.append(offset)
-            self._index(position, last_offset, header.max_timestamp, last_offset, size_bytes, interval_bytes)
+            if header.max_timestamp > self.max_timestamp or self._bytes_since_index_entry > interval_bytes:
+                self._index(position, last_offset, header.max_timestamp, last_offset, size_bytes, interval_bytes)
+            else:
+                self._bytes_since_index_entry += size_bytes
             position += size_bytes
         self._tail_positions.extend(positions)
         self._tail_next.extend(next_offsets)

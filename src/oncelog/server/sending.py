@@ -118,7 +118,8 @@ class Sending:
         if not done:
             self._arm_writer()
             return
-        self._disarm_writer()
+        if self._writer is not None:
+            self._disarm_writer()
         if self._closing:
             if self._transport is not None:
                 self._transport.close()

@@ -52,14 +52,13 @@ def test_a_partition_with_much_to_sync_waits_for_no_interval_and_takes_no_other_
         assert not flushing.wanted
         assert large.append_client(bytearray(batch(bytes(batch_bytes), timestamp=NOW_MS)), NOW_MS).error is Error.NONE
         if number == EARLY_BYTES // batch_bytes:
-            assert large.log.unflushed_bytes < EARLY_BYTES
+            assert large.log.activity.bytes_in < EARLY_BYTES
     assert flushing.wanted
     job = flushing.take(NOW_MS)
     assert job is not None
     assert [partition for partition, _ in job.tickets] == [large]
     flushing.done(job, job.sync(), NOW_MS)
     assert large.log.flushed_offset == large.log.log_end_offset
-    assert large.log.unflushed_bytes == 0
     assert not flushing.wanted
     admin.broker.stop(NOW_MS)
 

@@ -285,6 +285,8 @@ def test_a_folder_keeps_who_holds_what_and_epochs_only_grow(tmp_path: Path) -> N
 def test_what_cannot_be_is_refused_in_a_sentence(broker: oncelog.Broker) -> None:
     with pytest.raises(ConfigError, match="nodes=0: a broker has from 1 to 9 nodes"):
         oncelog.Broker(nodes=0)
+    with pytest.raises(ConfigError, match="nodes='3': a broker has from 1 to 9 nodes"):
+        oncelog.Broker(nodes="3")  # type: ignore[arg-type]
     with pytest.raises(KafkaError, match="there is no node 7: the cluster has 1, 2, 3"):
         broker.node(7)
     with pytest.raises(KafkaError, match="there is no partition nowhere-0"):
@@ -296,3 +298,9 @@ def test_what_cannot_be_is_refused_in_a_sentence(broker: oncelog.Broker) -> None
         pytest.raises(OncelogError, match=r"the broker has one node: start it with Broker\(nodes=3\)"),
     ):
         alone.node(1)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), 1e300, 315_360_001])
+def test_no_time_passes_that_would_never_end(broker: oncelog.Broker, seconds: float) -> None:
+    with pytest.raises(oncelog.OncelogError, match=r"time passes forwards|at most 315360000 seconds pass at once"):
+        broker.pass_time(seconds)

@@ -418,5 +418,31 @@ def test_an_unknown_trouble_is_refused_by_name() -> None:
     async def main(world: Simulation) -> None:
         """Nothing."""
 
-    with pytest.raises(SimulationError, match="there is no trouble 'kill_borker'; there are crash_coordinator"):
-        simulate(main, troubles=["kill_borker"])
+    for given in ("kill_borker", Trouble(1.0, "kill_borker", 1.0, 1)):
+        with pytest.raises(
+            SimulationError, match=r"no trouble 'kill_borker'; did you mean kill_broker\?; there are crash"
+        ):
+            simulate(main, troubles=[given])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"nodes": 0}, "nodes=0: a simulated broker has from 1 to 9 nodes"),
+        ({"nodes": "3"}, "nodes='3'"),
+        ({"limit_s": 0}, "limit_s is a number of simulated seconds above 0, not 0"),
+        ({"calm_s": float("nan")}, "calm_s is a number of simulated seconds above 0, not nan"),
+        ({"troubles": "kill_broker"}, r"troubles are a list, such as \['kill_broker'\]"),
+        ({"troubles": [5]}, "there is no trouble 5; there are"),
+        ({"troubles": [Trouble(60.0, "kill_broker", 1.0, 1)]}, "a trouble comes between 0 and calm_s=60"),
+        ({"troubles": [Trouble(1.0, "kill_broker", -1.0, 1)]}, "for 0 seconds or more"),
+        ({"seed": 1.5}, "a seed is a whole number, not 1.5"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_simulated_is_refused_by_name(given: dict[str, Any], told: str) -> None:
+    async def main(world: Simulation) -> None:
+        """Not reached."""
+
+    with pytest.raises(SimulationError, match=told):
+        simulate(main, **given)

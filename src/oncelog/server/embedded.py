@@ -24,6 +24,7 @@ from oncelog.types import TopicPartition
 
 ANY_PORT = "127.0.0.1:0"
 MOST_NODES = 9
+TEN_YEARS_S = 10 * 365 * 86_400
 NOT_RUNNING = "the broker is not running: use it in a with block, or call start()"
 
 T = TypeVar("T")
@@ -108,8 +109,8 @@ class Broker:
         nodes: int = 1,
         metrics: str | None = None,
     ) -> None:
-        if not 1 <= nodes <= MOST_NODES:
-            raise ConfigError(f"nodes={nodes}: a broker has from 1 to {MOST_NODES} nodes")
+        if not isinstance(nodes, int) or not 1 <= nodes <= MOST_NODES:
+            raise ConfigError(f"nodes={nodes!r}: a broker has from 1 to {MOST_NODES} nodes")
         self._node_count = nodes
         self._data = Path(data) if data is not None else None
         self._settings = {name: _text(value) for name, value in (settings or {}).items()}
@@ -230,10 +231,12 @@ class Broker:
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass at once, for the broker alone: time-outs, sessions and retention that were to end do so now."""
-        if not isinstance(seconds, int | float):
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
             raise TypeError(f"pass_time takes a number of seconds, not {seconds!r}")
         if not seconds > 0:
             raise OncelogError(f"time passes forwards: {seconds!r} seconds is not above 0")
+        if seconds > TEN_YEARS_S:
+            raise OncelogError(f"at most {TEN_YEARS_S} seconds pass at once, for every timer runs: not {seconds!r}")
         self.on_loop(lambda nodes: nodes.server.pass_time(int(seconds * 1000)))
 
     # -- several nodes ------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 import tempfile
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -11,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from oncelog.server.embedded import MOST_NODES
+from oncelog.settings import nearest
 from oncelog.testing.simulation.culprits import watched
 from oncelog.testing.simulation.errors import Nondeterministic, SimulationError
-from oncelog.testing.simulation.faults import SEVERAL_NODES, Trouble, Troubles, plan
+from oncelog.testing.simulation.faults import KINDS, SEVERAL_NODES, Trouble, Troubles, plan
 from oncelog.testing.simulation.guards import guarded
 from oncelog.testing.simulation.network import Habits
 from oncelog.testing.simulation.timeline import Timeline, first_difference
@@ -45,16 +48,39 @@ class Setting:
     limit_s: float = 3600.0
     habits: Habits | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.nodes, int) or not 1 <= self.nodes <= MOST_NODES:
+            raise SimulationError(f"nodes={self.nodes!r}: a simulated broker has from 1 to {MOST_NODES} nodes")
+        for name in ("calm_s", "limit_s"):
+            seconds = getattr(self, name)
+            if not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+                raise SimulationError(f"{name} is a number of simulated seconds above 0, not {seconds!r}")
+        if isinstance(self.troubles, str):
+            raise SimulationError(f"troubles are a list, such as [{self.troubles!r}], not a text")
+        object.__setattr__(self, "troubles", tuple(self.troubles))
+        for trouble in self.troubles:
+            self._check(trouble)
+
+    def _check(self, trouble: object) -> None:
+        """Refuse what could never come."""
+        kind = trouble.kind if isinstance(trouble, Trouble) else trouble
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise SimulationError(
+                f"there is no trouble {kind!r}{nearest(str(kind), KINDS)}; there are {', '.join(sorted(KINDS))}"
+            )
+        if self.nodes < 2 and kind in SEVERAL_NODES:
+            raise SimulationError(f"the trouble {kind!r} needs several nodes, and nodes is {self.nodes}: say nodes=3")
+        if isinstance(trouble, Trouble) and not (0 <= trouble.at_s < self.calm_s and trouble.for_s >= 0):
+            raise SimulationError(
+                f"a trouble comes between 0 and calm_s={self.calm_s}, for 0 seconds or more: not {trouble}"
+            )
+
     def planned(self, seed: int) -> Sequence[Trouble]:
         """What goes wrong in a seed."""
-        given = list(self.troubles)
-        ready = [trouble for trouble in given if isinstance(trouble, Trouble)]
-        kinds = [trouble for trouble in given if isinstance(trouble, str)]
-        for name in [*kinds, *(trouble.kind for trouble in ready)]:
-            if self.nodes < 2 and name in SEVERAL_NODES:
-                raise SimulationError(
-                    f"the trouble {name!r} needs several nodes, and nodes is {self.nodes}: say nodes=3"
-                )
+        if not isinstance(seed, int):
+            raise SimulationError(f"a seed is a whole number, not {seed!r}")
+        ready = [trouble for trouble in self.troubles if isinstance(trouble, Trouble)]
+        kinds = [trouble for trouble in self.troubles if isinstance(trouble, str)]
         return ready + plan(seed, kinds=kinds, begin_s=0.0, end_s=self.calm_s * 0.9)
 
 

@@ -289,3 +289,18 @@ async def test_records_that_nobody_waits_for_are_told_as_lost_when_their_produce
 def drop(held: list[Any]) -> None:
     held.clear()
     gc.collect()
+
+
+def test_a_consumer_of_another_event_loop_is_refused_at_once(servers: str, unique_name: str) -> None:
+    """It waited for ever: what wakes it runs on its own loop, which has ended."""
+
+    async def start() -> Consumer:
+        consumer = Consumer(unique_name, bootstrap_servers=servers)
+        await consumer.start()
+        return consumer
+
+    consumer = asyncio.run(start())
+    calls: list[Callable[[], Any]] = [consumer.getone, consumer.getmany, consumer.topics]
+    for call in calls:
+        with pytest.raises(IllegalStateError, match="another event loop"):
+            asyncio.run(call())

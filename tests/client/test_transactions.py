@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -346,3 +347,25 @@ async def test_a_cancelled_end_comes_to_its_end_before_the_producer_stops(
     assert found.state in {"commit_transaction": ("PrepareCommit", "CompleteCommit")}.get(
         end, ("PrepareAbort", "CompleteAbort", "PrepareEpochFence", "Empty")
     )
+
+
+@on_loop
+async def test_an_abort_gives_no_warning_for_each_record_that_nobody_asks_about(
+    broker: RunningBroker, unique_name: str
+) -> None:
+    await make_topic(broker.bootstrap_servers, unique_name)
+    warned: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: warned.append(context))
+    async with Producer(
+        bootstrap_servers=broker.bootstrap_servers, transactional_id=unique_name, linger_ms=60_000, **FAST
+    ) as producer:
+        await producer.begin_transaction()
+        sent = [await producer.send(unique_name, b"taken back") for _ in range(3)]
+        await producer.abort_transaction()
+        assert all(isinstance(future.exception(), AbortableTransactionError) for future in sent)
+        await producer.begin_transaction()
+        for _ in range(3):
+            await producer.send(unique_name, b"taken back")
+        await producer.abort_transaction()
+    gc.collect()
+    assert warned == []

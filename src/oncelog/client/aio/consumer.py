@@ -466,6 +466,8 @@ class Consumer:
             raise ConsumerStoppedError("the consumer was stopped")
         if self._loop is None:
             raise IllegalStateError("the consumer has not started; call start() first")
+        if self._loop is not asyncio.get_running_loop():
+            raise IllegalStateError("the consumer was started on another event loop; use it there, or make one here")
         return self._loop
 
     def _poll(self) -> None:

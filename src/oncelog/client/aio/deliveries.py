@@ -12,7 +12,7 @@ from itertools import repeat
 from typing import Any
 
 from oncelog.client.core.accumulator import Accumulator, ProducerBatch
-from oncelog.client.core.errors import FatalProducerError
+from oncelog.client.core.errors import AbortableTransactionError, FatalProducerError
 from oncelog.client.core.producer_metrics import ProducerMetrics
 from oncelog.client.core.structs import RecordMetadata
 from oncelog.errors import KafkaError
@@ -81,8 +81,8 @@ def _tell(
         for future in futures:
             if not future.done():
                 future.set_exception(error)
-                if isinstance(error, FatalProducerError):
-                    future.exception()  # told by every later call, too: not worth a warning for each record
+                if isinstance(error, FatalProducerError | AbortableTransactionError):
+                    future.exception()  # told by the next calls, too: not worth a warning for each record
         return
     topic, partition = name = batch.partition
     kind = 0 if log_append_time == -1 else 1

@@ -43,8 +43,8 @@ class Polling:
     def soon(self) -> None:
         """Something may be done that could not before. Before ``start`` and after ``close`` nothing happens."""
         if not self._scheduled and self._loop is not None:
+            self._loop.call_soon(self._run)  # refused in another thread by a loop in debug mode: then nothing is due
             self._scheduled = True
-            self._loop.call_soon(self._run)
 
     def _run(self) -> None:
         self._scheduled = False

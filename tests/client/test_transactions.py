@@ -360,12 +360,12 @@ async def test_an_abort_gives_no_warning_for_each_record_that_nobody_asks_about(
         bootstrap_servers=broker.bootstrap_servers, transactional_id=unique_name, linger_ms=60_000, **FAST
     ) as producer:
         await producer.begin_transaction()
-        sent = [await producer.send(unique_name, b"taken back") for _ in range(3)]
-        await producer.abort_transaction()
-        assert all(isinstance(future.exception(), AbortableTransactionError) for future in sent)
-        await producer.begin_transaction()
         for _ in range(3):
             await producer.send(unique_name, b"taken back")
         await producer.abort_transaction()
+        await producer.begin_transaction()
+        sent = [await producer.send(unique_name, b"taken back") for _ in range(3)]
+        await producer.abort_transaction()
+        assert all(isinstance(future.exception(), AbortableTransactionError) for future in sent)
     gc.collect()
     assert warned == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from oncelog.spark.pipeline_run import RunSettings
     from oncelog.spark.pipeline_series import PipelineSource
     from oncelog.spark.progress import Progress
+
+
+JVM_ENDS_SECONDS = 10
+"""How long a JVM that does not answer any more may take to end."""
 
 
 @click.group("pipeline")
@@ -167,7 +172,7 @@ def _run(
         measured.progress(progress)
 
     check(pipelines, settings)
-    with _stopping() as stop, _shown(as_json) as show:
+    with _stopping() as stop, _shown(as_json) as show, _jvm_may_end(stop, log):
         with spark_log(log):
             spark = session("oncelog pipeline", master=master, settings=spark_settings)
         try:
@@ -182,6 +187,44 @@ def _run(
         finally:
             measured.ended()
             spark.stop()
+
+
+@contextlib.contextmanager
+def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
+    """Spark's JVM may be killed: with this process, which was asked to stop, or because the machine has no memory left.
+
+    :raises OncelogError: it ended, and nobody has asked for that.
+    """
+    from py4j.protocol import Py4JError, Py4JNetworkError
+    from pyspark.errors import PySparkException
+
+    from oncelog.spark.pipeline import PipelineError
+
+    try:
+        yield
+    except (ConnectionError, Py4JError, PySparkException, PipelineError) as error:
+        ending = stop.is_set() or isinstance(error, ConnectionError | Py4JNetworkError)
+        if not _jvm_ended(JVM_ENDS_SECONDS if ending else 0):
+            raise
+        if not stop.is_set():
+            raise OncelogError(
+                f"Spark's JVM has ended, killed or for want of memory (its log: {log}): start this again, "
+                "and it goes on where it was"
+            ) from error
+
+
+def _jvm_ended(within_seconds: float) -> bool:
+    """Whether the JVM that this process started is gone, or was not there yet."""
+    from pyspark import SparkContext
+
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is None:
+        return SparkContext._gateway is None
+    try:
+        process.wait(within_seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 @contextlib.contextmanager

@@ -1,0 +1,60 @@
+"""What becomes of a run whose JVM ends: Spark itself is left out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from py4j.protocol import Py4JNetworkError
+from pyspark import SparkContext
+
+from oncelog.cli import pipeline
+from oncelog.errors import OncelogError
+from oncelog.spark.pipeline import PipelineError
+
+
+@pytest.fixture
+def jvm(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
+    """What stands for the JVM; it runs until it is killed."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        monkeypatch.setattr(SparkContext, "_gateway", SimpleNamespace(proc=process))
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize("error", [ConnectionRefusedError(111, "refused"), Py4JNetworkError("closed")])
+def test_a_jvm_that_was_killed_is_said_with_its_log(jvm: subprocess.Popen[bytes], error: Exception) -> None:
+    jvm.kill()
+    with pytest.raises(OncelogError, match=r"JVM has ended.*its log: spark\.log.*goes on where it was") as told:
+        _run(error)
+    assert told.value.__cause__ is error
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError(104, "reset"), PipelineError("SparkContext was shut down")])
+def test_a_jvm_that_is_stopped_with_the_command_is_no_failure(jvm: subprocess.Popen[bytes], error: Exception) -> None:
+    jvm.kill()
+    _run(error, stopped=True)
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_failure_of_a_jvm_that_lives_is_its_own(
+    jvm: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch, stopped: bool
+) -> None:
+    monkeypatch.setattr(pipeline, "JVM_ENDS_SECONDS", 0.01)
+    with pytest.raises(PipelineError, match="the rows are bad"):
+        _run(PipelineError("the rows are bad"), stopped=stopped)
+    with pytest.raises(ConnectionRefusedError):
+        _run(ConnectionRefusedError(111, "of the pipeline's own program"), stopped=stopped)
+
+
+def _run(error: Exception, *, stopped: bool = False) -> None:
+    stop = threading.Event()
+    if stopped:
+        stop.set()
+    with pipeline._jvm_may_end(stop, Path("spark.log")):
+        raise error

@@ -132,6 +132,12 @@ def test_files_are_short() -> None:
     assert not long - set(LONG_FILES)
 
 
+def test_parts_of_a_module_are_headed_in_one_way() -> None:
+    other = re.compile(r"^ *# *(?:-{2}|={2}|\*{2}).*", re.MULTILINE)
+    headed = [line.strip() for path in sources() for line in other.findall(path.read_text())]
+    assert [line for line in headed if not re.fullmatch(r"# --- \S.*[^ -]", line)] == []
+
+
 def test_every_newtype_is_used() -> None:
     text = "\n".join(path.read_text() for path in sources())
     made = re.findall(r"^(\w+) = NewType\(", text, re.MULTILINE)

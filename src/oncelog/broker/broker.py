@@ -147,7 +147,7 @@ class Broker:
         """Both, None where nobody has needed one yet; for those who only look."""
         return self._coordinators.made()
 
-    # -- life ---------------------------------------------------------------------------------------------------
+    # --- life
 
     def recover(self, now_ms: int) -> None:
         """Open every log, recover what a crash left, and read what both coordinators know. It may take long."""
@@ -219,7 +219,7 @@ class Broker:
         """When ``advance`` is to be called next."""
         return self.timers.next_ms()
 
-    # -- requests -----------------------------------------------------------------------------------------------
+    # --- requests
 
     def receive(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
         """Handle one request frame (without its size); the answer goes to ``channel.reply`` now or later.
@@ -450,7 +450,7 @@ class Broker:
         body = unsupported_version().encode(0)
         channel.reply(slot, [encode_response_header(header.api_key, 0, header.correlation_id, len(body)), body])
 
-    # -- partitions ---------------------------------------------------------------------------------------------
+    # --- partitions
 
     def partition(self, topic_partition: TopicPartition) -> Partition | None:
         return self._partitions.get(topic_partition)
@@ -492,7 +492,7 @@ class Broker:
         self.logs.delete(partition.log, now_ms)
         self.fetches.wake(partition.topic_partition)
 
-    # -- transactions -------------------------------------------------------------------------------------------
+    # --- transactions
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
         """Append one transaction's end to each of its partitions here; each answers once its marker is committed."""

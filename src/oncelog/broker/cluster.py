@@ -100,7 +100,7 @@ class Cluster:
         self.shrinks = self.expands = self.unclean_elections = 0
         """How often a replica fell out of sync, came back, and led without having been in sync; since the start."""
 
-    # -- who is there ---------------------------------------------------------------------------------------------
+    # --- who is there
 
     @property
     def node_ids(self) -> tuple[int, ...]:
@@ -149,7 +149,7 @@ class Cluster:
             return False
         return replicas.leader != NO_LEADER and self.serving in (None, replicas.leader)
 
-    # -- partitions -----------------------------------------------------------------------------------------------
+    # --- partitions
 
     def place(self, topic: str, partitions: range, factor: int) -> list[list[int]]:
         """Replicas of new partitions: leaders go round, and followers are the next nodes."""
@@ -185,7 +185,7 @@ class Cluster:
     def offline(self, replicas: Replicas) -> list[int]:
         return [node_id for node_id in replicas.assigned if not self._members[node_id].alive]
 
-    # -- nodes come and go ----------------------------------------------------------------------------------------
+    # --- nodes come and go
 
     def leave(self, node_id: int) -> None:
         """A node is not heard of any more: it leads nothing, and is in sync where it is not the last one."""
@@ -272,7 +272,7 @@ class Cluster:
             return
         self._host.in_sync_changed(topic_partition)
 
-    # -- leaders --------------------------------------------------------------------------------------------------
+    # --- leaders
 
     def move_leader(self, topic_partition: TopicPartition, to: int) -> None:
         """Another replica in sync leads from now on.

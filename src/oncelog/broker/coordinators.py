@@ -130,7 +130,7 @@ class Coordinators:
     def _has_groups(self) -> bool:
         return "groups" in self.__dict__
 
-    # -- life ---------------------------------------------------------------------------------------------------
+    # --- life
 
     def recover(self) -> None:
         """Read what exists on disk; groups first, since ending a transaction may commit offsets."""
@@ -255,7 +255,7 @@ class Coordinators:
             self.groups.on_topic_deleted(name, now_ms)
             self.groups.on_metadata_change()
 
-    # -- CoordinatorHost ----------------------------------------------------------------------------------------
+    # --- CoordinatorHost
 
     def append_records(
         self,
@@ -278,7 +278,7 @@ class Coordinators:
     def in_pieces(self, work: Work[None]) -> None:
         self._broker.slices.begin(work).then(lambda _: None, _broken_off)
 
-    # -- TransactionHost ----------------------------------------------------------------------------------------
+    # --- TransactionHost
 
     @property
     def transaction_version(self) -> int:
@@ -352,7 +352,7 @@ class Coordinators:
             self.groups.runtime.complete_transaction(topic_partition.partition, logged)
         return partition.when_committed(result.last_offset + 1)
 
-    # -- GroupHost ----------------------------------------------------------------------------------------------
+    # --- GroupHost
 
     def verify_transaction(
         self,

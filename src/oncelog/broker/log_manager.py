@@ -93,7 +93,7 @@ class LogManager:
         """Whether logs end below what the cleaner's checkpoint says of them."""
         self._cleaner = Cleaner(disk, background, self._logs)
 
-    # -- life ---------------------------------------------------------------------------------------------------
+    # --- life
 
     def start(self, metadata: MetadataStore) -> None:
         """Read what the last run left, and whether it ended cleanly; check whose folder this is."""
@@ -301,7 +301,7 @@ class LogManager:
 
         self._background.run(lambda: self.disk.remove(folder), done)
 
-    # -- what the folder says -----------------------------------------------------------------------------------
+    # --- what the folder says
 
     def _check_identity(self, metadata: MetadataStore) -> None:
         """``meta.properties`` as Kafka writes it; a folder of another cluster or node is refused."""
@@ -343,7 +343,7 @@ class LogManager:
         except StorageError as error:
             logger.error("checkpoints can not be written, the next start will check more of the logs: %s", error)
 
-    # -- periodic work ------------------------------------------------------------------------------------------
+    # --- periodic work
 
     def _repeat(self, now_ms: int, first_ms: int, interval_ms: Callable[[], int], work: Callable[[int], None]) -> None:
         def run(at_ms: int) -> None:

@@ -36,7 +36,7 @@ class BrokerNodes:
         self._configs: dict[int, BrokerConfig] = {}
         self.now_ms = 0
 
-    # -- as clients see them ------------------------------------------------------------------------------------
+    # --- as clients see them
 
     @property
     def ids(self) -> Sequence[int]:
@@ -82,7 +82,7 @@ class BrokerNodes:
         """The internal partition that a group id or transactional id belongs to."""
         return self._coordinators.partition_for(topic, key)
 
-    # -- settings -----------------------------------------------------------------------------------------------
+    # --- settings
 
     def config_of(self, node_id: int | None) -> BrokerConfig:
         """The settings in force on a node: its own over those of every one; None asks for the broker's own node."""
@@ -108,7 +108,7 @@ class BrokerNodes:
             return info.config
         return parse(TopicConfig, info.overrides, defaults)
 
-    # -- where partitions are -----------------------------------------------------------------------------------
+    # --- where partitions are
 
     def place(self, info: TopicInfo, replicas: Sequence[Sequence[int]] | int = -1) -> TopicInfo:
         """Choose the nodes of the partitions that have none yet, or take those that are named."""
@@ -135,7 +135,7 @@ class BrokerNodes:
         changed[topic_partition.partition] = list(replicas)
         self._broker.metadata.set_replicas(info.name, changed)
 
-    # -- ClusterHost --------------------------------------------------------------------------------------------
+    # --- ClusterHost
 
     def end_offset(self, topic_partition: TopicPartition) -> int:
         partition = self._broker.partition(topic_partition)

@@ -32,7 +32,7 @@ GROUP_NOT_FOUND = Error.GROUP_ID_NOT_FOUND
 NON_EMPTY = Error.NON_EMPTY_GROUP
 
 
-# -- offsets in transactions --------------------------------------------------------------------------------------
+# --- offsets in transactions
 
 
 @check("KIP-447", number=57)
@@ -234,7 +234,7 @@ def a_group_with_pending_offsets_is_not_deleted(bench: Bench) -> None:
     same(committed(connection, group, topic), 9 if first else committed(connection, group, topic))
 
 
-# -- the classic protocol -----------------------------------------------------------------------------------------
+# --- the classic protocol
 
 
 @check(PROTOCOL, number=60)

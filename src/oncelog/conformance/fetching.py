@@ -173,7 +173,7 @@ def a_last_fetched_epoch_that_the_leader_does_not_know(bench: Bench) -> None:
     same(newer.batches, [])
 
 
-# -- sessions -----------------------------------------------------------------------------------------------------
+# --- sessions
 
 
 @check("KIP-227")

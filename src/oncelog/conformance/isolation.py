@@ -32,7 +32,7 @@ def stable(connection: Connection, topic: str) -> int:
     return offset
 
 
-# -- transactions -------------------------------------------------------------------------------------------------
+# --- transactions
 
 
 @check("KIP-98", number=50)
@@ -201,7 +201,7 @@ def a_time_behind_the_stable_offset_is_not_found_by_read_committed(bench: Bench)
     producer.abort()
 
 
-# -- markers ------------------------------------------------------------------------------------------------------
+# --- markers
 
 
 def write_marker(

@@ -239,7 +239,7 @@ class Transactional:
 
         return eventually(probe)
 
-    # -- offsets
+    # --- offsets
 
     def add_offsets(self, group: str, *, version: int = 3) -> None:
         find_coordinator(self.connection, group, 0)

@@ -116,7 +116,7 @@ def api_name(api_key: int) -> str:
     return ApiKey(api_key).name.title().replace("_", "")
 
 
-# -- connections --------------------------------------------------------------------------------------------------
+# --- connections
 
 
 class Connection:
@@ -288,7 +288,7 @@ class Connection:
 
         return eventually(probe)
 
-    # -- records
+    # --- records
 
     def send_produce(
         self, data: Mapping[tuple[Any, int], bytes | None], *, version: int | None = None, **options: Any
@@ -365,7 +365,7 @@ class Connection:
                 return delivered
             offset = batches[-1].last_offset + 1
 
-    # -- topics
+    # --- topics
 
     def create_topic(self, name: str, partitions: int = 1, **configs: object) -> bytes:
         """A topic that answers on each partition; its id. Settings as ``segment_bytes=1048576``."""

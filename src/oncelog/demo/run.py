@@ -131,7 +131,7 @@ class Demo:
         self._outcome = Outcome(settings, "", time.time(), events=self._events)
         self._replay_id = f"{settings.prefix}demo-replay"
 
-    # --- the whole --------------------------------------------------------------------------------------------------
+    # --- the whole
 
     def run(self) -> Outcome:
         """Raises DemoFailed when something stands still, OncelogError when a process gives up."""
@@ -181,7 +181,7 @@ class Demo:
             self._allow(1.0)
         self._wait("the last flight", lambda: self._last_event("ended"))
 
-    # --- the processes ----------------------------------------------------------------------------------------------
+    # --- the processes
 
     def _prepare_folder(self) -> None:
         folder = self._settings.folder
@@ -248,7 +248,7 @@ class Demo:
         shown = {ENRICHED: "flights enriched", DELAYS: "flights in windows"}[progress.pipeline]
         self._display.bar(shown, min(sum(rows.values()), self._settings.flights), self._settings.flights)
 
-    # --- the crashes ------------------------------------------------------------------------------------------------
+    # --- the crashes
 
     def _allow(self, fraction: float) -> None:
         """Let the replay go on to this part of all transactions."""
@@ -317,7 +317,7 @@ class Demo:
         self._outcome.crashes.append(Crash(time.time(), what, where))
         self._display.say(f"kill -9: the {what}, {where}")
 
-    # --- the end ----------------------------------------------------------------------------------------------------
+    # --- the end
 
     def _close_windows(self, truth: Truth) -> None:
         """When all flights are read, one more record moves the watermark past the end of the last window.
@@ -397,7 +397,7 @@ class Demo:
         )
         self._outcome.rival = rival.run(kills, self._display.say)
 
-    # --- waiting ----------------------------------------------------------------------------------------------------
+    # --- waiting
 
     def _wait(self, what: str, reached: Callable[[], bool]) -> None:
         """Until something holds. Raises DemoFailed when it takes too long, ProcessFailed when a process has ended."""

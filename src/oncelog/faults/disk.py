@@ -71,7 +71,7 @@ class TroubledDisk:
         self._faults = faults
         self._safe: dict[str, int] = {}
 
-    # -- faults -------------------------------------------------------------------------------------------------
+    # --- faults
 
     def strike(self, what: str, path: str) -> None:
         """Do what the faults in force say; called before a write or a sync, on whatever thread does it."""
@@ -104,7 +104,7 @@ class TroubledDisk:
                 cut.append(path)
         return cut
 
-    # -- Disk ---------------------------------------------------------------------------------------------------
+    # --- Disk
 
     def open(self, path: str, *, create: bool = False) -> TroubledFile:
         known = path in self._safe

@@ -65,7 +65,7 @@ class BrokerFaults(Faults):
         self.has_disk = False
         """Whether the broker was made with ``faults=True``."""
 
-    # -- the broker comes and goes ------------------------------------------------------------------------------
+    # --- the broker comes and goes
 
     def disk(self, disk: Disk) -> Disk:
         """The disk that the broker is to use instead."""
@@ -86,7 +86,7 @@ class BrokerFaults(Faults):
         for fault in self.in_force:
             self.remove(fault)
 
-    # -- markers and coordinators -------------------------------------------------------------------------------
+    # --- markers and coordinators
 
     def hold_markers(self, *, times: int | None = None, **match: object) -> Fault:
         """Transactions' markers wait before their partitions until :meth:`release`, or the end of the fault.
@@ -167,7 +167,7 @@ class BrokerFaults(Faults):
             raise FaultError(f"{where} knows no such producer, or its transaction is open")
         return forgotten
 
-    # -- the disk -----------------------------------------------------------------------------------------------
+    # --- the disk
 
     def full_disk(self, *, times: int | None = None) -> Fault:
         """Writes find no space, until the fault ends. A partition that met it stops until a restart."""
@@ -199,7 +199,7 @@ class BrokerFaults(Faults):
         if folder and self._broker.data is None:
             raise FaultError(f"{name} needs a broker with a data folder: one in memory syncs nothing")
 
-    # -- nodes --------------------------------------------------------------------------------------------------
+    # --- nodes
 
     def kill_node(self, node_id: int) -> None:
         """One of several nodes is killed."""

@@ -78,7 +78,7 @@ class Inside:
         self._held: list[tuple[Fault, Callable[[], None]]] = []
         self._waiting: dict[int, Callable[[], None]] = {}
 
-    # -- requests -----------------------------------------------------------------------------------------------
+    # --- requests
 
     def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
         try:
@@ -175,7 +175,7 @@ class Inside:
 
         return _Edited(channel, edit)
 
-    # -- markers ------------------------------------------------------------------------------------------------
+    # --- markers
 
     def passes(
         self, marker: TxnMarker, topic_partition: TopicPartition, append: Callable[[], Deferred[Error]], now_ms: int
@@ -224,7 +224,7 @@ class Inside:
         ]
         return tuple(found)
 
-    # -- coordinators -------------------------------------------------------------------------------------------
+    # --- coordinators
 
     def _crash(self, transactional_ids: Sequence[str]) -> None:
         for transactional_id in transactional_ids:

@@ -137,7 +137,7 @@ class _Connection:
         if self._proxy.passage is not None and exchange.header is not None:
             self._proxy.passage.delivered(exchange.number, arrives)
 
-    # -- from the client ------------------------------------------------------------------------------------------
+    # --- from the client
 
     async def _requests(self) -> None:
         visitor = self._visitor
@@ -231,7 +231,7 @@ class _Connection:
             self._sent.append(exchange)
         self._to_broker.write(_SIZE.pack(len(frame)) + frame)
 
-    # -- from the broker ------------------------------------------------------------------------------------------
+    # --- from the broker
 
     async def _broker_answers(self) -> None:
         while True:

@@ -49,7 +49,7 @@ class Recorder:
         self.events: list[Event] = []
         self.left_out: Counter[str] = Counter()
 
-    # -- Passage ------------------------------------------------------------------------------------------------
+    # --- Passage
 
     def asked(self, number: int, header: RequestHeader, frame: bytes, struck: Sequence[Fault]) -> None:
         actor = header.client_id
@@ -115,7 +115,7 @@ class Recorder:
         """What stands for a role in this flow."""
         return self._lanes[role]
 
-    # -- the lab ------------------------------------------------------------------------------------------------
+    # --- the lab
 
     def add(self, event: Event) -> None:
         """An event that was not seen on the wire."""
@@ -143,7 +143,7 @@ def _name(api_key: int) -> str:
         return f"API {api_key}"
 
 
-# -- what requests and answers say --------------------------------------------------------------------------------
+# --- what requests and answers say
 
 
 class _Shown(NamedTuple):

@@ -103,7 +103,7 @@ class Stage:
     def close(self) -> None:
         self._closing.close()
 
-    # -- actors -------------------------------------------------------------------------------------------------
+    # --- actors
 
     def producer(self, actor: str, transactional_id: str | None = None, **settings: Any) -> Producer:
         """A producer of ours, as users have it; closed with the stage."""
@@ -155,7 +155,7 @@ class Stage:
         self.note(actor, f"gets {', '.join(values)}" if values else "gets nothing")
         return values
 
-    # -- what is not on the wire ----------------------------------------------------------------------------------
+    # --- what is not on the wire
 
     def note(self, actor: str, text: str) -> None:
         self.recorder.add(Event(Kind.NOTE, actor, actor, text))

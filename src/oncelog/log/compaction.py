@@ -183,7 +183,7 @@ class Compaction:
                 self._disk.remove(new.path(kind))
         self._results.clear()
 
-    # --- reading -------------------------------------------------------------------------------------------------
+    # --- reading
 
     def _batches(self, part: _Part) -> Iterator[tuple[BatchHeader, memoryview]]:
         for _, header, batch in read_batches(part.file, 0, part.size_bytes, check_crc=True):
@@ -229,7 +229,7 @@ class Compaction:
         if group:
             yield group
 
-    # --- writing -------------------------------------------------------------------------------------------------
+    # --- writing
 
     def _rewrite(
         self, group: Sequence[_Part], newest: dict[bytes, int], latest_offset: int, transactions: TransactionFate

@@ -195,7 +195,7 @@ class PartitionLog:
         """Oldest first; the last one is written."""
         return [SegmentInfo(s.base_offset, s.size_bytes, s.load_max_timestamp()) for s in self._segments]
 
-    # --- append --------------------------------------------------------------------------------------------------
+    # --- append
 
     def append_client(
         self,
@@ -477,7 +477,7 @@ class PartitionLog:
             self.failed = reason
             logger.error("%s is offline until a restart: %s", self.topic_partition, reason)
 
-    # --- transactions --------------------------------------------------------------------------------------------
+    # --- transactions
 
     def begin_verification(
         self, producer_id: int, epoch: int, first_sequence: int, supports_epoch_bump: bool
@@ -525,7 +525,7 @@ class PartitionLog:
         """Every producer that is known, by id; the entries are live, not to be changed."""
         return [self._state.entries[producer_id] for producer_id in sorted(self._state.entries)]
 
-    # --- reading -------------------------------------------------------------------------------------------------
+    # --- reading
 
     def read(
         self, offset: int, max_bytes: int, upper_bound_offset: int, *, at_least_one_batch: bool
@@ -575,7 +575,7 @@ class PartitionLog:
         """
         return self._segments.batches(start)
 
-    # --- flushing ------------------------------------------------------------------------------------------------
+    # --- flushing
 
     @property
     def has_unflushed_segments(self) -> bool:
@@ -631,7 +631,7 @@ class PartitionLog:
             for file in segment.write_indexes():
                 self._unsynced_files[file.path] = file
 
-    # --- segments ------------------------------------------------------------------------------------------------
+    # --- segments
 
     def roll(self, now_ms: int) -> None:
         """Begin a new segment, where the last one holds anything. :raises StorageError: nothing changed."""
@@ -721,7 +721,7 @@ class PartitionLog:
         """Base offset of the segment that is written."""
         return self._segments.active.base_offset
 
-    # --- cutting -------------------------------------------------------------------------------------------------
+    # --- cutting
 
     def delete_records_before(self, offset: int) -> Error:
         """Move the start of the log up to ``offset`` (-1: the high watermark), as DeleteRecords does.
@@ -793,7 +793,7 @@ class PartitionLog:
         self._state.replicated_to(self.high_watermark)
         self._folder_unsynced = True
 
-    # --- end -----------------------------------------------------------------------------------------------------
+    # --- end
 
     def begin_close(self) -> FlushTicket | None:
         """Write all that :meth:`close` has to sync, so that many logs' syncs can be done together before it."""

@@ -65,7 +65,7 @@ class ProducerStateManager:
         self.unreplicated: deque[tuple[int, int]] = deque()
         """Markers that are not replicated, each with the first offset of its transaction; for :meth:`replicated_to`."""
 
-    # --- checks: they change nothing -----------------------------------------------------------------------------
+    # --- checks: they change nothing
 
     def check_client(
         self, header: BatchHeader, guard: VerificationGuard | None, log_end_offset: int
@@ -147,7 +147,7 @@ class ProducerStateManager:
                 )
         return None
 
-    # --- verification --------------------------------------------------------------------------------------------
+    # --- verification
 
     def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
         entry = self.entries.get(producer_id)
@@ -193,7 +193,7 @@ class ProducerStateManager:
             entry.seen(producer_epoch, first_sequence)
         return entry.guard
 
-    # --- the only mutations by records ---------------------------------------------------------------------------
+    # --- the only mutations by records
 
     def apply_data(self, header: BatchHeader, base_offset: int) -> None:
         """A data batch is in the log at ``base_offset``."""
@@ -255,7 +255,7 @@ class ProducerStateManager:
         """The log goes on at ``offset`` without batches of a producer in between."""
         self.map_end_offset = max(self.map_end_offset, offset)
 
-    # --- what holds readers back ---------------------------------------------------------------------------------
+    # --- what holds readers back
 
     @property
     def first_unstable_offset(self) -> int | None:
@@ -282,7 +282,7 @@ class ProducerStateManager:
         self.unreplicated = deque(sorted({*self.unreplicated, *entries}))
         self._unstable = dict.fromkeys(sorted({*self._ongoing, *(first for _, first in self.unreplicated)}))
 
-    # --- expiry, loading -----------------------------------------------------------------------------------------
+    # --- expiry, loading
 
     def expire(self, now_ms: int) -> None:
         """Forget producers idle for the expiration time, but not one with an open transaction; also verifications."""

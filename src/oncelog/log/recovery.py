@@ -111,7 +111,7 @@ class _Loader:
     def path(self, name: str) -> str:
         return f"{self.folder}/{name}"
 
-    # --- files -----------------------------------------------------------------------------------------------------
+    # --- files
 
     def finish_swaps(self, names: Sequence[str]) -> Sequence[str]:
         """Remove temporary files; a compaction that had got as far as ``.swap`` is completed."""
@@ -195,7 +195,7 @@ class _Loader:
         if header.partition_leader_epoch > self.epochs.latest_epoch:
             self.epochs.assign(header.partition_leader_epoch, header.base_offset)
 
-    # --- segments and state ----------------------------------------------------------------------------------------
+    # --- segments and state
 
     def load_state(self, offset: int) -> None:
         """Bring the producer state to ``offset``: newest snapshot at or below it, then the batches from there on."""

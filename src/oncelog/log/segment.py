@@ -144,7 +144,7 @@ class Segment:
             self._file = self._disk.open(self.path(LOG_SUFFIX))
         return self._file
 
-    # --- indexes -------------------------------------------------------------------------------------------------
+    # --- indexes
 
     def start_indexes(self) -> tuple[OffsetIndex, TimeIndex]:
         """Begin with empty indexes; their files, if any, are replaced at the next write."""
@@ -281,7 +281,7 @@ class Segment:
     def add_aborted(self, aborted: AbortedTxn) -> None:
         self.transaction_index.append(aborted)
 
-    # --- appending -----------------------------------------------------------------------------------------------
+    # --- appending
 
     def surely_has_room(self, size_bytes: int, max_timestamp: int, last_offset: int, config: TopicConfig) -> bool:
         """That :meth:`should_roll` would say no, as far as it is known without looking; True for most batches."""
@@ -406,7 +406,7 @@ class Segment:
         del self._tail_positions[:], self._tail_next[:]
         self._tail_low = next_offset
 
-    # --- finding -------------------------------------------------------------------------------------------------
+    # --- finding
 
     def scan(self, position: int, limit: int = MAX_RELATIVE_OFFSET) -> Iterator[tuple[int, BatchHeader]]:
         """Positions and headers of at most ``limit`` batches from ``position`` on; ends at what is no batch."""
@@ -481,7 +481,7 @@ class Segment:
             offset = header.next_offset
         return offset
 
-    # --- cutting, ending -----------------------------------------------------------------------------------------
+    # --- cutting, ending
 
     def truncate_to(self, offset: int) -> None:
         """Drop the batches from the one that holds ``offset`` on."""

@@ -67,7 +67,7 @@ class SegmentList:
         """The segment of ``offset`` and all after it."""
         return self._segments[self.number_of(offset) :]
 
-    # --- changing ------------------------------------------------------------------------------------------------
+    # --- changing
 
     def append(self, segment: Segment) -> None:
         self._segments.append(segment)
@@ -80,7 +80,7 @@ class SegmentList:
         self._segments[number : number + len(old)] = new
         self._index()
 
-    # --- finding -------------------------------------------------------------------------------------------------
+    # --- finding
 
     def read(
         self, offset: int, max_bytes: int, upper: int, log_end_offset: int, *, at_least_one_batch: bool

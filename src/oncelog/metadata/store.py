@@ -163,7 +163,7 @@ class MetadataStore:
         """Release the file; nothing is lost without it."""
         self._db.close()
 
-    # -- opening ------------------------------------------------------------------------------------------------
+    # --- opening
 
     def _open(self, sync: bool) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=0)
@@ -272,7 +272,7 @@ class MetadataStore:
         """How many changes are on stable storage, those of earlier starts included; each start is one."""
         return self._changes
 
-    # -- writing ------------------------------------------------------------------------------------------------
+    # --- writing
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -314,7 +314,7 @@ class MetadataStore:
         with self.batch():
             self._db.execute(statement, values)
 
-    # -- topics -------------------------------------------------------------------------------------------------
+    # --- topics
 
     def topic(self, name: str) -> TopicInfo | None:
         return self._topics.get(name)
@@ -456,7 +456,7 @@ class MetadataStore:
         self._sorted = None
         return info
 
-    # -- dynamic configuration ----------------------------------------------------------------------------------
+    # --- dynamic configuration
 
     def dynamic_config(self, kind: ResourceType, resource: str) -> Mapping[str, str]:
         """What was set for a broker (its id, or "" for every broker), a group or client metrics."""
@@ -482,7 +482,7 @@ class MetadataStore:
         else:
             self._configs.pop((kind, resource), None)
 
-    # -- client quotas -----------------------------------------------------------------------------
+    # --- client quotas
 
     def client_quotas(self) -> Mapping[QuotaEntity, Mapping[str, float]]:
         return self._quotas
@@ -500,7 +500,7 @@ class MetadataStore:
             self._execute("INSERT OR REPLACE INTO client_quotas VALUES (?, ?, ?)", text, key, value)
             self._quotas.setdefault(entity, {})[key] = value
 
-    # -- SCRAM credentials ---------------------------------------------------------------------------------------
+    # --- SCRAM credentials
 
     def scram_credentials(self) -> Mapping[tuple[str, int], ScramCredential]:
         """By user and mechanism."""
@@ -517,7 +517,7 @@ class MetadataStore:
             )
             self._scram[user, mechanism] = credential
 
-    # -- access control lists ------------------------------------------------------------------------------------
+    # --- access control lists
 
     def acls(self) -> Iterable[Acl]:
         """All of them, each once."""
@@ -537,7 +537,7 @@ class MetadataStore:
                 self._execute("INSERT OR IGNORE INTO acls VALUES (?, ?, ?, ?, ?, ?, ?)", *acl)
                 self._acls[acl] = None
 
-    # -- features -----------------------------------------------------------------------------------------------
+    # --- features
 
     @property
     def finalized_features(self) -> FinalizedFeatures:
@@ -552,7 +552,7 @@ class MetadataStore:
             self._features = finalized
             self.transaction_version = finalized.level(TRANSACTION_VERSION)
 
-    # -- producer ids -------------------------------------------------------------------------------------------
+    # --- producer ids
 
     def allocate_producer_id_block(self) -> range:
         """A thousand producer ids that no one else gets, through any restart (B1)."""

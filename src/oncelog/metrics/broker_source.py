@@ -50,7 +50,7 @@ class BrokerSource:
         self._stopping = False
         self._scraping = asyncio.Lock()
 
-    # -- called by the broker's shell -----------------------------------------------------------------------------
+    # --- called by the broker's shell
 
     def opens(self, broker: Broker) -> None:
         """The broker is about to recover what its folder holds."""
@@ -69,7 +69,7 @@ class BrokerSource:
         if self._watch is not None:
             self._watch.stop()
 
-    # -- Source ---------------------------------------------------------------------------------------------------
+    # --- Source
 
     async def metrics(self, form: Format) -> Exposition:
         page = Exposition(FAMILIES, form)
@@ -116,7 +116,7 @@ class BrokerSource:
             return Verdict(False, "stopped by its disk", {"count": len(stopped), "partitions": named, "todo": todo})
         return Verdict(True, "ready")
 
-    # -- on the broker's loop ---------------------------------------------------------------------------------------
+    # --- on the broker's loop
 
     async def _ask(self, question: Callable[[], T]) -> T:
         """What ``question``, which takes no time, answers on the broker's loop."""

@@ -70,7 +70,7 @@ cdef object remaining(int64_t count):
     return CorruptBatch(f"{count} bytes remain after the last record")
 
 
-# --- reading records ----------------------------------------------------------------------------------------------
+# --- reading records
 
 
 cdef struct Parsed:
@@ -338,7 +338,7 @@ def decode(
     return records
 
 
-# --- what a consumer hands out ------------------------------------------------------------------------------------
+# --- what a consumer hands out
 
 
 cdef inline int put(PyObject* target, Py_ssize_t index, object item) except -1:
@@ -482,7 +482,7 @@ def columns(
     return offsets, timestamps, keys, values, headers
 
 
-# --- writing records ----------------------------------------------------------------------------------------------
+# --- writing records
 
 
 cdef inline int varint_size(int64_t value) noexcept nogil:
@@ -698,7 +698,7 @@ cdef class RecordArea:
         return self.out.size
 
 
-# --- murmur2 ------------------------------------------------------------------------------------------------------
+# --- murmur2
 
 
 cdef uint32_t hash_bytes(const uint8_t* data, int64_t length) noexcept nogil:
@@ -738,7 +738,7 @@ def murmur2(data):
         PyBuffer_Release(&view)
 
 
-# --- Arrow columns ------------------------------------------------------------------------------------------------
+# --- Arrow columns
 
 
 cdef class Column:
@@ -1232,7 +1232,7 @@ cdef class ColumnsDecoder:
         return 0
 
 
-# --- scanning a log -----------------------------------------------------------------------------------------------
+# --- scanning a log
 
 
 cdef inline int16_t load_16(const uint8_t* p) noexcept nogil:
@@ -1503,7 +1503,7 @@ cdef class BatchScanner:
         return 0
 
 
-# --- produce requests ----------------------------------------------------------------------------------------------
+# --- produce requests
 
 cdef enum:
     PREFIX_AT = 12  # behind size, API key, version and correlation id

@@ -64,7 +64,7 @@ def schema(*, headers: bool = False, large: bool = False) -> pa.Schema:
     return pa.schema(fields)
 
 
-# --- record batches to Arrow --------------------------------------------------------------------------------------
+# --- record batches to Arrow
 
 
 class _Area(NamedTuple):
@@ -250,7 +250,7 @@ def _microseconds(timestamp_ms: int) -> int:
     return -_MAX_INT64 - 1 if timestamp_ms < -_MAX_MS else timestamp_ms * 1000
 
 
-# --- Arrow to record batches --------------------------------------------------------------------------------------
+# --- Arrow to record batches
 
 
 class EncodedBatch(NamedTuple):

@@ -165,7 +165,7 @@ class BatchHeader(NamedTuple):
         return increment_sequence(self.base_sequence, self.last_offset_delta)
 
 
-# --- reading ------------------------------------------------------------------------------------------------------
+# --- reading
 
 
 def read_header(buf: Buffer, position: int = 0) -> BatchHeader:
@@ -318,7 +318,7 @@ def _append_time(header: BatchHeader) -> int | None:
     return header.max_timestamp if header.attributes & TIMESTAMP_TYPE_BIT else None
 
 
-# --- building -----------------------------------------------------------------------------------------------------
+# --- building
 
 
 def header_bytes(header: BatchHeader, area: Buffer) -> bytearray:
@@ -536,7 +536,7 @@ def encode_empty_batch(header: BatchHeader) -> bytes:
     return bytes(header_bytes(header._replace(attributes=kept, base_timestamp=NO_TIMESTAMP, records_count=0), b""))
 
 
-# --- rewriting in place -------------------------------------------------------------------------------------------
+# --- rewriting in place
 
 
 def _set_crc(batch: bytearray | memoryview, position: int, end: int) -> None:

@@ -88,7 +88,7 @@ def _too_large(codec: str, max_size_bytes: int) -> UnpacksTooLarge:
     return UnpacksTooLarge(f"{codec} data unpacks to more than the limit of {max_size_bytes} bytes")
 
 
-# --- gzip ---------------------------------------------------------------------------------------------------------
+# --- gzip
 
 
 def _decompress_gzip(data: Buffer, max_size_bytes: int) -> bytes:
@@ -113,7 +113,7 @@ def _decompress_gzip(data: Buffer, max_size_bytes: int) -> bytes:
             return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-# --- snappy -------------------------------------------------------------------------------------------------------
+# --- snappy
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + b"\x00\x00\x00\x01\x00\x00\x00\x01"
@@ -163,7 +163,7 @@ def _decompress_snappy_block(block: memoryview, room: int, max_size_bytes: int) 
         raise CorruptBatch(f"snappy data is corrupt: {error}") from error
 
 
-# --- lz4 ----------------------------------------------------------------------------------------------------------
+# --- lz4
 
 _UINT32_LE = Struct("<I")
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
@@ -235,7 +235,7 @@ def _lz4_bound(data: memoryview) -> int:
     raise CorruptBatch("lz4 data is corrupt: it ends before its end mark")
 
 
-# --- zstd ---------------------------------------------------------------------------------------------------------
+# --- zstd
 
 _ZSTD_MAGIC = 0xFD2FB528
 _ZSTD_SKIPPABLE_MAGIC = 0x184D2A50

@@ -91,7 +91,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._only_produce = True
         self._throttled_until = 0.0
 
-    # -- life ---------------------------------------------------------------------------------------------------
+    # --- life
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is not a subclass
@@ -163,7 +163,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         """Whether a part of a request is here and more of it is to come."""
         return self._frame is not None
 
-    # -- reading ------------------------------------------------------------------------------------------------
+    # --- reading
 
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._frame is not None:
@@ -248,7 +248,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self.progressed = self._server.loop.time()
         self._frame_mark = self._frame_filled + max(1, self._frame_size // PARTS_OF_A_REQUEST)
 
-    # -- memory -------------------------------------------------------------------------------------------------
+    # --- memory
 
     def _want_room(self, room: int) -> None:
         """Let the frame grow to ``room``, now or when there is memory for it; it is read no further before."""
@@ -280,7 +280,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
     def eof_received(self) -> bool:
         return False
 
-    # -- requests -----------------------------------------------------------------------------------------------
+    # --- requests
 
     def _start_all(self, buffer: bytearray, position: int, end: int) -> int:
         """Start requests one after the other; answers where the first one begins that is not whole or has to wait."""

@@ -239,7 +239,7 @@ class Broker:
             raise OncelogError(f"at most {TEN_YEARS_S} seconds pass at once, for every timer runs: not {seconds!r}")
         self.on_loop(lambda nodes: nodes.server.pass_time(int(seconds * 1000)))
 
-    # -- several nodes ------------------------------------------------------------------------------------------
+    # --- several nodes
 
     @property
     def nodes(self) -> tuple[ClusterNode, ...]:

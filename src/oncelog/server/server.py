@@ -200,7 +200,7 @@ class Server:
         door.close()
         self.turn_ends()
 
-    # -- several nodes ------------------------------------------------------------------------------------------
+    # --- several nodes
 
     def leave(self, node_id: int, reason: str) -> None:
         """Close a node's listeners and its connections."""
@@ -284,7 +284,7 @@ class Server:
         for close in self.at_end:
             close()
 
-    # -- connections --------------------------------------------------------------------------------------------
+    # --- connections
 
     def _accept(self, door: Door) -> Connection:
         self._connection_count += 1
@@ -370,7 +370,7 @@ class Server:
             missing -= connection.held_bytes + self.memory.wanted_bytes(connection)
             connection.cut_off("its request does not go on while others wait for memory")
 
-    # -- turns --------------------------------------------------------------------------------------------------
+    # --- turns
 
     def received(self) -> None:
         """A connection's bytes were looked at: with few connections its turn ends now, with many that of all of them

@@ -116,7 +116,7 @@ class Checkpoint:
             fields["markerTopic"] = memory.marker_topic._asdict()
         self._write(name, json.dumps(fields).encode())
 
-    # --- files ------------------------------------------------------------------------------------------------------
+    # --- files
 
     def _read(self, name: str) -> bytes | None:
         try:

@@ -75,7 +75,7 @@ class KafkaCluster:
         """Wait for ``work`` on the client's loop."""
         return self._background.run(work)
 
-    # --- what there is ----------------------------------------------------------------------------------------------
+    # --- what there is
 
     def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
         with naming_the_right(topic_right=f"WRITE (to write) or READ (to read) on the topic {', '.join(topics or ())}"):
@@ -141,7 +141,7 @@ class KafkaCluster:
         values = [int(config.value) for config in result.configs if config.name == _RETENTION and config.value]
         return values[0] * 60_000 if values else None
 
-    # --- offsets ----------------------------------------------------------------------------------------------------
+    # --- offsets
 
     def list_offsets(
         self, questions: Mapping[TopicPartition, int], isolation: IsolationLevel
@@ -210,7 +210,7 @@ class KafkaCluster:
         with naming_the_right(group, f"READ on the topic {topics}"):
             self.run(committed.commit(positions, lambda: anonymous, GROUP_PATIENCE_MS))
 
-    # --- records ----------------------------------------------------------------------------------------------------
+    # --- records
 
     def fetcher(self, item: OffsetRange, isolation: IsolationLevel) -> KafkaFetcher:
         return KafkaFetcher(self, item, isolation)

@@ -87,7 +87,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._being_read_ids: Mapping[str, str] = {}
         self._asked_epochs: dict[TopicPartition, tuple[tuple[int, int, int], int]] = {}
 
-    # --- offsets, on the driver -----------------------------------------------------------------------------------
+    # --- offsets, on the driver
 
     def initialOffset(self) -> Json:
         """Where a query without a checkpoint starts."""
@@ -325,7 +325,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if new:
             logger.warning("%s; going on, as failOnDataLoss is false", "; ".join(new))
 
-    # --- tasks ----------------------------------------------------------------------------------------------------
+    # --- tasks
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
         place, until = Place.of(start), Place.of(end)
@@ -368,7 +368,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read_partition(self._options, partition)
 
-    # --- after a batch --------------------------------------------------------------------------------------------
+    # --- after a batch
 
     def commit(self, end: Json) -> None:
         """Nothing: Spark calls this when it plans the batch after next, and for the last one never."""

@@ -44,7 +44,7 @@ class ClassicMembers:
         self._env = environment
         self._consumer = consumer
 
-    # JoinGroup
+    # --- JoinGroup
 
     def join(
         self, group: ConsumerGroup, request: JoinGroupRequest, caller: Caller, now_ms: int
@@ -160,7 +160,7 @@ class ClassicMembers:
                 owned[topic_id] = owned.get(topic_id, frozenset()) | frozenset(topic.partitions)
         return owned
 
-    # SyncGroup and Heartbeat
+    # --- SyncGroup and Heartbeat
 
     def sync(self, group: ConsumerGroup, request: SyncGroupRequest, now_ms: int) -> Deferred[SyncGroupResponse]:
         """The assignment that the coordinator made; what the request carries is ignored."""
@@ -221,7 +221,7 @@ class ClassicMembers:
         metadata = b"" if member.classic is None else next(iter(member.classic.protocols.values()), b"")
         return encode_assignment(by_name, version_of(metadata) or 0)
 
-    # LeaveGroup
+    # --- LeaveGroup
 
     def leave(self, group: ConsumerGroup, request: LeaveGroupRequest, now_ms: int) -> Deferred[LeaveGroupResponse]:
         """Members of either protocol may be removed."""

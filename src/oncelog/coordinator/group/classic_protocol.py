@@ -54,7 +54,7 @@ class ClassicProtocol:
         self._joins: Parked[JoinGroupResponse] = {}
         self._syncs: Parked[SyncGroupResponse] = {}
 
-    # Requests
+    # --- requests
 
     def join(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> Deferred[JoinGroupResponse]:
         """The group does not exist or is a classic one."""
@@ -174,7 +174,7 @@ class ClassicProtocol:
             self._maybe_complete_join(group, now_ms)
         return answers
 
-    # Life of a member
+    # --- life of a member
 
     def alive(self, group: ClassicGroup, member: ClassicMember, now_ms: int) -> None:
         """Start the member's session again."""
@@ -291,7 +291,7 @@ class ClassicProtocol:
         self.alive(group, group.replace_static(instance_id, new_id), now_ms)
         return before
 
-    # Join phase
+    # --- join phase
 
     def _rebalance_or_complete(self, group: ClassicGroup, now_ms: int) -> None:
         if group.state is ClassicState.PREPARING_REBALANCE:
@@ -365,7 +365,7 @@ class ClassicProtocol:
             self._answer_join(group, member, _generation(group, member.member_id))
         self._schedule_sync_timeout(group, now_ms)
 
-    # Sync phase
+    # --- sync phase
 
     def _synced(self, group: ClassicGroup, member_id: str) -> None:
         group.pending_syncs.discard(member_id)
@@ -418,7 +418,7 @@ class ClassicProtocol:
                 self.alive(group, member, now_ms)
                 self._answer_sync(group, member, response(member))
 
-    # Parked requests
+    # --- parked requests
 
     def _park_join(self, group: ClassicGroup, member: ClassicMember) -> Deferred[JoinGroupResponse]:
         member.awaiting_join = True
@@ -436,7 +436,7 @@ class ClassicProtocol:
         if parked is not None:
             parked.resolve(response)
 
-    # Load, unload, migration
+    # --- load, unload, migration
 
     def adopt(self, group: ClassicGroup, *, rebalance: bool, now_ms: int) -> None:
         """Take over a group that was one of the consumer protocol."""

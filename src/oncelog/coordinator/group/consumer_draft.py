@@ -46,7 +46,7 @@ class Draft:
         self._env = env
         self._topics: dict[str, tuple[TopicId, int] | None] = {}
 
-    # Members
+    # --- members
 
     def subscribe(self, member: ConsumerMember) -> None:
         self.group.put_member(member)
@@ -71,7 +71,7 @@ class Draft:
         self.assign(new)
         return new
 
-    # Subscriptions
+    # --- subscriptions
 
     def resolve_regexes(self, look_again: bool, now_ms: int, *, not_yet: str | None = None) -> bool:
         """Match the members' expressions with the topics, forget unused ones; True if a set of topics changed.
@@ -140,7 +140,7 @@ class Draft:
             digest.update(b"%b%d/%b\0" % (topic_id, partitions, name.encode()))
         return int.from_bytes(digest.digest(), "big", signed=True)
 
-    # Assignment
+    # --- assignment
 
     def assign_targets(self, now_ms: int) -> None:
         """Bring the target assignment to the group's epoch, unless the last one is too recent."""

@@ -151,7 +151,7 @@ class ConsumerGroup:
             _owner_epochs=dict(self._owner_epochs),
         )
 
-    # Changes, from records alone
+    # --- changes, from records alone
 
     def put_member(self, member: ConsumerMember) -> None:
         old = self.members.get(member.member_id)

@@ -47,7 +47,7 @@ class ConsumerProtocol:
         self._env = environment
         self._classic = classic
 
-    # Heartbeats
+    # --- heartbeats
 
     def heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
@@ -181,7 +181,7 @@ class ConsumerProtocol:
             assignment=_assignment(after.assigned) if tell else None,
         )
 
-    # Leaving
+    # --- leaving
 
     def leave(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Deferred[ConsumerGroupHeartbeatResponse]:
         """For good (epoch -1), or for a static member until its session ends (-2), keeping its partitions."""
@@ -252,7 +252,7 @@ class ConsumerProtocol:
         self._classic.adopt(converted, rebalance=rebalance, now_ms=now_ms)
         return written
 
-    # Timers
+    # --- timers
 
     def loaded(self, group: ConsumerGroup, now_ms: int) -> None:
         for member in group.members.values():

@@ -183,7 +183,7 @@ def invalid_heartbeat(
     return None
 
 
-# Offsets
+# --- offsets
 
 CommitCheck = Callable[[TopicId, int], Error]
 """Whether the caller may commit a partition: NONE, or the error that refuses the whole request."""

@@ -70,7 +70,7 @@ class GroupCoordinator:
     def _new_shard(self, partition: TopicPartition, epoch: int) -> GroupShard:
         return GroupShard(self._host, self._settings, self._random, partition, self.runtime)
 
-    # Topics
+    # --- topics
 
     def on_metadata_change(self) -> None:
         """Topics came or grew, or rights changed: consumer protocol groups look again at their next heartbeat."""
@@ -87,7 +87,7 @@ class GroupCoordinator:
         shard = self.runtime.shard(self.runtime.partition_for(group_id).partition)
         return shard.expire_members(group_id, member_id, now_ms) if shard is not None else []
 
-    # The classic protocol
+    # --- the classic protocol
 
     def join_group(self, request: JoinGroupRequest, caller: Caller, now_ms: int) -> Deferred[JoinGroupResponse]:
         """Answered when the rebalance lets the member in, or at once with an error or the current generation."""
@@ -175,7 +175,7 @@ class GroupCoordinator:
             lambda error: answer if error is Error.NONE else LeaveGroupResponse(error_code=client_error(error))
         )
 
-    # The consumer protocol
+    # --- the consumer protocol
 
     def consumer_group_heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, caller: Caller, now_ms: int
@@ -197,7 +197,7 @@ class GroupCoordinator:
             return shard.consumer.leave(request, now_ms)
         return shard.consumer.heartbeat(request, caller, now_ms)
 
-    # Offsets
+    # --- offsets
 
     def commit_offsets(
         self, request: OffsetCommitRequest, caller: Caller, now_ms: int
@@ -228,7 +228,7 @@ class GroupCoordinator:
     def delete_offsets(self, request: OffsetDeleteRequest, now_ms: int) -> Deferred[OffsetDeleteResponse]:
         return self._offsets.delete(request, now_ms)
 
-    # Groups
+    # --- groups
 
     def describe_groups(self, group_ids: Sequence[str], caller: Caller, now_ms: int) -> Deferred[list[DescribedGroup]]:
         """Groups of the classic protocol; to this API every other one is dead."""

@@ -134,7 +134,7 @@ class OffsetRequests:
         self._settings = settings
         self._runtime = runtime
 
-    # Commits
+    # --- commits
 
     def commit(
         self, request: OffsetCommitRequest, caller: Caller, now_ms: int
@@ -321,7 +321,7 @@ class OffsetRequests:
                 decided.committed.append(((group_id, topic.topic, partition.partition_index), committed))
         return decided
 
-    # Looks
+    # --- looks
 
     def fetch(self, request: OffsetFetchRequestGroup, require_stable: bool, now_ms: int) -> Pieces[FetchedOffsets]:
         """What is committed; a pending offset hides its partition's if that is asked for.
@@ -367,7 +367,7 @@ class OffsetRequests:
                 yield
         return FetchedOffsets(OffsetFetchResponseGroup(request.group_id, topics), settled)
 
-    # Deletion
+    # --- deletion
 
     def delete(self, request: OffsetDeleteRequest, now_ms: int) -> Deferred[OffsetDeleteResponse]:
         """Offsets of topics that no member reads (KIP-496)."""

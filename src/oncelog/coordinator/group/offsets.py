@@ -56,7 +56,7 @@ class OffsetStore:
         self._open: dict[str, dict[tuple[str, int], set[int]]] = {}
         """By group and partition the producers whose transactions hold a pending offset of it."""
 
-    # Changes, from records alone
+    # --- changes, from records alone
 
     def replay(
         self, key: OffsetCommitKey, value: OffsetCommitValue | None, record_offset: int, producer_id: int
@@ -124,7 +124,7 @@ class OffsetStore:
             if not partitions:
                 del self._open[group_id]
 
-    # Looks
+    # --- looks
 
     def get(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
         return self._committed.get(group_id, {}).get(topic, {}).get(partition)
@@ -151,7 +151,7 @@ class OffsetStore:
     def has_pending(self, group_id: str) -> bool:
         return group_id in self._open
 
-    # Decisions
+    # --- decisions
 
     def delete_all(self, group_id: str) -> list[CoordinatorRecord]:
         """Tombstones for every offset of a group, pending ones included."""

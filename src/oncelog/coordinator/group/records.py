@@ -71,7 +71,7 @@ def tombstone(key: Message) -> CoordinatorRecord:
     return CoordinatorRecord(encode_group_key(key), None)
 
 
-# Offsets
+# --- offsets
 
 
 def offset_commit(key: OffsetCommitKey, value: OffsetCommitValue) -> CoordinatorRecord:
@@ -88,7 +88,7 @@ def offset_tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRe
     return tombstone(OffsetCommitKey(group_id, topic, partition))
 
 
-# Groups of the classic protocol
+# --- groups of the classic protocol
 
 
 def group_metadata(group: ClassicGroup, assignments: Mapping[str, bytes]) -> CoordinatorRecord:
@@ -164,7 +164,7 @@ def classic_group_from(group_id: str, value: classic_metadata.GroupMetadataValue
     return group
 
 
-# Groups of the consumer protocol
+# --- groups of the consumer protocol
 
 
 def consumer_epoch(group_id: str, epoch: int, metadata_hash: int) -> CoordinatorRecord:

@@ -57,7 +57,7 @@ class GroupShard:
         self.consumer = ConsumerProtocol(self.env, self.classic)
         self.classic_members = ClassicMembers(self.env, self.consumer)
 
-    # The log
+    # --- the log
 
     def write(
         self,
@@ -109,7 +109,7 @@ class GroupShard:
         members = sorted(group.members) if group is not None and member_id is None else [member_id or ""]
         return [member for member in members if self.env.timers.fire(("session", group_id, member), now_ms)]
 
-    # Offsets that expire, topics that are deleted
+    # --- offsets that expire, topics that are deleted
 
     def _schedule_expiry(self, now_ms: int) -> None:
         def over(now_ms: int) -> None:
@@ -152,7 +152,7 @@ class GroupShard:
         """Forget the offsets in a topic that is gone, so that a new one of its name starts afresh."""
         self._remove(self.offsets.delete_topics([topic]), now_ms)
 
-    # Records applied
+    # --- records applied
 
     def offsets_committed(
         self, committed: Iterable[tuple[Place, CommittedOffset]], producer_id: int, base_offset: int

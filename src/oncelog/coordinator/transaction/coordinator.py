@@ -113,7 +113,7 @@ class TransactionCoordinator:
     def _new_shard(self, partition: TopicPartition, epoch: int) -> TransactionShard:
         return TransactionShard(self._host, self.runtime, partition, epoch, self._start_sweeps)
 
-    # -- sweeps --------------------------------------------------------------------------------------------------
+    # --- sweeps
 
     def _start_sweeps(self, now_ms: int) -> None:
         """From the first loaded partition on, look for timeouts and idle ids at the configured intervals."""
@@ -144,7 +144,7 @@ class TransactionCoordinator:
 
         self._host.timers.repeat(now_ms + interval_ms(), interval_ms, sweep_all)
 
-    # -- producers -----------------------------------------------------------------------------------------------
+    # --- producers
 
     def init_producer_id(
         self,
@@ -276,7 +276,7 @@ class TransactionCoordinator:
         shard.submit(transactional_id, Timeout(self._host.transaction_version), txn.start_ms + txn.timeout_ms + 1)
         return True
 
-    # -- operators -----------------------------------------------------------------------------------------------
+    # --- operators
 
     def describe(self, transactional_id: str) -> TransactionDescription:
         """One id's state, or TRANSACTIONAL_ID_NOT_FOUND."""

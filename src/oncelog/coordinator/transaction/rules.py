@@ -73,7 +73,7 @@ def decide(txn: Txn | None, event: Event, now_ms: int) -> Decision:
     return RULES[type(event)][known.state].run(known, event, now_ms)
 
 
-# --- InitProducerId ---------------------------------------------------------------------------------------
+# --- InitProducerId
 
 
 def _create(txn: Txn, event: InitProducerId, now_ms: int) -> Decision:
@@ -186,7 +186,7 @@ INIT_PRODUCER_ID: Final[Table[InitProducerId]] = {
 }
 
 
-# --- AddPartitionsToTxn, AddOffsetsToTxn ------------------------------------------------------------------
+# --- AddPartitionsToTxn, AddOffsetsToTxn
 
 
 def _add(txn: Txn, event: AddPartitions, now_ms: int) -> Decision:
@@ -246,7 +246,7 @@ VERIFY_PARTITIONS: Final[Table[VerifyPartitions]] = {
 }
 
 
-# --- EndTxn -----------------------------------------------------------------------------------------------
+# --- EndTxn
 
 
 def _end(txn: Txn, event: EndTxn, now_ms: int) -> Decision:
@@ -353,7 +353,7 @@ END_TXN_AND_BUMP: Final[Table[EndTxnAndBump]] = {
 }
 
 
-# --- the coordinator's own events -------------------------------------------------------------------------
+# --- the coordinator's own events
 
 
 def _time_out(txn: Txn, event: Timeout, now_ms: int) -> Decision:

@@ -122,7 +122,7 @@ class TransactionShard:
         self.ended: dict[TransactionState, int] = {}
         """How often a transaction was completed, by the state that it entered."""
 
-    # -- Shard -------------------------------------------------------------------------------------------------
+    # --- Shard
 
     def replay(self, record: LoggedRecord) -> None:
         transactional_id = records.decode_key(record.key)
@@ -161,7 +161,7 @@ class TransactionShard:
                 self._unpark(request)
                 request.outcome.resolve(Outcome(Error.NOT_COORDINATOR))
 
-    # -- requests ----------------------------------------------------------------------------------------------
+    # --- requests
 
     def submit(self, transactional_id: str, event: Event, now_ms: int) -> Deferred[Outcome]:
         """Decide, write, and answer once that is committed."""
@@ -276,7 +276,7 @@ class TransactionShard:
         else:
             allocated(producer_id)
 
-    # -- waiting for a completion --------------------------------------------------------------------------------
+    # --- waiting for a completion
 
     def _park(self, entry: Entry, request: _Request) -> None:
         def give_up(_: int) -> None:
@@ -298,7 +298,7 @@ class TransactionShard:
             self._unpark(request)
             self._attempt(request)
 
-    # -- writing -------------------------------------------------------------------------------------------------
+    # --- writing
 
     @property
     def _value_version(self) -> int:
@@ -354,7 +354,7 @@ class TransactionShard:
 
         self._host.timers.schedule(now_ms + RETRY_MS, retry)
 
-    # -- completing a prepared transaction -----------------------------------------------------------------------
+    # --- completing a prepared transaction
 
     def _send_markers(self, txn: Txn, partitions: Iterable[TopicPartition], now_ms: int) -> None:
         """Send markers to ``partitions`` as far as they still exist; none left: the transaction is complete."""

@@ -172,7 +172,7 @@ class SimulatedBroker:
             self._entered = self.lives
             self._faults.enter(self.server)
 
-    # -- life and death -----------------------------------------------------------------------------------------
+    # --- life and death
 
     def start(self) -> None:
         """Begin to serve; at once, however much there is to recover."""
@@ -229,7 +229,7 @@ class SimulatedBroker:
     def _note(self, what: str) -> None:
         self._network.note(what, "broker")
 
-    # -- Home ---------------------------------------------------------------------------------------------------
+    # --- Home
 
     @property
     def data(self) -> Path | None:

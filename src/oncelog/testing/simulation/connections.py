@@ -179,7 +179,7 @@ class SimulatedTransport(asyncio.Transport):
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return {"peername": self._peer, "sockname": self._own, "socket": self._socket}.get(name, default)
 
-    # -- writing ------------------------------------------------------------------------------------------------
+    # --- writing
 
     def write(self, data: Any) -> None:
         if not self.closing and len(data):
@@ -200,7 +200,7 @@ class SimulatedTransport(asyncio.Transport):
     def get_write_buffer_size(self) -> int:
         return 0
 
-    # -- reading ------------------------------------------------------------------------------------------------
+    # --- reading
 
     def pause_reading(self) -> None:
         self.paused = True
@@ -213,7 +213,7 @@ class SimulatedTransport(asyncio.Transport):
     def is_reading(self) -> bool:
         return not self.paused
 
-    # -- the end ------------------------------------------------------------------------------------------------
+    # --- the end
 
     def is_closing(self) -> bool:
         return self.closing

@@ -90,7 +90,7 @@ class FaultyDisk(MemoryDisk):
         """What of a file's bytes is on stable storage."""
         return self._synced[id(content)][1] if id(content) in self._synced else b""
 
-    # --- names -----------------------------------------------------------------------------------------------------
+    # --- names
 
     def _put(self, path: str, what: _Folder | bytearray) -> None:
         parent, _, name = path.rpartition("/")
@@ -146,7 +146,7 @@ class FaultyDisk(MemoryDisk):
             raise StorageError(f"cannot sync the folder {path}: Input/output error")
         self._named[path].sync()
 
-    # --- crashes ---------------------------------------------------------------------------------------------------
+    # --- crashes
 
     def crash(self, rng: random.Random) -> FaultyDisk:
         """The disk after a power loss, as the next start finds it; this one is spent."""

@@ -86,7 +86,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         """What callbacks and tasks raised and nobody caught."""
         self.set_exception_handler(lambda loop, context: self.failures.append(context))
 
-    # -- time ---------------------------------------------------------------------------------------------------
+    # --- time
 
     def time(self) -> float:
         return self.now_ns / 1e9
@@ -110,7 +110,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 f"limit_s allows {(self._end_ns - START_NS) / 1e9:.0f}"
             )
 
-    # -- processes ----------------------------------------------------------------------------------------------
+    # --- processes
 
     def call_soon(self, callback: Any, *args: Any, context: contextvars.Context | None = None) -> asyncio.Handle:  # type: ignore[override]
         process = RUNNING.get(None) if context is None else context.get(RUNNING)
@@ -178,7 +178,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 self._timer_cancelled_count += 1  # type: ignore[attr-defined]
         return found + sorted(timers, key=asyncio.TimerHandle.when)
 
-    # -- what is simulated --------------------------------------------------------------------------------------
+    # --- what is simulated
 
     async def create_connection(self, protocol_factory: Any, host: Any = None, port: Any = None, **options: Any) -> Any:
         if options.get("ssl"):
@@ -221,7 +221,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self.call_later(self._order.uniform(0.0001, 0.005), work)
         return future
 
-    # -- what is not --------------------------------------------------------------------------------------------
+    # --- what is not
 
     def _process_events(self, event_list: list[Any]) -> None:
         """There are none: what comes, comes as a timer."""

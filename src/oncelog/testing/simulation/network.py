@@ -120,7 +120,7 @@ class Network:
         self._healed: list[asyncio.Future[None]] = []
         self._ambushes: list[Ambush] = []
 
-    # -- habits -------------------------------------------------------------------------------------------------
+    # --- habits
 
     def delay_ns(self) -> int:
         habits, rng = self.habits, self.rng
@@ -155,7 +155,7 @@ class Network:
                     self.loop.call_soon(ambush.act, connection, context=contextvars.Context())
         return lost
 
-    # -- connections --------------------------------------------------------------------------------------------
+    # --- connections
 
     async def connect(self, factory: Any, host: str, port: int) -> tuple[SimulatedTransport, Any]:
         process = RUNNING.get(None)
@@ -195,7 +195,7 @@ class Network:
         if connection.ends[0].lost and connection.ends[1].lost:
             self._connections.pop(connection, None)
 
-    # -- listeners and descriptors ------------------------------------------------------------------------------
+    # --- listeners and descriptors
 
     def reserve(self, address: Where) -> Where:
         host, port = address
@@ -252,7 +252,7 @@ class Network:
         known._transport.out.waiting = None
         return True
 
-    # -- what goes wrong ----------------------------------------------------------------------------------------
+    # --- what goes wrong
 
     @property
     def connections(self) -> Sequence[Connection]:

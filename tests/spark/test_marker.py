@@ -19,6 +19,7 @@ from confluent_kafka.admin import AdminClient
 from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from oncelog.client.blocking import Admin
 from oncelog.client.core.structs import OffsetAndMetadata
@@ -55,23 +56,30 @@ class Job:
         self.checkpoint = folder / "checkpoint"
         self.by_batch = False
         self.reading: dict[str, str] = {}
-        self._sent = 0
+        self.writing: dict[str, str] = {}
+        self.sent = 0
 
     def send(self, count: int = 10) -> None:
         """So many more records, numbered on."""
-        produce(self.address, self.source, [b"%04d:v" % n for n in range(self._sent, self._sent + count)])
-        self._sent += count
+        produce(self.address, self.source, [b"%04d:v" % n for n in range(self.sent, self.sent + count)])
+        self.sent += count
 
     def run(self, *, sink: str = "", checkpoint: Path | None = None, **options: str) -> None:
         """To the end of what is there."""
-        topic = sink or self.sink
-        writing = {"kafka.bootstrap.servers": self.address, "topic": topic} | options
-        rows = self._rows().writeStream.option("checkpointLocation", str(checkpoint or self.checkpoint))
-        chosen = (
-            rows.foreachBatch(for_each_batch(writing)) if self.by_batch else rows.format("oncelog").options(**writing)
-        )
-        run_to_the_end(chosen.trigger(availableNow=True).start)
-        wait_until_settled(self.address, topic)
+        writer = self._writer(checkpoint or self.checkpoint, topic=sink or self.sink, **options)
+        run_to_the_end(writer.trigger(availableNow=True).start)
+        wait_until_settled(self.address, sink or self.sink)
+
+    def start(self, checkpoint: Path) -> StreamingQuery:
+        """A run that does not end."""
+        return self._writer(checkpoint, topic=self.sink).start()
+
+    def _writer(self, checkpoint: Path, **options: str) -> DataStreamWriter:
+        writing = {"kafka.bootstrap.servers": self.address} | self.writing | options
+        rows = self._rows().writeStream.option("checkpointLocation", str(checkpoint))
+        if self.by_batch:
+            return rows.foreachBatch(for_each_batch(writing))
+        return rows.format("oncelog").options(**writing)
 
     def _rows(self) -> DataFrame:
         reader = self._spark.readStream.format("oncelog").option("kafka.bootstrap.servers", self.address)
@@ -113,6 +121,10 @@ class Job:
         """The group's offsets."""
         with Admin(bootstrap_servers=self.address) as admin:
             return admin.list_consumer_group_offsets(self.group())
+
+    def batch(self) -> int:
+        """The last one that is in."""
+        return max(found.offset for found in self.markers().values())
 
     def restore_markers(self, markers: dict[TopicPartition, OffsetAndMetadata]) -> None:
         """As in a log that went back to where it was then."""

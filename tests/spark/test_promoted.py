@@ -43,7 +43,8 @@ def test_query_goes_on_after_promote(spark: SparkSession, tmp_path: Path, unique
     with Broker(tmp_path / "data") as broker:
         job = Job(spark, broker, unique_name, tmp_path, batches=4)
         with PausePoint() as point, job.run(point.options(step, 2)) as driver:
-            driver.kill(wait_paused(point, driver).pid)
+            paused = wait_paused(point, driver)  # held: a commit whose connection ends goes on
+            driver.kill(paused.pid)
         job.check(3 if step is Step.COMMITTED else 2)
     with promoted(tmp_path) as kafka:
         job.moved_to(kafka.bootstrap_servers, more=2)

@@ -49,6 +49,10 @@ class Actor(threading.Thread):
         with self._moved:
             self.steps += 1
             self._moved.notify_all()
+        self.pause()
+
+    def pause(self) -> None:
+        """Wait a little, but not when it is to end."""
         self._ending.wait(PACE_S)
 
     def await_steps(self, count: int) -> None:

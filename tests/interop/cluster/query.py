@@ -11,12 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+
 from oncelog.errors import KafkaError, OncelogError
 from oncelog.records.batch import Record, encode_batch
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.kafka_cluster import KafkaCluster as SparkCluster
 from oncelog.spark.marker import Skip
-from oncelog.spark.offsets import OffsetRange
+from oncelog.spark.offsets import DataLoss, Json, OffsetRange, Place
 from oncelog.spark.options import (
     SinkOptions,
     SourceOptions,
@@ -24,7 +26,7 @@ from oncelog.spark.options import (
     parse_source_options,
 )
 from oncelog.spark.planning import Planned, now_ms, plan_write
-from oncelog.spark.reading import offsets_at, read_range, subscribed_partitions
+from oncelog.spark.reading import read_range
 from oncelog.spark.sink_protocol import (
     BatchWrite,
     PartitionBatch,
@@ -35,7 +37,7 @@ from oncelog.spark.sink_protocol import (
     ignore,
     open_batch,
 )
-from oncelog.types import TopicPartition
+from oncelog.spark.stream import StreamReader
 from tests.interop.cluster.actors import PARTITIONS, Actor
 from tests.unit.spark.test_checkpoint import spark_writes
 
@@ -61,31 +63,30 @@ class Query(Actor):
 
     def work(self) -> None:
         number = 0
-        start: dict[TopicPartition, int] = {}
+        stream = StreamReader(self._reading)
+        start: Json = {}
         while not self.ending:
             try:
-                end = self._end(first=not start)
+                start = start or stream.initialOffset()
+                end = stream.latestOffset(start, ReadAllAvailable())
             except KafkaError:
                 continue
-            if not start:
-                start = end
+            if end == start:
+                self.pause()
                 continue
-            spark_writes(self._checkpoint, number, at_ms=now_ms(), offset=sum(end.values()), ended=False)
-            while not self._batch(number, [OffsetRange(name, start[name], end[name]) for name in sorted(end)]):
+            spark_writes(
+                self._checkpoint, number, at_ms=now_ms(), offset=sum(Place.of(end).offsets.values()), ended=False
+            )
+            while not self._batch(number, stream, start, end):
                 self.repeated += 1
             (self._checkpoint / "commits" / str(number)).write_text('v1\n{"nextBatchWatermarkMs":0}')
             number, start = number + 1, end
             self.step()
 
-    def _end(self, *, first: bool) -> dict[TopicPartition, int]:
-        cluster = cluster_for(self._reading)
-        partitions = subscribed_partitions(cluster, self._reading)
-        position = self._reading.starting if first else self._reading.ending
-        return offsets_at(cluster, self._reading, position, partitions, self._reading.by_timestamp)
-
-    def _batch(self, number: int, ranges: list[OffsetRange]) -> bool:
+    def _batch(self, number: int, stream: StreamReader, start: Json, end: Json) -> bool:
         """Whether the batch is in; all of it is done again where anything failed, as Spark does."""
         try:
+            ranges = [task.value for task in stream.partitions(start, end)]
             rows = {item.partition.partition: list(self._rows(item)) for item in ranges}
             planned = plan_write(self._writing, number)
             what = BatchWrite(planned.plan, self._writing.marker_partition, sum(map(len, rows.values())))
@@ -97,7 +98,7 @@ class Query(Actor):
                     commit_batch(ready, engine, ignore, lambda text: None, now_ms, planned.remember)
             else:
                 self._by_writers(cluster, planned, what, rows)
-        except SinkRefused:
+        except (SinkRefused, DataLoss):
             raise
         except OncelogError:
             return False

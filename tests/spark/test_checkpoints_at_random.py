@@ -1,4 +1,4 @@
-"""What users do to checkpoints, at random: after a run that ends well each record is there once, and never is one twice.
+"""What users do to checkpoints, at random: after a run that ends well each record is there once, and none twice ever.
 
 A run may be refused. Then the checkpoint that wrote last still goes on.
 """

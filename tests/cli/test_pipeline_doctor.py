@@ -64,3 +64,11 @@ def test_doctor_says_what_the_next_start_will_do(
 def test_folder_that_is_no_checkpoint_is_told_in_one_sentence(tmp_path: Path) -> None:
     told = call("pipeline", "doctor", tmp_path, "--bootstrap-server", "127.0.0.1:1").sentence()
     assert "holds no file metadata" in told
+
+
+def test_a_folder_that_is_no_checkpoint_is_told_with_those_that_it_holds(checkpoint: Checkpoint) -> None:
+    folder = Path(checkpoint.location)
+    above = call("pipeline", "doctor", folder.parent).sentence()
+    assert f"{folder.parent} is no checkpoint but holds some; name one: " in above
+    assert str(folder) in above
+    assert f"there is no folder {folder}x" in call("pipeline", "doctor", f"{folder}x").sentence()

@@ -318,8 +318,9 @@ parent.stop()
 
 FORGETS_TO_CLOSE = """
 import sys
-from oncelog.client.blocking import Producer
+from oncelog.client.blocking import Producer, unclosed
 servers, topic, way = sys.argv[1:]
+unclosed.AT_EXIT_SECONDS = 90  # of a busy machine
 producer = Producer(bootstrap_servers=servers, linger_ms=100_000)
 sent = [producer.send(topic, b"%d" % number, partition=0) for number in range(1000)]
 if way == "dropped":
@@ -344,8 +345,9 @@ def test_a_program_that_forgets_to_close_its_producer_loses_nothing(
 def test_a_transaction_that_a_program_leaves_open_is_aborted_and_said(broker: RunningBroker, topic: str) -> None:
     script = """
 import sys
-from oncelog.client.blocking import Producer
+from oncelog.client.blocking import Producer, unclosed
 servers, topic, _ = sys.argv[1:]
+unclosed.AT_EXIT_SECONDS = 90
 producer = Producer(bootstrap_servers=servers, transactional_id=topic)
 producer.begin_transaction()
 producer.send_and_wait(topic, b"not committed", partition=0)

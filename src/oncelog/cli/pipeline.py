@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import signal
 import subprocess
 import threading
@@ -200,6 +201,8 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
 
     from oncelog.spark.pipeline import PipelineError
 
+    root = logging.getLogger()
+    root.addFilter(_not_of_py4j)
     try:
         yield
     except (ConnectionError, Py4JError, PySparkException, PipelineError) as error:
@@ -211,6 +214,13 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
                 f"Spark's JVM has ended, killed or for want of memory (its log: {log}): start this again, "
                 "and it goes on where it was"
             ) from error
+    finally:
+        root.removeFilter(_not_of_py4j)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """It prints the traceback of each call that a JVM did not answer; :func:`_jvm_may_end` says that once."""
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _jvm_ended(within_seconds: float) -> bool:

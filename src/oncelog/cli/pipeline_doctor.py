@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -67,6 +68,7 @@ def diagnoses(
     from oncelog.spark.marker import OnMissingMarker
     from oncelog.spark.planning import now_ms
 
+    _check_folder(checkpoint)
     found = Checkpoint(checkpoint)
     query_id = found.query_id()
     with cluster.admin() as admin:
@@ -75,6 +77,18 @@ def diagnoses(
             diagnose(found, name, _log_state(cluster, admin, found, name, query_id), now_ms(), option)
             for name in groups_of(found, group)
         ]
+
+
+def _check_folder(checkpoint: str) -> None:
+    """:raises OncelogError: it is a folder of this machine that is not there, or one of checkpoints."""
+    folder = Path(checkpoint)
+    if ":" in checkpoint or (folder / "metadata").exists():
+        return
+    if not folder.is_dir():
+        raise OncelogError(f"there is no folder {checkpoint}")
+    inner = sorted(str(path.parent) for path in folder.glob("*/metadata"))
+    if inner:
+        raise OncelogError(f"{checkpoint} is no checkpoint but holds some; name one: {', '.join(inner)}")
 
 
 def _log_state(cluster: Cluster, admin: Admin, checkpoint: Checkpoint, group: str, query_id: str) -> LogState:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 import threading
@@ -50,6 +51,14 @@ def test_a_failure_of_a_jvm_that_lives_is_its_own(
         _run(PipelineError("the rows are bad"), stopped=stopped)
     with pytest.raises(ConnectionRefusedError):
         _run(ConnectionRefusedError(111, "of the pipeline's own program"), stopped=stopped)
+
+
+def test_py4j_prints_no_traceback_meanwhile(caplog: pytest.LogCaptureFixture) -> None:
+    root = logging.getLogger()
+    with pipeline._jvm_may_end(threading.Event(), Path("spark.log")):
+        for path in ("/lib/py4j/java_gateway.py", "/lib/other/program.py"):
+            root.handle(logging.LogRecord("root", logging.ERROR, path, 1, f"told by {path}", None, None))
+    assert caplog.messages == ["told by /lib/other/program.py"]
 
 
 def _run(error: Exception, *, stopped: bool = False) -> None:

@@ -112,6 +112,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, help="default 3, with --quick 1")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="bars of all rates and of CPU, as SVG")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="the cells of raw requests, as rows of Markdown")
     parser.add_argument("--server", action="append", choices=["oncelog", "kafka", "tansu"], help="default: all three")
     parser.add_argument("--cell", default="", metavar="TEXT", help="of raw requests only cells whose name holds TEXT")
     options = parser.parse_args()
@@ -154,6 +155,8 @@ def main() -> None:
                 report.write_json(run.results, options.json)
             if options.picture:
                 report.write_picture(run.results, options.picture)
+            if options.table:
+                report.write_cells(run.results, options.table)
 
 
 if __name__ == "__main__":

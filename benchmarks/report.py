@@ -58,6 +58,30 @@ def write_json(results: Results, path: Path) -> None:
     )
 
 
+def write_cells(results: Results, path: Path) -> None:
+    """The cells of raw requests as rows of Markdown: requests a second, the broker's CPU, and three percentiles."""
+    found = medians(results)
+    names = [name for figures in found.values() for name in figures if name.endswith(": requests_per_s")]
+    lines = [f"| batch, connections x in flight | {' | '.join(found)} |", "|---" * (len(found) + 1) + "|"]
+    for cell in dict.fromkeys(name.removesuffix(": requests_per_s") for name in names):
+        lines.append(f"| {cell} | {' | '.join(_cell(figures, cell) for figures in found.values())} |")
+    path.write_text("\n".join(lines) + "\n")
+
+
+def _cell(figures: Mapping[str, float], cell: str) -> str:
+    rate = figures.get(f"{cell}: requests_per_s")
+    if rate is None:
+        return "does not serve it"
+    cpu_us = figures[f"{cell}: broker CPU us"]
+    tails = (figures[f"{cell}: {part} us"] / 1000 for part in ("p50", "p99", "p99.9"))
+    return f"{rate:,.0f} ({_rounded(cpu_us)} us; {' / '.join(map(_rounded, tails))})"
+
+
+def _rounded(value: float) -> str:
+    """In three digits, or two below 1."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+
+
 COLOURS = ("#1f6f5c", "#b5533c", "#5b6abf", "#8a8a8a")
 BAR_PX, GAP_PX, LABEL_PX, WIDTH_PX = 14, 10, 330, 900
 

@@ -30,6 +30,7 @@ FIRST_WITH_TOPIC_IDS: Final = 13
 NO_SESSION: Final = (0, -1)
 _INT32: Final = Struct(">i")
 _INT64: Final = Struct(">q")
+_CORRELATION_BYTES: Final = 4
 _MARK: Final = -0x5A5A_0001_7E57_0002
 _OFFSETS: Final = Struct(">qqq")
 _MARKS: Final = (-0x5A5A_0001_7E57_0003, -0x5A5A_0001_7E57_0004, -0x5A5A_0001_7E57_0005)
@@ -44,6 +45,7 @@ class _Known:
 
     __slots__ = (
         "bound",
+        "given_bytes",
         "head",
         "leader_epoch",
         "limit",
@@ -77,8 +79,10 @@ class _Known:
         )
         answer = FetchResponse(responses=[FetchableTopicResponse(topic.topic, topic.topic_id, [data])]).encode(version)
         gap = answer.rindex(_OFFSETS.pack(*_MARKS))
-        self.head = answer[:gap]
+        self.head = encode_response_header(ApiKey.FETCH, version, 0, 0)[8:] + answer[:gap]  # behind the correlation id
         self.tail = answer[gap + _OFFSETS.size + len(_NOT_ASKED) : -len(_ENDS) - 1]  # without the length of no records
+        self.given_bytes = _CORRELATION_BYTES + len(self.head) + _OFFSETS.size + len(self.tail) + len(_ENDS)
+        """Of each answer, behind its size."""
 
 
 class RepeatedFetches(RepeatedRequests[_Known]):
@@ -110,7 +114,6 @@ class RepeatedFetches(RepeatedRequests[_Known]):
             self._known[channel] = _Known(pattern, version, request, partition)
 
     def _answer(self, known: _Known, buffer: bytearray, start: int, now_ms: int) -> list[Part] | None:
-        (correlation_id,) = _INT32.unpack_from(buffer, start + CORRELATION_AT)
         (offset,) = _INT64.unpack_from(buffer, start + known.pattern.gap_at)
         partition = known.partition
         log = partition.log
@@ -129,15 +132,16 @@ class RepeatedFetches(RepeatedRequests[_Known]):
         if known.bound is IsolationLevel.READ_COMMITTED:
             entries = log.aborted_transactions(offset, read.upper_bound_offset)
             aborted = uvarint(len(entries) + 1) + b"".join([_ABORTED.pack(*entry) for entry in entries])
-        middle = b"".join(
+        length = uvarint(read.size_bytes + 1)
+        before = b"".join(
             (
+                _INT32.pack(known.given_bytes + len(aborted) + len(length) + read.size_bytes),
+                buffer[start + CORRELATION_AT : start + CORRELATION_AT + _CORRELATION_BYTES],
                 known.head,
                 _OFFSETS.pack(log.high_watermark, log.last_stable_offset, log.log_start_offset),
                 aborted,
                 known.tail,
-                uvarint(read.size_bytes + 1),
+                length,
             )
         )
-        size_bytes = len(middle) + read.size_bytes + len(_ENDS)
-        header = encode_response_header(ApiKey.FETCH, known.version, correlation_id, size_bytes)
-        return [header + middle, *read.slices, _ENDS]
+        return [before, *read.slices, _ENDS]

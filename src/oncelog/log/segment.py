@@ -34,7 +34,7 @@ from oncelog.log.transaction_index import AbortedTxn, TransactionIndex
 from oncelog.ports import Buffer, Disk, File
 from oncelog.records.batch import HEADER_SIZE_BYTES, LOG_OVERHEAD_BYTES, BatchHeader, CorruptBatch, read_header
 from oncelog.records.native import BatchScanner
-from oncelog.types import NO_TIMESTAMP
+from oncelog.types import NO_TIMESTAMP, new_tuple
 
 logger = logging.getLogger(__name__)
 
@@ -430,7 +430,9 @@ class Segment:
         """The first batch that ends at or after ``offset``; None where all end before."""
         if offset >= self._tail_low:
             entry = bisect_right(self._tail_next, offset)
-            return Located(self._tail_positions[entry], None) if entry < len(self._tail_next) else None
+            if entry == len(self._tail_next):
+                return None
+            return new_tuple(Located, (self._tail_positions[entry], None))
         for position, header in self.scan(self.offset_index.position_for(offset)):
             if header.last_offset >= offset:
                 return Located(position, header)

@@ -15,7 +15,7 @@ from oncelog.log.results import FileSlice, LogRead, TimestampOffset
 from oncelog.log.segment import MAX_OFFSET, Segment
 from oncelog.log.transaction_index import AbortedTxn
 from oncelog.records.batch import BatchHeader, CorruptBatch, decode_records
-from oncelog.types import NO_TIMESTAMP
+from oncelog.types import NO_TIMESTAMP, new_tuple
 
 
 class SegmentList:
@@ -104,8 +104,8 @@ class SegmentList:
                 return LogRead((), 0, offset, offset)
             end = first_end
         bound = min(upper, segment_end) if end == limit else segment.upper_bound_offset(end)
-        piece = FileSlice(segment.file, start, end - start)
-        return LogRead((piece,), end - start, offset, segment_end if bound is None else bound)
+        piece = new_tuple(FileSlice, (segment.file, start, end - start))
+        return new_tuple(LogRead, ((piece,), end - start, offset, segment_end if bound is None else bound))
 
     def aborted_transactions(self, offset: int, upper_bound_offset: int) -> list[AbortedTxn]:
         """See ``PartitionLog.aborted_transactions``."""

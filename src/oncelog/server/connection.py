@@ -223,7 +223,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             return
         size = 4 + int.from_bytes(buffer[position : position + 4], "big", signed=True)
         if left < size:
-            self._begin_frame(buffer[position:end], size)
+            self._begin_frame(memoryview(buffer)[position:end], size)
             return
         if position or buffer is self._server.read_buffer:
             self._waiting, self._waiting_end = buffer[position:end], left
@@ -233,15 +233,19 @@ class Connection(Sending, asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.pause_reading()
 
-    def _begin_frame(self, begun: bytearray, size: int) -> None:
+    def _begin_frame(self, begun: memoryview, size: int) -> None:
         """A request of ``size`` bytes of which ``begun`` is here; a connection that sent one as large has its trust."""
-        self._frame = begun
         self.request_begun = self.last_active
         self._frame_size, self._frame_filled, self._frame_room = size, len(begun), len(begun)
         self._note_progress()
         self._hold(len(begun))
         if not self._closing:
             self._want_room(min(size, max(FIRST_FRAME_BYTES, 2 * len(begun), self._largest)))
+        if len(begun) < FIRST_FRAME_BYTES:  # the rest of its room is taken when there is something to put there
+            self._frame = bytearray(begun)
+        else:
+            self._frame = self._server.spare_buffers.take(self._frame_room)
+            self._frame[: len(begun)] = begun
 
     def _note_progress(self) -> None:
         """The request goes on, until it takes too long for the next part: a byte now and then is none."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from oncelog.broker.answers import encoded, encoded_in_pieces, size_of
 from oncelog.broker.apis.api_versions import unsupported_version
 from oncelog.broker.apis.registry import Served, handler_for, served_apis
+from oncelog.broker.commit_order import CommitOrder
 from oncelog.broker.context import Channel, Part, RequestContext
 from oncelog.broker.coordinators import Coordinators
 from oncelog.broker.fetch_sessions import FetchSessionCache
@@ -100,6 +101,7 @@ class Broker:
         self.slices = Slices(work_clock)
         self.request_memory = RequestMemory(config.queued_max_request_bytes, config.socket_request_max_bytes)
         self.long_requests = LongRequests(self.slices, self.request_memory)
+        self.commit_order = CommitOrder(self)
         self.fetch_sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, random)
         self.logs = LogManager(disk, config, self.timers, background, random)
         self.slices.all_at_once = bool(nodes)
@@ -295,6 +297,7 @@ class Broker:
             with nullcontext() if cluster is None else cluster.asked(context.session.node_id):
                 self._work_on(context, served, request, size)
 
+        self.commit_order.came(context, frame, body)
         self.long_requests.read(context, frame, body, work_on, partial(self._defect, context))
 
     def _work_on(self, context: RequestContext, served: Served, request: Message, size_bytes: int) -> None:
@@ -366,6 +369,8 @@ class Broker:
 
     def _defect(self, context: RequestContext, error: Exception) -> None:
         """A request met what no rule foresees: its client learns it, and nobody else."""
+        if context.place is not None:
+            context.place.leave()
         if context.is_long:
             self.long_requests.answered(context)
         if self.requests is not None:
@@ -382,6 +387,10 @@ class Broker:
         self.slices.drop(channel)
 
     def _reply(self, context: RequestContext, response: Message | None) -> None:
+        if context.place is not None:
+            context.place.leave()
+        if context.is_long and not self.long_requests.carried_out(context):
+            return
         if self.requests is not None:
             total_ns = self.requests.clock() - context.begun_ns
             if context.local_ns:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.security.session import Session
 from oncelog.log.partition_log import FileSlice
 from oncelog.ports import Buffer
+
+if TYPE_CHECKING:
+    from oncelog.broker.commit_order import Place
 
 Part = Buffer | FileSlice
 """A piece of an answer: bytes in memory, or a range of a file that the shell sends without copying it."""
@@ -65,6 +68,8 @@ class RequestContext:
     """Set by ``long_requests``, which count what it takes until it is answered."""
     mutation_wait_ms: int = 0
     """For how long the caller has to wait after what it has made or removed (``broker.mutations``)."""
+    place: Place | None = None
+    """In the line of its group: of a long commit, and of those that came behind one."""
     request_bytes: int = 0
     work_ns: int = 0
     begun_ns: int = 0

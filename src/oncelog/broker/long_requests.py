@@ -42,6 +42,7 @@ class _Phase(Enum):
     WAITS = auto()
     IS_READ = auto()
     WAS_READ = auto()
+    CARRIED_OUT = auto()
     DROPPED = auto()
 
 
@@ -83,7 +84,7 @@ class LongRequests:
 
         One that is not read at once holds what its connection sends next: batches must not overtake each other.
 
-        What it takes is counted until :meth:`answered`, or until its connection ends.
+        What it takes is counted until :meth:`answered`; where its connection ends before, until it is carried out.
 
         :param failed: is told what no rule foresees.
         """
@@ -93,8 +94,19 @@ class LongRequests:
         self._count(long, len(frame))
         self._line.append(long)
         self._go_on()
-        if long.phase is not _Phase.WAS_READ:
+        if long.phase in (_Phase.WAITS, _Phase.IS_READ):
             context.channel.hold()
+
+    def carried_out(self, context: RequestContext) -> bool:
+        """What the request asks for is done; whether there is still somebody to tell."""
+        of_connection = self._of_connection.get(context.channel.connection_id, {})
+        for long in [long for long in of_connection if long.context is context]:
+            long.phase = _Phase.CARRIED_OUT
+            if not long.has_peer:
+                self._forget(long)
+                self._go_on()
+                return False
+        return True
 
     def answered(self, context: RequestContext) -> None:
         """The request needs no memory any more, or waits for something that may never come."""
@@ -110,7 +122,7 @@ class LongRequests:
             return
         for long in list(self._of_connection[channel.connection_id]):
             long.has_peer = False
-            if long.phase is _Phase.WAS_READ or long.only_looks:
+            if long.phase is _Phase.CARRIED_OUT or long.only_looks:
                 if long.phase is _Phase.WAITS:
                     self._line.remove(long)
                 self._forget(long)
@@ -143,6 +155,8 @@ class LongRequests:
 
     def _unreadable(self, long: _Long, error: Exception) -> None:
         self._forget(long)
+        if long.context.place is not None:
+            long.context.place.leave()
         if isinstance(error, MalformedMessage):
             long.context.channel.close(f"a request could not be read: {error}")
         else:
@@ -168,8 +182,6 @@ class LongRequests:
             return
         long.phase = _Phase.WAS_READ
         tell()
-        if not long.has_peer:
-            self._forget(long)
         self._go_on()
 
     def _count(self, long: _Long, size_bytes: int) -> None:

@@ -64,6 +64,8 @@ class RepeatedCommits(RepeatedRequests[_Known]):
 
     def _answer(self, known: _Known, buffer: bytearray, start: int, now_ms: int) -> list[Part] | None:
         broker = self._broker
+        if known.commit.request.group_id in broker.commit_order:
+            return None
         broker.settle(now_ms)
         offset, leader_epoch = _GAP.unpack_from(buffer, start + known.pattern.gap_at)
         if not broker.groups.commit_again(known.commit, offset, leader_epoch, now_ms):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from oncelog.broker.context import Channel
 from oncelog.deferred import Deferred
@@ -22,20 +22,27 @@ AT_ONCE = 20
 AT_ONCE_NS = 1_000_000
 """Pieces that are done in the turn of the request, and the work after which no other one is begun in it."""
 AT_A_TIME = 64
-"""Works that go on side by side, since what each has made takes memory; later ones wait."""
+"""Works of a kind that go on side by side, since what each has made takes memory; later ones wait."""
+SHORT = 100
+"""Pieces after which a work is one of the long ones, which have half of the turns: short ones do not wait for them."""
 GIVE_WAY = 1000
-"""After so many pieces one of them goes to the end of the line: it may wait for what a later one does."""
+"""After so many pieces a long one goes to the end of its line: it may wait for what a later one does."""
 AT_ONCE_IN_A_CROWD = 2
 """Pieces that are done in the turn of the request where so many are at work: most requests need no more."""
 
 
-class _Piece(NamedTuple):
-    work: Work[Any]
-    result: Deferred[Any]
-    channel: Channel | None
+class _Piece:
+    __slots__ = ("channel", "done", "result", "work")
+
+    def __init__(self, work: Work[Any], channel: Channel | None) -> None:
+        self.work = work
+        self.channel = channel
+        self.result: Deferred[Any] = Deferred()
+        self.done = 0
 
     def advance(self) -> bool:
         """One more piece; True where it was the last one."""
+        self.done += 1
         try:
             next(self.work)
         except StopIteration as end:
@@ -47,6 +54,27 @@ class _Piece(NamedTuple):
         return True
 
 
+class _Room:
+    """Works of one kind: those that go on side by side, and the line before them."""
+
+    def __init__(self) -> None:
+        self.line: deque[_Piece] = deque()
+        self.at_work: deque[_Piece] = deque()
+
+    def __len__(self) -> int:
+        return len(self.line) + len(self.at_work)
+
+    def admit(self) -> None:
+        """Whoever is next in line takes part, as far as there is room."""
+        while self.line and len(self.at_work) < AT_A_TIME:
+            self.at_work.append(self.line.popleft())
+
+    def drop(self, channel: Channel) -> None:
+        self.line = deque(piece for piece in self.line if piece.channel is not channel)
+        self.at_work = deque(piece for piece in self.at_work if piece.channel is not channel)
+        self.admit()
+
+
 class Slices:
     """Work under way, in turn, and what waits in line for it.
 
@@ -54,48 +82,48 @@ class Slices:
     """
 
     def __init__(self, work_clock: Callable[[], int] = lambda: 0) -> None:
-        self._line: deque[_Piece] = deque()
-        self._at_work: deque[_Piece] = deque()
+        self._short, self._long = _Room(), _Room()
         self._steps = 0
         self._work_clock = work_clock
         self.all_at_once = False
         """All of a request in its own turn: for a broker of several nodes, which answers as the node that was asked."""
 
     def __len__(self) -> int:
-        return len(self._line) + len(self._at_work)
+        return len(self._short) + len(self._long)
 
     def begin(self, work: Work[T], channel: Channel | None = None) -> Deferred[T]:
         """:param channel: whose end makes the work pointless; None: it changes something and is done in any case."""
-        piece = _Piece(work, Deferred(), channel)
-        most = AT_ONCE if len(self._at_work) < AT_A_TIME else AT_ONCE_IN_A_CROWD
-        done, enough = 0, self._work_clock() + AT_ONCE_NS
-        while self.all_at_once or (done < most and self._work_clock() <= enough):
+        piece = _Piece(work, channel)
+        most = AT_ONCE if len(self._short.at_work) < AT_A_TIME else AT_ONCE_IN_A_CROWD
+        enough = self._work_clock() + AT_ONCE_NS
+        while self.all_at_once or (piece.done < most and self._work_clock() <= enough):
             if piece.advance():
                 return piece.result
-            done += 1
-        self._line.append(piece)
-        self._go_on()
+        self._short.line.append(piece)
+        self._short.admit()
         return piece.result
-
-    def _go_on(self) -> None:
-        """Whoever is next in line takes part, as far as there is room."""
-        while self._line and len(self._at_work) < AT_A_TIME:
-            self._at_work.append(self._line.popleft())
 
     def step(self) -> None:
         """One piece of the work whose turn it is."""
-        piece = self._at_work.popleft()
         self._steps += 1
+        short, long = self._short, self._long
+        room = short if short.at_work and (self._steps % 2 or not long.at_work) else long
+        piece = room.at_work.popleft()
         if not piece.advance():
-            (self._at_work if self._steps % GIVE_WAY else self._line).append(piece)
-        self._go_on()
+            if room is short and piece.done >= SHORT:
+                long.line.append(piece)
+            elif self._steps % GIVE_WAY > 1:
+                room.at_work.append(piece)
+            else:
+                room.line.append(piece)
+        short.admit()
+        long.admit()
 
     def drop(self, channel: Channel) -> None:
         """The connection ended: nobody wants its answers."""
         if self:
-            self._line = deque(piece for piece in self._line if piece.channel is not channel)
-            self._at_work = deque(piece for piece in self._at_work if piece.channel is not channel)
-            self._go_on()
+            self._short.drop(channel)
+            self._long.drop(channel)
 
     def finish(self) -> None:
         """The broker stops."""

@@ -12,12 +12,15 @@ from oncelog.broker.slices import AT_A_TIME, Slices, Work, finished
 from oncelog.coordinator.group.environment import Caller
 from oncelog.errors import Error
 from oncelog.log.partition_log import AppendResult
+from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_groups_response import DescribeGroupsResponse
+from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from oncelog.protocol.generated.offset_commit_request import (
     OffsetCommitRequest,
@@ -32,12 +35,17 @@ from oncelog.protocol.generated.offset_fetch_request import (
 )
 from oncelog.protocol.generated.offset_fetch_response import OffsetFetchResponse
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from oncelog.protocol.generated.txn_offset_commit_request import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from oncelog.protocol.wire import MOST_ELEMENTS, Message, uvarint
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
 from tests.support.frames import encode_request
-from tests.support.work import calls_of
+from tests.support.work import Ticks, calls_of
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
 
 PARTITIONS = 1000
@@ -57,17 +65,6 @@ class Peer(RecordingChannel):
 
     def hold(self) -> None:
         self.holds = True
-
-
-class Ticks:
-    """A millisecond each time somebody looks: what takes more than a piece is not done at once."""
-
-    def __init__(self) -> None:
-        self.now_ns = 0
-
-    def __call__(self) -> int:
-        self.now_ns += 1_000_000
-        return self.now_ns
 
 
 SETTINGS = {
@@ -122,6 +119,93 @@ def test_a_commit_that_came_whole_is_carried_out_though_its_connection_ends(admi
     admin.broker.slices.finish()
     assert committed(admin) == {5}
     assert (admin.broker.request_memory.taken_bytes, len(admin.broker.long_requests)) == (0, 0)
+
+
+def one(offset: int) -> OffsetCommitRequest:
+    """Of the first partition alone."""
+    topic = OffsetCommitRequestTopic("wide", partitions=[OffsetCommitRequestPartition(0, offset, -1, "")])
+    return OffsetCommitRequest("g", topics=[topic])
+
+
+def first_offset(admin: Admin) -> int:
+    asked = OffsetFetchRequestTopics("wide", partition_indexes=[0])
+    answer = admin.ask(OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=[asked])]), 8)
+    return int(answer.groups[0].topics[0].partitions[0].committed_offset)
+
+
+@pytest.mark.parametrize("version", [2, 8])
+@pytest.mark.parametrize("pieces", [0, 1, 5, 8, 12])
+def test_a_later_short_commit_is_not_undone_by_a_long_one(admin: Admin, pieces: int, version: int) -> None:
+    """The consumer gave up, connected again and went on."""
+    peer = send(admin, commit(), version)
+    for _ in range(pieces):
+        admin.broker.slices.step()
+    assert not peer.answers
+    later = [send(admin, one(offset), version) for offset in range(6, 300)]  # so many at once are no recursion
+    admin.broker.disconnected(peer)
+    admin.broker.slices.finish()
+    assert [len(each.answers) for each in later] == [1] * 294
+    assert first_offset(admin) == 299
+    assert "g" not in admin.broker.commit_order
+
+
+def test_a_later_commit_is_not_undone_by_one_that_waited_for_memory(admin: Admin) -> None:
+    wide = send(admin, DescribeGroupsRequest(groups=[""] * 60_000), 5)
+    early = send(admin, commit(), 8)
+    later = send(admin, one(6), 8)
+    other = send(admin, one(6).replace(group_id="other"), 8)
+    assert not wide.answers
+    assert [len(peer.answers) for peer in (early, later, other)] == [0, 0, 1]
+    admin.broker.disconnected(early)
+    admin.broker.slices.finish()
+    assert len(later.answers) == 1
+    assert first_offset(admin) == 6
+
+
+def test_commits_in_transactions_have_the_same_order(admin: Admin) -> None:
+    admin.broker.topics.ensure_internal(TRANSACTION_STATE_TOPIC, NOW_MS)
+    producer_id = admin.ask(InitProducerIdRequest("t", 60_000), 4).producer_id
+    admin.ask(AddOffsetsToTxnRequest("t", producer_id, 0, "g"), 3)
+
+    def in_transaction(count: int, offset: int) -> TxnOffsetCommitRequest:
+        partitions = [TxnOffsetCommitRequestPartition(index, offset, -1, "") for index in range(count)]
+        topics = [TxnOffsetCommitRequestTopic("wide", partitions)]
+        return TxnOffsetCommitRequest("t", "g", producer_id, 0, topics=topics)
+
+    long, short = send(admin, in_transaction(PARTITIONS, 5), 3), send(admin, in_transaction(1, 6), 3)
+    assert not long.answers
+    assert not short.answers
+    admin.broker.slices.finish()
+    admin.ask(EndTxnRequest("t", producer_id, 0, committed=True), 3)
+    assert first_offset(admin) == 6
+
+
+def test_a_commit_that_cannot_be_read_holds_up_no_other(admin: Admin) -> None:
+    wide = send(admin, DescribeGroupsRequest(groups=[""] * 60_000), 5)
+    body, peer = commit().encode(8)[:-1000], Peer()
+    admin.broker.receive(peer, 0, memoryview(encode_request(8, 8, 7, "test", body))[4:], NOW_MS)
+    later = send(admin, one(6), 8)
+    assert not wide.answers
+    assert not later.answers
+    admin.broker.slices.finish()
+    assert peer.closed is not None
+    assert len(later.answers) == 1
+    assert first_offset(admin) == 6
+
+
+def test_a_change_whose_connection_ended_is_counted_until_it_is_carried_out(admin: Admin) -> None:
+    memory = admin.broker.request_memory
+    topics = [CreatableTopic(f"new-{number:0200}", 1, 1) for number in range(100)]
+    peer = send(admin, CreateTopicsRequest(topics, 1000), 7)
+    counted = []
+    admin.broker.disconnected(peer)
+    while admin.broker.slices:
+        counted.append(memory.taken_bytes)
+        admin.broker.slices.step()
+    assert len(counted) > 50
+    assert min(counted) > 20_000
+    assert (memory.taken_bytes, len(admin.broker.long_requests), peer.answers) == (0, 0, [])
+    assert admin.broker.metadata.topic(topics[-1].name) is not None
 
 
 @pytest.mark.parametrize("pieces", [0, 1, 5, 20])

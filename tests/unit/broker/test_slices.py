@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, cast
 
-from oncelog.broker.slices import AT_ONCE, Slices, groups_in_parts
+from oncelog.broker.slices import AT_A_TIME, AT_ONCE, SHORT, Slices, groups_in_parts
+from tests.support.work import Ticks
 
 
 def counting(name: str, pieces: int, done: list[str]) -> Generator[None, None, str]:
@@ -66,3 +67,27 @@ def test_groups_come_in_parts_of_about_as_many_elements() -> None:
         [("c", [6]), ("d", [7])],
     ]
     assert list(groups_in_parts([], groups.__getitem__, 2)) == []
+
+
+def test_short_work_does_not_wait_for_long_work_however_much_there_is() -> None:
+    slices = Slices(Ticks())
+    for number in range(2 * AT_A_TIME):
+        slices.begin(counting(f"long {number}", 10_000, []))
+    for _ in range(5 * SHORT * AT_A_TIME):
+        slices.step()
+    later = slices.begin(counting("short", SHORT - 10, []))
+    for _ in range(3 * SHORT):
+        slices.step()
+    assert later.done
+
+
+def test_long_work_goes_on_though_short_work_does_not_end() -> None:
+    slices, done = Slices(Ticks()), list[str]()
+    long = slices.begin(counting("long", 5 * SHORT, done))
+    for _ in range(SHORT):
+        slices.step()
+    while not long.done and len(done) < 20 * SHORT:
+        slices.begin(counting("short", 50, []))
+        slices.step()
+        slices.step()
+    assert long.done

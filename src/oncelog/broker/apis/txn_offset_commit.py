@@ -14,7 +14,7 @@ from oncelog.acls import Operation
 from oncelog.broker.apis.refused_partitions import PARTITIONS_IN_A_PIECE, add_refused, within
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
-from oncelog.broker.slices import Work, finished
+from oncelog.broker.slices import Work
 from oncelog.coordinator.group.environment import Caller
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -34,11 +34,9 @@ FIRST_WITH_LOAD_IN_PROGRESS = 2
 def handle(
     broker: Broker, context: RequestContext, request: TxnOffsetCommitRequest
 ) -> Deferred[TxnOffsetCommitResponse]:
-    committing = _commit(broker, context, request)
     topics, most = request.topics, PARTITIONS_IN_A_PIECE
-    if len(topics) <= most and sum([len(topic.partitions) for topic in topics]) <= most:
-        return finished(committing)
-    return broker.slices.begin(committing).flat_map(lambda answered: answered)
+    few = len(topics) <= most and sum([len(topic.partitions) for topic in topics]) <= most
+    return broker.commit_order.carry_out(context, request.group_id, _commit(broker, context, request), few=few)
 
 
 def _commit(

@@ -1,0 +1,134 @@
+"""A group's commits are carried out in the order in which they came, however long it takes to read each of them.
+
+Called by ``broker``, and by the handlers of OffsetCommit and TxnOffsetCommit. Commits of many partitions are worked on
+in pieces, and may wait for memory before. Meanwhile their consumer may give up, connect again and go on: if a short
+commit of that connection came first, its offsets would go back afterwards.
+
+Only a group that has a long commit under way has a line.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from struct import Struct
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from oncelog.acls import Operation
+from oncelog.broker.security.access import GROUP, allows
+from oncelog.broker.slices import Work, finished
+from oncelog.deferred import Deferred
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.framing import is_flexible
+from oncelog.protocol.wire import READ_ERRORS, read_uvarint
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+    from oncelog.broker.context import RequestContext
+
+T = TypeVar("T")
+COMMITS: Final = frozenset({ApiKey.OFFSET_COMMIT, ApiKey.TXN_OFFSET_COMMIT})
+_unpack_length = Struct(">h").unpack_from
+
+
+class _Line:
+    """The commits of one group that are under way or wait."""
+
+    def __init__(self) -> None:
+        self.places: deque[Place] = deque()
+        self._goes_on = False
+
+    def go_on(self) -> None:
+        """Begin the first one, and those behind it as far as they are made at once."""
+        if self._goes_on:
+            return
+        self._goes_on = True
+        try:
+            while self.places and (begin := self.places[0].begin) is not None:
+                self.places[0].begin = None
+                begin()
+        finally:
+            self._goes_on = False
+
+
+class Place:
+    """A commit's in the line of its group."""
+
+    __slots__ = ("_group_id", "_lines", "begin")
+
+    def __init__(self, lines: dict[str, _Line], group_id: str) -> None:
+        self._lines = lines
+        self._group_id = group_id
+        self.begin: Callable[[], None] | None = None
+        lines.setdefault(group_id, _Line()).places.append(self)
+
+    def when_first(self, begin: Callable[[], None]) -> None:
+        """Call ``begin`` now or later."""
+        self.begin = begin
+        self._lines[self._group_id].go_on()
+
+    def leave(self) -> None:
+        """The commit is made, or never will be, and the next one may begin. A second time means nothing."""
+        line = self._lines.get(self._group_id)
+        if line is not None and self in line.places:
+            line.places.remove(self)
+            if not line.places:
+                del self._lines[self._group_id]
+            line.go_on()
+
+
+class CommitOrder:
+    """The lines of all groups."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._lines: dict[str, _Line] = {}
+
+    def __contains__(self, group_id: str) -> bool:
+        """Whether a commit of the group has to wait."""
+        return group_id in self._lines
+
+    def came(self, context: RequestContext, frame: memoryview, body: int) -> None:
+        """A long request came whole: a commit, of somebody who may make it, has its place from now on."""
+        if context.api_key in COMMITS:
+            group_id = _group_of(context, frame, body)
+            if group_id is not None and allows(self._broker, context, Operation.READ, GROUP, group_id, log=False):
+                context.place = Place(self._lines, group_id)
+
+    def carry_out(self, context: RequestContext, group_id: str, work: Work[Deferred[T]], *, few: bool) -> Deferred[T]:
+        """Do ``work``, which makes a commit at its end, behind the commits that came before; the answer to it.
+
+        :param few: it is no more than a piece of work.
+        """
+        if context.place is None:
+            if few and group_id not in self._lines:
+                return finished(work)
+            context.place = Place(self._lines, group_id)
+        place, answer = context.place, Deferred[T]()
+
+        def begin() -> None:
+            made = self._broker.slices.begin(work)
+            made.then(lambda answered: answered.then(answer.resolve, answer.fail), answer.fail)
+            made.then(lambda _: place.leave(), lambda _: place.leave())
+
+        place.when_first(begin)
+        return answer
+
+
+def _group_of(context: RequestContext, frame: memoryview, body: int) -> str | None:
+    """The group of a commit that is not read yet; None where it cannot be read."""
+    strings = 1 if context.api_key == ApiKey.OFFSET_COMMIT else 2  # the transactional id comes first
+    position, text = body, ""
+    try:
+        for _ in range(strings):
+            if is_flexible(context.api_key, context.api_version):
+                length, position = read_uvarint(frame, position)
+                length -= 1
+            else:
+                (length,) = _unpack_length(frame, position)
+                position += 2
+            text = str(frame[position : position + length], "utf-8")
+            position += length
+    except READ_ERRORS:
+        return None
+    return text

@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oncelog.broker.answer_memory import AnswerMemory, AnswerTooLong
 from oncelog.broker.answers import encoded, encoded_in_pieces, size_of
 from oncelog.broker.apis.api_versions import unsupported_version
 from oncelog.broker.apis.registry import Served, handler_for, served_apis
@@ -101,6 +102,7 @@ class Broker:
         self.slices = Slices(work_clock)
         self.request_memory = RequestMemory(config.queued_max_request_bytes, config.socket_request_max_bytes)
         self.long_requests = LongRequests(self.slices, self.request_memory)
+        self.answer_memory = AnswerMemory(self.request_memory)
         self.commit_order = CommitOrder(self)
         self.fetch_sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, random)
         self.logs = LogManager(disk, config, self.timers, background, random)
@@ -371,8 +373,12 @@ class Broker:
         """A request met what no rule foresees: its client learns it, and nobody else."""
         if context.place is not None:
             context.place.leave()
+        self.answer_memory.end(context.channel)
         if context.is_long:
             self.long_requests.answered(context)
+        if isinstance(error, AnswerTooLong):
+            context.channel.close(str(error))
+            return
         if self.requests is not None:
             self.requests.failed(context.api_key)
         name = ApiKey(context.api_key).name
@@ -385,6 +391,7 @@ class Broker:
         self.forget_routes(channel)
         self.long_requests.disconnected(channel)
         self.slices.drop(channel)
+        self.answer_memory.end(channel)
 
     def _reply(self, context: RequestContext, response: Message | None) -> None:
         if context.place is not None:
@@ -418,6 +425,7 @@ class Broker:
 
     def _send(self, context: RequestContext, parts: Sequence[Part]) -> None:
         context.channel.reply(context.slot, parts)
+        self.answer_memory.end(context.channel)
         if context.is_long:
             self.long_requests.answered(context)
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from oncelog.broker import loggers
 from oncelog.broker.security.access import GROUP, TOPIC, allows, allows_cluster
 from oncelog.broker.security.refusals import MESSAGES
+from oncelog.broker.slices import Work
 from oncelog.config import LISTENER_PREFIX, TOPIC_SYNONYMS, BrokerConfig, is_broker_setting, parse_broker
 from oncelog.errors import ConfigError, Error, StorageError
 from oncelog.kafka_properties import (
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
+
+RESOURCES_IN_A_PIECE = 10
+MOST_SETTINGS = 1000
+"""Named for one resource: several times as many as there are."""
 
 
 class NamedResource(Protocol):
@@ -134,6 +139,10 @@ def refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> Refusal |
 
     :param nulls: names without a value that need one.
     """
+    if len(names) > MOST_SETTINGS:
+        return Refusal(
+            Error.INVALID_REQUEST, f"{len(names)} settings of one resource; at most {MOST_SETTINGS} are taken"
+        )
     if len(set(names)) != len(names):
         return Refusal(Error.INVALID_REQUEST, "Error due to duplicate config keys")
     if nulls:
@@ -161,8 +170,9 @@ def _refusal_of_node(broker: Broker, name: str, unexpected: str) -> Refusal | No
 
 def for_each_resource(
     resources: Sequence[R], alter: Callable[[R], Refusal | None]
-) -> Iterator[tuple[Error, str | None]]:
+) -> Work[list[tuple[Error, str | None]]]:
     """What a request that changes several resources answers for each: one by one, and none of those named twice."""
+    answers: list[tuple[Error, str | None]] = []
     counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     for resource in resources:
         refusal: Refusal | None
@@ -173,7 +183,10 @@ def for_each_resource(
                 refusal = alter(resource)
             except StorageError as error:
                 refusal = Refusal(Error.KAFKA_STORAGE_ERROR, str(error))
-        yield (refusal.error, refusal.message) if refusal else (Error.NONE, None)
+        answers.append((refusal.error, refusal.message) if refusal else (Error.NONE, None))
+        if not len(answers) % RESOURCES_IN_A_PIECE:
+            yield
+    return answers
 
 
 def current_values(broker: Broker, kind: ResourceType, name: str) -> Mapping[str, str]:

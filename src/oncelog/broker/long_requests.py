@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
 
-from oncelog.broker.apis.registry import ONLY_LOOKS
+from oncelog.broker.apis.registry import ONLY_LOOKS, SERVED
 from oncelog.broker.context import Channel, RequestContext
 from oncelog.broker.request_memory import RequestMemory
 from oncelog.broker.slices import Slices, Work
@@ -26,7 +26,7 @@ from oncelog.errors import InvariantError
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
 from oncelog.protocol.messages import request_type
-from oncelog.protocol.wire import ELEMENTS_IN_A_PIECE, MOST_ELEMENTS, Message
+from oncelog.protocol.wire import ELEMENTS_IN_A_PIECE, Message
 
 READ_AT_ONCE_BYTES = 16 * 1024
 """Requests of more are taken apart in pieces, but for a batch of one partition, which is not taken apart."""
@@ -136,7 +136,8 @@ class LongRequests:
         self._goes_on = True
         try:
             while self._line:
-                at_most = min(len(self._line[0].frame), MOST_ELEMENTS) * ELEMENT_BYTES
+                first = self._line[0]
+                at_most = min(len(first.frame), SERVED[first.context.api_key].most_elements) * ELEMENT_BYTES
                 if self._at_work and self._memory.taken_bytes + at_most > self._memory.limit_bytes:
                     return
                 self._count(self._line[0], at_most)
@@ -164,7 +165,9 @@ class LongRequests:
 
     def _take_apart(self, long: _Long) -> Work[Message]:
         context = long.context
-        reading = request_type(context.api_key).decode_prefix_in_pieces(long.frame, context.api_version, long.body)
+        most = SERVED[context.api_key].most_elements
+        kind = request_type(context.api_key)
+        reading = kind.decode_prefix_in_pieces(long.frame, context.api_version, long.body, most)
         size_bytes, elements = len(long.frame), ELEMENTS_IN_A_PIECE
         long.frame = memoryview(b"")
         while long.phase is _Phase.IS_READ:

@@ -16,6 +16,7 @@ from oncelog.deferred import Deferred
 
 T = TypeVar("T")
 U = TypeVar("U")
+V = TypeVar("V")
 Work = Generator[None, None, T]
 
 AT_ONCE = 20
@@ -43,14 +44,17 @@ class _Piece:
     def advance(self) -> bool:
         """One more piece; True where it was the last one."""
         self.done += 1
+        value: Any = None
         try:
             next(self.work)
         except StopIteration as end:
-            self.result.resolve(end.value)
+            value = end.value
         except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
             self.result.fail(error)
+            return True
         else:
             return False
+        self.result.resolve(value)  # not above: a defect in it would be logged with the value, which may be a request
         return True
 
 
@@ -151,6 +155,22 @@ def groups_in_parts(
                 part, count = [], 0
     if part:
         yield part
+
+
+def each_in_pieces(
+    groups: Iterable[T], elements: Callable[[T], Sequence[U]], answer: Callable[[T, U], V], size: int
+) -> Work[list[tuple[T, list[V]]]]:
+    """Groups with the answers to their elements; ``size`` elements are a piece."""
+    found: list[tuple[T, list[V]]] = []
+    last: T | None = None
+    for part in groups_in_parts(groups, elements, size):
+        for group, some in part:
+            if group is not last:
+                last = group
+                found.append((group, []))
+            found[-1][1].extend([answer(group, element) for element in some])
+        yield
+    return found
 
 
 def finished(work: Work[T]) -> T:

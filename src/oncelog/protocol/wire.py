@@ -29,7 +29,7 @@ CountedPieces: TypeAlias = Generator[int, None, T]
 ReaderInPieces: TypeAlias = Callable[[Any, int, int], CountedPieces[tuple[Any, int]]]
 WriterInPieces: TypeAlias = Callable[[Append, Any], Pieces[None]]
 ELEMENTS_IN_A_PIECE: Final = 100
-MOST_ELEMENTS: Final = 200_000
+MOST_ELEMENTS: Final = 500_000
 """Of one request that is read in pieces: one of a byte takes some two hundred in memory, and as many in the answer."""
 MOST_TAGS: Final = 127
 """Of one section, which is read in one go; Apache Kafka knows of five at most."""
@@ -169,8 +169,10 @@ class Message(Struct):
         return reader(data, offset, len(data))
 
     @classmethod
-    def decode_prefix_in_pieces(cls, data: Buffer, version: int, offset: int = 0) -> CountedPieces[tuple[Self, int]]:
-        """As ``decode_prefix``, with a pause after so many elements of its arrays; a request's, of ``MOST_ELEMENTS``.
+    def decode_prefix_in_pieces(
+        cls, data: Buffer, version: int, offset: int = 0, most: int = MOST_ELEMENTS
+    ) -> CountedPieces[tuple[Self, int]]:
+        """As ``decode_prefix``, with a pause after so many elements of its arrays; a request's, of ``most`` of them.
 
         What ``data`` is in need not stay as it is, unless the message has records.
         """
@@ -191,10 +193,8 @@ class Message(Struct):
                 return read
             if count >= ELEMENTS_IN_A_PIECE:
                 total += count
-                if total > MOST_ELEMENTS:
-                    raise MalformedMessage(
-                        cls.__name__, "elements", offset, f"more than {MOST_ELEMENTS}: ask for less at once"
-                    )
+                if total > most:
+                    raise MalformedMessage(cls.__name__, "elements", offset, f"more than {most}: ask for less at once")
                 yield count
                 count = 0
 

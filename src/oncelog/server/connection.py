@@ -108,6 +108,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._closing = True
         self._out.clear()
+        self._keep(0)
         self._waiting = None
         self._replies.clear()
         self._frame = None

@@ -46,6 +46,7 @@ class Sending:
         "_next_reply",
         "_out",
         "_out_bytes",
+        "_out_counted",
         "_replies",
         "_server",
         "_socket",
@@ -54,6 +55,7 @@ class Sending:
         "_waiting",
         "_writer",
         "client_host",
+        "kept_since",
         "last_active",
         "progressed",
         "silent",
@@ -70,6 +72,9 @@ class Sending:
         self._replies: dict[int, Sequence[Part]] = {}
         self._out: deque[Part] = deque()
         self._out_bytes = 0
+        self._out_counted = 0
+        self.kept_since = 0.0
+        """Since when its peer has not taken all of its answers, as far as they are counted."""
         self._turn_used = 0
         self._waiting: bytearray | None = None
         self._closing = False
@@ -117,9 +122,12 @@ class Sending:
             return
         if not done:
             self._arm_writer()
+            self._keep(self._out_bytes if self._out_bytes > OUT_AT_ONCE_BYTES else 0)
             return
         if self._writer is not None:
             self._disarm_writer()
+        if self._out_counted:
+            self._keep(0)
         if self._closing:
             if self._transport is not None:
                 self._transport.close()
@@ -215,8 +223,21 @@ class Sending:
         self.write()
         self._server.turn_ends()
 
+    @property
+    def kept_bytes(self) -> int:
+        """Memory of long answers that its peer has yet to take, about."""
+        return self._out_counted
+
+    def _keep(self, size_bytes: int) -> None:
+        """So many bytes wait for the peer: they are counted beside the requests."""
+        if not self._out_counted:
+            self.kept_since = self._server.loop.time()
+        more, self._out_counted = size_bytes - self._out_counted, size_bytes
+        self._server.memory.estimate(more)
+
     def _abort(self) -> None:
         self._out.clear()
         self._disarm_writer()
+        self._keep(0)
         if self._transport is not None:
             self._transport.abort()

@@ -349,6 +349,8 @@ class Server:
                 connection.cut_off(f"idle for longer than connections.max.idle.ms={idle_ms}")
         if self.memory.is_short:
             self._make_room(now - STALLED_S)
+        if self.memory.missing_bytes > 0:
+            self._take_back(now - STALLED_S)
         self.turn_ends()
         self.loop.call_later(WATCH_S, self._watch)
 
@@ -369,6 +371,15 @@ class Server:
                 return
             missing -= connection.held_bytes + self.memory.wanted_bytes(connection)
             connection.cut_off("its request does not go on while others wait for memory")
+
+    def _take_back(self, since: float) -> None:
+        """Memory is short: end connections that have kept a long answer waiting since ``since``, the longest first."""
+        keeping = [connection for connection in self._connections if connection.kept_bytes]
+        missing = self.memory.missing_bytes
+        for connection in sorted(keeping, key=lambda connection: -connection.kept_bytes):
+            if missing > 0 and connection.kept_since < since:
+                missing -= connection.kept_bytes
+                connection.cut_off("it does not take its answer while others wait for memory")
 
     # --- turns
 

@@ -10,8 +10,15 @@ from types import SimpleNamespace
 
 import pytest
 
+from oncelog.broker.answer_memory import AnswerMemory
 from oncelog.broker.apis import metadata
 from oncelog.broker.broker import Broker
+from oncelog.broker.request_memory import RequestMemory
+from oncelog.protocol.generated import (
+    alter_configs_request,
+    describe_topic_partitions_request,
+    incremental_alter_configs_request,
+)
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -22,17 +29,33 @@ from oncelog.protocol.generated.alter_client_quotas_request import (
     EntryData,
     OpData,
 )
+from oncelog.protocol.generated.alter_configs_request import AlterableConfig, AlterConfigsRequest
+from oncelog.protocol.generated.alter_replica_log_dirs_request import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
+from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
+from oncelog.protocol.generated.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
+from oncelog.protocol.generated.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
+from oncelog.protocol.generated.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.list_groups_request import ListGroupsRequest
 from oncelog.protocol.generated.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
-from oncelog.protocol.generated.metadata_request import MetadataRequest
+from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -42,6 +65,11 @@ from oncelog.protocol.generated.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
+)
+from oncelog.protocol.generated.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
 )
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.wire import Message
@@ -119,6 +147,48 @@ def produce_nothing() -> ProduceRequest:
     return ProduceRequest(None, -1, 30_000, [TopicProduceData("wide", partition_data=nothing)])
 
 
+def delete_records() -> DeleteRecordsRequest:
+    asked = [DeleteRecordsPartition(index % PARTITIONS, 0) for index in range(20_000)]
+    return DeleteRecordsRequest([DeleteRecordsTopic("wide", asked)], 1000)
+
+
+def leader_epochs() -> OffsetForLeaderEpochRequest:
+    asked = [OffsetForLeaderPartition(index % PARTITIONS, 0, 0) for index in range(20_000)]
+    return OffsetForLeaderEpochRequest(-1, [OffsetForLeaderTopic("wide", asked)])
+
+
+def elect_leaders() -> ElectLeadersRequest:
+    return ElectLeadersRequest(0, [TopicPartitions("wide", [index % PARTITIONS for index in range(20_000)])], 1000)
+
+
+def move_replicas() -> AlterReplicaLogDirsRequest:
+    topics = [AlterReplicaLogDirTopic("wide", [index % PARTITIONS for index in range(20_000)])]
+    return AlterReplicaLogDirsRequest([AlterReplicaLogDir("/elsewhere", topics)])
+
+
+def alter_configs() -> AlterConfigsRequest:
+    return AlterConfigsRequest(
+        [alter_configs_request.AlterConfigsResource(2, name, [AlterableConfig("retention.ms", "1")]) for name in NAMES],
+        False,
+    )
+
+
+def alter_configs_incrementally() -> IncrementalAlterConfigsRequest:
+    config = [incremental_alter_configs_request.AlterableConfig("retention.ms", 0, "1")]
+    resource = incremental_alter_configs_request.AlterConfigsResource
+    return IncrementalAlterConfigsRequest([resource(2, name, config) for name in NAMES], False)
+
+
+def metadata_of_nothing() -> MetadataRequest:
+    topics = [MetadataRequestTopic(name=name) for name in NAMES]
+    return MetadataRequest(topics, False, False, include_topic_authorized_operations=True)
+
+
+def pages_of_nothing() -> DescribeTopicPartitionsRequest:
+    topics = [describe_topic_partitions_request.TopicRequest(name) for name in NAMES]
+    return DescribeTopicPartitionsRequest(topics, 2000, None)
+
+
 LONG: dict[str, tuple[Callable[[], Message], int]] = {
     "Fetch that is answered": (lambda: fetch(0), 12),
     "Fetch that waits": (lambda: fetch(60_000), 12),
@@ -138,6 +208,16 @@ LONG: dict[str, tuple[Callable[[], Message], int]] = {
     "OffsetFetch": (offset_fetch, 8),
     "OffsetCommit that is refused": (refused_commit, 8),
     "AddPartitionsToTxn": (add_to_transaction, 3),
+    "DeleteRecords": (delete_records, 2),
+    "OffsetForLeaderEpoch": (leader_epochs, 4),
+    "ElectLeaders": (elect_leaders, 2),
+    "AlterReplicaLogDirs": (move_replicas, 2),
+    "AlterConfigs": (alter_configs, 2),
+    "IncrementalAlterConfigs": (alter_configs_incrementally, 1),
+    "Metadata of nothing, with what the caller may do": (metadata_of_nothing, 12),
+    "DescribeTopicPartitions of nothing": (pages_of_nothing, 0),
+    "ConsumerGroupDescribe": (lambda: ConsumerGroupDescribeRequest(NAMES, True), 1),
+    "DeleteGroups": (lambda: DeleteGroupsRequest([f"no-{name}" for name in NAMES]), 2),
     "Produce to no partitions": (produce_to_no_partitions, 9),
     "Produce of nothing": (produce_nothing, 9),
 }
@@ -225,8 +305,9 @@ def test_metadata_pauses_after_topics_however_many_partitions_each_has(partition
         metadata=SimpleNamespace(topics=lambda: topics),
         partition=lambda _: seen.append(0),
         node=SimpleNamespace(node_id=1),
+        answer_memory=AnswerMemory(RequestMemory(0, 0)),
     )
-    context = SimpleNamespace(principal="User:a", client_host="a")
+    context = SimpleNamespace(principal="User:a", client_host="a", channel=RecordingChannel())
     most = before = 0
     for _ in metadata._topics(broker, context, MetadataRequest(topics=None)):  # type: ignore[arg-type]
         most, before = max(most, len(seen) - before), len(seen)

@@ -78,7 +78,7 @@ def _change(
                     message = next(filter(None, (change_refusal(entity, change) for change in wanted)), None)
                 outcomes.append((entity, (Error.NONE if message is None else Error.INVALID_REQUEST, message)))
                 if message is None and not validate_only:
-                    for change in wanted:
+                    for change in {change.key: change for change in wanted}.values():  # the last one of a key counts
                         broker.metadata.set_client_quota(entity, change.key, None if change.remove else change.value)
     except StorageError as error:
         return [(entity, (Error.KAFKA_STORAGE_ERROR, str(error))) for entity, _ in changes]

@@ -19,6 +19,8 @@ from oncelog.broker.config_changes import (
     settings_name,
 )
 from oncelog.broker.context import RequestContext
+from oncelog.deferred import Deferred
+from oncelog.errors import Error
 from oncelog.metadata.store import ResourceType
 from oncelog.protocol.generated.alter_configs_request import AlterConfigsRequest, AlterConfigsResource
 from oncelog.protocol.generated.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
@@ -27,16 +29,20 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 
-def handle(broker: Broker, context: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
-    refusals = for_each_resource(
+def handle(broker: Broker, context: RequestContext, request: AlterConfigsRequest) -> Deferred[AlterConfigsResponse]:
+    altering = for_each_resource(
         request.resources, lambda resource: _alter(broker, context, resource, validate_only=request.validate_only)
     )
-    return AlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(error, message, resource.resource_type, resource.resource_name)
-            for resource, (error, message) in zip(request.resources, refusals, strict=True)
-        ]
-    )
+
+    def answer(outcomes: list[tuple[Error, str | None]]) -> AlterConfigsResponse:
+        return AlterConfigsResponse(
+            responses=[
+                AlterConfigsResourceResponse(error, message, resource.resource_type, resource.resource_name)
+                for resource, (error, message) in zip(request.resources, outcomes, strict=True)
+            ]
+        )
+
+    return broker.slices.begin(altering).map(answer)
 
 
 def _alter(

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Acl, AclFilter
 from oncelog.broker.apis.describe_acls import NO_AUTHORIZER
 from oncelog.broker.context import RequestContext
+from oncelog.broker.slices import Work
+from oncelog.deferred import Deferred
 from oncelog.errors import Error, StorageError
 from oncelog.protocol.generated.delete_acls_request import DeleteAclsRequest
 from oncelog.protocol.generated.delete_acls_response import (
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 
-def handle(broker: Broker, context: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
+def handle(
+    broker: Broker, context: RequestContext, request: DeleteAclsRequest
+) -> DeleteAclsResponse | Deferred[DeleteAclsResponse]:
     if broker.authorizer is None:
         return DeleteAclsResponse(
             filter_results=[
@@ -30,6 +34,10 @@ def handle(broker: Broker, context: RequestContext, request: DeleteAclsRequest) 
                 for _ in request.filters
             ]
         )
+    return broker.slices.begin(_delete_each(broker, request))
+
+
+def _delete_each(broker: Broker, request: DeleteAclsRequest) -> Work[DeleteAclsResponse]:
     filters = [
         AclFilter(
             asked.resource_type_filter,
@@ -43,12 +51,13 @@ def handle(broker: Broker, context: RequestContext, request: DeleteAclsRequest) 
         for asked in request.filters
     ]
     refusals = [wanted.refusal() for wanted in filters]
-    found = [
-        [acl for acl in sorted(broker.metadata.acls()) if wanted.finds(acl)] if refusal is None else []
-        for wanted, refusal in zip(filters, refusals, strict=True)
-    ]
+    there = sorted(broker.metadata.acls())
+    found: list[list[Acl]] = []
+    for wanted, refusal in zip(filters, refusals, strict=True):
+        found.append([acl for acl in there if wanted.finds(acl)] if refusal is None else [])
+        yield
     try:
-        broker.change_acls(removed=[acl for acls in found for acl in acls])
+        broker.change_acls(removed=dict.fromkeys(acl for acls in found for acl in acls))
     except StorageError as error:
         failed = DeleteAclsFilterResult(error_code=Error.KAFKA_STORAGE_ERROR, error_message=str(error))
         return DeleteAclsResponse(filter_results=[failed for _ in filters])

@@ -6,14 +6,21 @@ Offset -1 means the high watermark. What lies below is never read again and goes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
+from oncelog.broker.slices import Work, each_in_pieces
+from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.metadata.store import TopicInfo
-from oncelog.protocol.generated.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
+from oncelog.protocol.generated.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from oncelog.protocol.generated.delete_records_response import (
     DeleteRecordsPartitionResult,
     DeleteRecordsResponse,
@@ -24,25 +31,31 @@ from oncelog.types import TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
+PARTITIONS_IN_A_PIECE = 50
 
-def handle(broker: Broker, context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-    hidden = {
-        topic.name for topic in request.topics if not allows(broker, context, Operation.DELETE, TOPIC, topic.name)
-    }
+
+def handle(broker: Broker, context: RequestContext, request: DeleteRecordsRequest) -> Deferred[DeleteRecordsResponse]:
+    return broker.slices.begin(_delete_each(broker, context, request))
+
+
+def _delete_each(broker: Broker, context: RequestContext, request: DeleteRecordsRequest) -> Work[DeleteRecordsResponse]:
+    hidden: dict[str, bool] = {}
+
+    def answer(topic: DeleteRecordsTopic, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
+        if topic.name not in hidden:
+            hidden[topic.name] = not allows(broker, context, Operation.DELETE, TOPIC, topic.name)
+        if hidden[topic.name]:
+            return _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
+        return _delete(broker, context, broker.metadata.topic(topic.name), asked)
+
+    topics = yield from each_in_pieces(request.topics, _partitions, answer, PARTITIONS_IN_A_PIECE)
     return DeleteRecordsResponse(
-        topics=[
-            DeleteRecordsTopicResult(
-                name=topic.name,
-                partitions=[
-                    _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
-                    if topic.name in hidden
-                    else _delete(broker, context, broker.metadata.topic(topic.name), asked)
-                    for asked in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
+        topics=[DeleteRecordsTopicResult(name=topic.name, partitions=partitions) for topic, partitions in topics]
     )
+
+
+def _partitions(topic: DeleteRecordsTopic) -> Sequence[DeleteRecordsPartition]:
+    return topic.partitions
 
 
 def _delete(

@@ -60,6 +60,7 @@ def _describe_each(
     results = []
     for resource in request.resources:
         results.append(_describe(broker, context, request, resource))
+        yield from broker.answer_memory.grow(context, 1 + len(results[-1].configs))
         yield
     return DescribeConfigsResponse(results=results)
 

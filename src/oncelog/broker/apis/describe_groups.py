@@ -22,6 +22,8 @@ from oncelog.protocol.generated.describe_groups_response import DescribedGroup, 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
+GROUPS_IN_A_PIECE = 20
+
 
 def handle(broker: Broker, context: RequestContext, request: DescribeGroupsRequest) -> Deferred[DescribeGroupsResponse]:
     caller = Caller(context.api_version, context.client_id, context.client_host)
@@ -29,7 +31,7 @@ def handle(broker: Broker, context: RequestContext, request: DescribeGroupsReque
 
     def describe() -> Work[list[Deferred[list[DescribedGroup]]]]:
         described = []
-        for names in in_parts(request.groups, 50):
+        for names in in_parts(request.groups, GROUPS_IN_A_PIECE):
             may_see = []
             for name in names:
                 if allows(broker, context, Operation.DESCRIBE, GROUP, name):
@@ -37,6 +39,10 @@ def handle(broker: Broker, context: RequestContext, request: DescribeGroupsReque
                 else:
                     hidden.append(DescribedGroup(group_id=name, error_code=Error.GROUP_AUTHORIZATION_FAILED))
             described.append(broker.groups.describe_groups(may_see, caller, context.now_ms))
+            if described[-1].succeeded:
+                members = [member for group in described[-1].value for member in group.members]
+                held = sum([len(member.member_metadata) + len(member.member_assignment) for member in members])
+                yield from broker.answer_memory.grow(context, len(may_see) + len(members), held)
             yield
         return described
 

@@ -51,6 +51,9 @@ def _describe_each(
                 else PartitionResponse(partition_index=index, error_code=Error.TOPIC_AUTHORIZATION_FAILED)
                 for index in part
             ]
+            found = topics[-1].partitions[-len(part) :] if part else ()
+            entries = sum([1 + len(partition.active_producers) for partition in found])
+            yield from broker.answer_memory.grow(context, entries)
         yield
     return DescribeProducersResponse(topics=topics)
 

@@ -12,6 +12,8 @@ from oncelog.acls import Operation
 from oncelog.broker.apis.metadata import PartitionState
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows, authorized_operations
+from oncelog.broker.slices import Work, in_parts
+from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.metadata.store import TopicInfo
 from oncelog.metadata.topic_rules import name_refusal
@@ -27,10 +29,18 @@ from oncelog.types import INTERNAL_TOPICS, TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
+TOPICS_IN_A_PIECE = 20
+
 
 def handle(
     broker: Broker, context: RequestContext, request: DescribeTopicPartitionsRequest
-) -> DescribeTopicPartitionsResponse:
+) -> Deferred[DescribeTopicPartitionsResponse]:
+    return broker.slices.begin(_describe(broker, context, request), context.channel)
+
+
+def _describe(
+    broker: Broker, context: RequestContext, request: DescribeTopicPartitionsRequest
+) -> Work[DescribeTopicPartitionsResponse]:
     cursor = request.cursor
     names = sorted({topic.name for topic in request.topics})
     if not names:
@@ -40,19 +50,22 @@ def handle(
             return _invalid(request)
         names = [name for name in names if name >= cursor.topic_name]
     limit = max(1, min(request.response_partition_limit, _max_page(broker)))
-    may_see = {
-        name for name in names if allows(broker, context, Operation.DESCRIBE, TOPIC, name, log=bool(request.topics))
-    }
-    hidden = [
-        DescribeTopicPartitionsResponseTopic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name)
-        for name in (names if request.topics else ())
-        if name not in may_see
-    ]
+    may_see: list[str] = []
+    hidden: list[DescribeTopicPartitionsResponseTopic] = []
+    for part in in_parts(names, TOPICS_IN_A_PIECE):
+        for name in part:
+            if allows(broker, context, Operation.DESCRIBE, TOPIC, name, log=bool(request.topics)):
+                may_see.append(name)
+            elif request.topics:
+                hidden.append(
+                    DescribeTopicPartitionsResponseTopic(error_code=Error.TOPIC_AUTHORIZATION_FAILED, name=name)
+                )
+        yield
     topics: list[DescribeTopicPartitionsResponseTopic] = []
     next_cursor = None
-    for name in names:
-        if name not in may_see:
-            continue
+    for count, name in enumerate(may_see, 1):
+        if not count % TOPICS_IN_A_PIECE:
+            yield
         if limit <= 0:
             next_cursor = Cursor(topic_name=name, partition_index=0)
             break

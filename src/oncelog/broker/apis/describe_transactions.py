@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, TRANSACTIONAL_ID, allows
-from oncelog.broker.slices import Work, in_parts
+from oncelog.broker.slices import Work
 from oncelog.coordinator.transaction.coordinator import TransactionDescription
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -21,7 +21,8 @@ from oncelog.protocol.generated.describe_transactions_response import (
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-IDS_IN_A_PIECE = 20
+ENTRIES_IN_A_PIECE = 100
+"""Partitions; an id takes as long as some."""
 
 
 def handle(
@@ -34,9 +35,14 @@ def _describe(
     broker: Broker, context: RequestContext, request: DescribeTransactionsRequest
 ) -> Work[DescribeTransactionsResponse]:
     states: list[TransactionState] = []
-    for names in in_parts(request.transactional_ids, IDS_IN_A_PIECE):
-        states += [_state(broker, context, name) for name in names]
-        yield
+    looked_at = 0
+    for name in request.transactional_ids:
+        states.append(_state(broker, context, name))
+        looked_at += 5 + sum(len(topic.partitions) for topic in states[-1].topics)
+        if looked_at >= ENTRIES_IN_A_PIECE:
+            yield from broker.answer_memory.grow(context, looked_at)
+            looked_at = 0
+            yield
     return DescribeTransactionsResponse(transaction_states=states)
 
 

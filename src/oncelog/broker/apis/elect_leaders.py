@@ -7,11 +7,13 @@ happened are told. Source: Kafka's
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.slices import Work, each_in_pieces
+from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.metadata.store import TopicInfo
 from oncelog.protocol.generated.elect_leaders_request import ElectLeadersRequest
 from oncelog.protocol.generated.elect_leaders_response import (
     ElectLeadersResponse,
@@ -25,13 +27,16 @@ if TYPE_CHECKING:
 
 
 PREFERRED, UNCLEAN = 0, 1
+PARTITIONS_IN_A_PIECE = 50
 MESSAGES = {
     Error.PREFERRED_LEADER_NOT_AVAILABLE: "The preferred leader was not available.",
     Error.ELIGIBLE_LEADERS_NOT_AVAILABLE: "Eligible topic partition leaders are not available.",
 }
 
 
-def handle(broker: Broker, context: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
+def handle(
+    broker: Broker, context: RequestContext, request: ElectLeadersRequest
+) -> ElectLeadersResponse | Deferred[ElectLeadersResponse]:
     if request.election_type not in (PREFERRED, UNCLEAN):
         error, message = Error.INVALID_REQUEST, f"Unknown election type {request.election_type}"
         return ElectLeadersResponse(
@@ -43,26 +48,31 @@ def handle(broker: Broker, context: RequestContext, request: ElectLeadersRequest
                 for topic in request.topic_partitions or ()
             ],
         )
-    if request.topic_partitions is None:
-        results = [_all_of(broker, request.election_type, info, context.now_ms) for info in broker.metadata.topics()]
-    else:
-        results = [
-            ReplicaElectionResult(
-                topic=topic.topic,
-                partition_result=[
-                    _result(broker, request.election_type, topic.topic, index, context.now_ms)
-                    for index in topic.partitions
-                ],
-            )
-            for topic in request.topic_partitions
-        ]
+    return broker.slices.begin(_elect_each(broker, context, request))
+
+
+def _elect_each(broker: Broker, context: RequestContext, request: ElectLeadersRequest) -> Work[ElectLeadersResponse]:
+    asked = request.topic_partitions
+    topics: Sequence[tuple[str, Sequence[int]]] = (
+        [(info.name, range(info.partitions)) for info in broker.metadata.topics()]
+        if asked is None
+        else [(topic.topic, topic.partitions) for topic in asked]
+    )
+    found = yield from each_in_pieces(
+        topics,
+        lambda topic: topic[1],
+        lambda topic, index: _result(broker, request.election_type, topic[0], index, context.now_ms),
+        PARTITIONS_IN_A_PIECE,
+    )
+    results = [
+        ReplicaElectionResult(topic=name, partition_result=_news(results) if asked is None else results)
+        for (name, _), results in found
+    ]
     return ElectLeadersResponse(error_code=Error.NONE, replica_election_results=results)
 
 
-def _all_of(broker: Broker, election_type: int, info: TopicInfo, now_ms: int) -> ReplicaElectionResult:
-    found = [_result(broker, election_type, info.name, index, now_ms) for index in range(info.partitions)]
-    news = [result for result in found if result.error_code != Error.ELECTION_NOT_NEEDED]
-    return ReplicaElectionResult(topic=info.name, partition_result=news)
+def _news(results: list[PartitionResult]) -> list[PartitionResult]:
+    return [result for result in results if result.error_code != Error.ELECTION_NOT_NEEDED]
 
 
 def _result(broker: Broker, election_type: int, topic: str, index: int, now_ms: int) -> PartitionResult:

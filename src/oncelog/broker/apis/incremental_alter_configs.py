@@ -26,6 +26,7 @@ from oncelog.broker.config_changes import (
 )
 from oncelog.broker.context import RequestContext
 from oncelog.config import TopicConfig
+from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.kafka_properties import Kind, render
 from oncelog.metadata.descriptions import MIN_IN_SYNC
@@ -56,16 +57,20 @@ class Operation(IntEnum):
 
 def handle(
     broker: Broker, context: RequestContext, request: IncrementalAlterConfigsRequest
-) -> IncrementalAlterConfigsResponse:
-    refusals = for_each_resource(
+) -> Deferred[IncrementalAlterConfigsResponse]:
+    altering = for_each_resource(
         request.resources, lambda resource: _alter(broker, context, resource, validate_only=request.validate_only)
     )
-    return IncrementalAlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(error, message, resource.resource_type, resource.resource_name)
-            for resource, (error, message) in zip(request.resources, refusals, strict=True)
-        ]
-    )
+
+    def answer(outcomes: list[tuple[Error, str | None]]) -> IncrementalAlterConfigsResponse:
+        return IncrementalAlterConfigsResponse(
+            responses=[
+                AlterConfigsResourceResponse(error, message, resource.resource_type, resource.resource_name)
+                for resource, (error, message) in zip(request.resources, outcomes, strict=True)
+            ]
+        )
+
+    return broker.slices.begin(altering).map(answer)
 
 
 def _alter(
@@ -117,9 +122,11 @@ def _apply(
     old = values.get(config.name, _default(broker, kind, config.name))
     words, given = (list(filter(None, part.split(","))) for part in (old, text))
     if operation is Operation.APPEND:
-        words += [word for word in given if word not in words]
+        there = set(words)
+        words += [word for word in given if word not in there]
     else:
-        words = [word for word in words if word not in given]
+        taken = set(given)
+        words = [word for word in words if word not in taken]
     values[config.name] = ",".join(words)
     return None
 

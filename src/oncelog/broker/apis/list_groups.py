@@ -26,6 +26,7 @@ def handle(broker: Broker, context: RequestContext, request: ListGroupsRequest) 
 
 
 def _list(broker: Broker, context: RequestContext, request: ListGroupsRequest) -> Work[ListGroupsResponse]:
+    yield from broker.answer_memory.grow(context, broker.groups.count)
     listed = yield from broker.groups.list_groups(request)
     if not allows_cluster(broker, context, Operation.DESCRIBE, log=False):
         visible: list[ListedGroup] = []

@@ -28,6 +28,7 @@ def handle(
 
 
 def _list(broker: Broker, context: RequestContext, request: ListTransactionsRequest) -> Work[ListTransactionsResponse]:
+    yield from broker.answer_memory.grow(context, broker.transactions.count)
     found = yield from broker.transactions.list(
         context.now_ms,
         states=request.state_filters,

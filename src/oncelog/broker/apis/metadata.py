@@ -63,10 +63,6 @@ def handle(
 def _respond(
     broker: Broker, context: RequestContext, request: MetadataRequest, topics: list[MetadataResponseTopic]
 ) -> MetadataResponse:
-    if request.include_topic_authorized_operations:
-        for topic in topics:
-            if topic.name is not None and topic.error_code != Error.TOPIC_AUTHORIZATION_FAILED:
-                topic.topic_authorized_operations = authorized_operations(broker, context, TOPIC, topic.name)
     nodes, controller_id = broker.nodes.seen_by(context)
     response = MetadataResponse(
         brokers=[
@@ -98,7 +94,14 @@ def _topics(broker: Broker, context: RequestContext, request: MetadataRequest) -
         if topic is not None:
             found.append(topic)
             partitions += len(topic.partitions)
+            if (
+                request.include_topic_authorized_operations
+                and topic.name is not None
+                and topic.error_code != Error.TOPIC_AUTHORIZATION_FAILED
+            ):
+                topic.topic_authorized_operations = authorized_operations(broker, context, TOPIC, topic.name)
         if looked_at >= TOPICS_IN_A_PIECE or partitions >= PARTITIONS_IN_A_PIECE:
+            yield from broker.answer_memory.grow(context, looked_at + partitions)
             looked_at = partitions = 0
             yield
     return found

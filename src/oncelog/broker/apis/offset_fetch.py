@@ -69,6 +69,8 @@ def _fetch_all(
         for part in in_parts(request.groups, GROUPS_IN_A_PIECE):
             for group in part:
                 groups.append((yield from fetch(broker, context, group, request.require_stable)))
+                entries = sum([1 + len(topic.partitions) for topic in groups[-1].answer.topics])
+                yield from broker.answer_memory.grow(context, 1 + entries)
             if len(part) == GROUPS_IN_A_PIECE:
                 yield
         return gather([group.settled for group in groups]).map(

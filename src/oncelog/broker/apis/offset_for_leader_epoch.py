@@ -7,15 +7,19 @@ Version 3 brings the replica id, 4 is flexible. Source: Kafka's ``Partition.last
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows, allows_cluster
+from oncelog.broker.slices import Work, each_in_pieces
+from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
 )
 from oncelog.protocol.generated.offset_for_leader_epoch_response import (
     EpochEndOffset,
@@ -27,30 +31,37 @@ from oncelog.types import TopicPartition
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
+PARTITIONS_IN_A_PIECE = 50
+
 
 def handle(
     broker: Broker, context: RequestContext, request: OffsetForLeaderEpochRequest
-) -> OffsetForLeaderEpochResponse:
+) -> Deferred[OffsetForLeaderEpochResponse]:
+    return broker.slices.begin(_answer_each(broker, context, request), context.channel)
+
+
+def _answer_each(
+    broker: Broker, context: RequestContext, request: OffsetForLeaderEpochRequest
+) -> Work[OffsetForLeaderEpochResponse]:
     sees_all = allows_cluster(broker, context, Operation.CLUSTER_ACTION, log=False)
-    hidden = {
-        topic.topic
-        for topic in request.topics
-        if not sees_all and not allows(broker, context, Operation.DESCRIBE, TOPIC, topic.topic)
-    }
+    hidden: dict[str, bool] = {}
+
+    def answer(topic: OffsetForLeaderTopic, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+        name = topic.topic
+        if name not in hidden:
+            hidden[name] = not sees_all and not allows(broker, context, Operation.DESCRIBE, TOPIC, name)
+        if hidden[name]:
+            return _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
+        return _answer(broker, context, name, asked)
+
+    topics = yield from each_in_pieces(request.topics, _partitions, answer, PARTITIONS_IN_A_PIECE)
     return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderTopicResult(
-                topic=topic.topic,
-                partitions=[
-                    _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
-                    if topic.topic in hidden
-                    else _answer(broker, context, topic.topic, asked)
-                    for asked in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
+        topics=[OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions) for topic, partitions in topics]
     )
+
+
+def _partitions(topic: OffsetForLeaderTopic) -> Sequence[OffsetForLeaderPartition]:
+    return topic.partitions
 
 
 def _answer(broker: Broker, context: RequestContext, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:

@@ -21,14 +21,18 @@ from oncelog.broker.security.request_rules import (
     transactional_id_or_broker,
 )
 from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.wire import MOST_ELEMENTS
 
-MOST_BYTES: Final = 2 * 1024 * 1024
-SMALL_FIELDS: Final = 512 * 1024
-WITH_METADATA: Final = 8 * 1024 * 1024
+MOST_BYTES: Final = 16 * 1024 * 1024
 BYTES: Final = 2**31
-"""Bytes of a request that are read at all, below ``socket.request.max.bytes``: to take small fields apart takes a
-hundred times as long as bytes on their way to a log. Batches, subscriptions and assignments are such bytes, metadata of
-offsets partly."""
+"""Bytes of a request that are read at all, below ``socket.request.max.bytes``: small fields are taken apart in pieces
+and counted (``long_requests``), no more than ``MOST_ELEMENTS`` of them, which are in a few MB; batches, subscriptions
+and assignments are bytes on their way to a log."""
+
+
+FEW: Final = 10_000
+"""Elements of a request that is carried out, or the most of it, in one go; as many records Apache Kafka's controller makes
+of one at most (``MAX_RECORDS_PER_USER_OP``)."""
 
 
 class Served(NamedTuple):
@@ -42,6 +46,7 @@ class Served(NamedTuple):
     rights: tuple[Right, ...] = ()
     most_bytes: int = MOST_BYTES
     low_advertised: int | None = None
+    most_elements: int = MOST_ELEMENTS
 
     @property
     def advertised_from(self) -> int:
@@ -58,14 +63,14 @@ SERVED: dict[int, Served] = {
     ApiKey.FETCH: Served(4, 18),
     ApiKey.LIST_OFFSETS: Served(1, 11),
     ApiKey.METADATA: Served(0, 13),
-    ApiKey.OFFSET_COMMIT: Served(2, 10, (group(Operation.READ),), most_bytes=WITH_METADATA),
+    ApiKey.OFFSET_COMMIT: Served(2, 10, (group(Operation.READ),)),
     ApiKey.OFFSET_FETCH: Served(1, 10),
-    ApiKey.FIND_COORDINATOR: Served(0, 6, most_bytes=SMALL_FIELDS),
-    ApiKey.JOIN_GROUP: Served(0, 9, (group(Operation.READ),), most_bytes=BYTES),
+    ApiKey.FIND_COORDINATOR: Served(0, 6),
+    ApiKey.JOIN_GROUP: Served(0, 9, (group(Operation.READ),), most_bytes=BYTES, most_elements=FEW),
     ApiKey.HEARTBEAT: Served(0, 4, (group(Operation.READ),)),
-    ApiKey.LEAVE_GROUP: Served(0, 5, (group(Operation.READ),)),
-    ApiKey.SYNC_GROUP: Served(0, 5, (group(Operation.READ),), most_bytes=BYTES),
-    ApiKey.DESCRIBE_GROUPS: Served(0, 6, most_bytes=SMALL_FIELDS),
+    ApiKey.LEAVE_GROUP: Served(0, 5, (group(Operation.READ),), most_elements=FEW),
+    ApiKey.SYNC_GROUP: Served(0, 5, (group(Operation.READ),), most_bytes=BYTES, most_elements=FEW),
+    ApiKey.DESCRIBE_GROUPS: Served(0, 6),
     ApiKey.LIST_GROUPS: Served(0, 5),
     ApiKey.SASL_HANDSHAKE: Served(0, 1),
     ApiKey.API_VERSIONS: Served(0, 4),
@@ -77,39 +82,39 @@ SERVED: dict[int, Served] = {
     ApiKey.ADD_PARTITIONS_TO_TXN: Served(0, 5, (transactional_id_or_broker,)),
     ApiKey.ADD_OFFSETS_TO_TXN: Served(0, 4, (transactional_id, group(Operation.READ))),
     ApiKey.END_TXN: Served(0, 5, (transactional_id,)),
-    ApiKey.WRITE_TXN_MARKERS: Served(1, 2, (cluster_action_or_alter,)),
-    ApiKey.TXN_OFFSET_COMMIT: Served(0, 5, (transactional_id, group(Operation.READ)), most_bytes=WITH_METADATA),
+    ApiKey.WRITE_TXN_MARKERS: Served(1, 2, (cluster_action_or_alter,), most_elements=FEW),
+    ApiKey.TXN_OFFSET_COMMIT: Served(0, 5, (transactional_id, group(Operation.READ))),
     ApiKey.DESCRIBE_ACLS: Served(1, 3, (cluster(Operation.DESCRIBE),)),
-    ApiKey.CREATE_ACLS: Served(1, 3, (cluster(Operation.ALTER),)),
-    ApiKey.DELETE_ACLS: Served(1, 3, (cluster(Operation.ALTER),)),
+    ApiKey.CREATE_ACLS: Served(1, 3, (cluster(Operation.ALTER),), most_elements=FEW),
+    ApiKey.DELETE_ACLS: Served(1, 3, (cluster(Operation.ALTER),), most_elements=FEW),
     ApiKey.DESCRIBE_CONFIGS: Served(1, 4),
     ApiKey.ALTER_CONFIGS: Served(0, 2),
     ApiKey.ALTER_REPLICA_LOG_DIRS: Served(1, 2, (cluster(Operation.ALTER),)),
     ApiKey.DESCRIBE_LOG_DIRS: Served(1, 5, (cluster(Operation.DESCRIBE),)),
     ApiKey.SASL_AUTHENTICATE: Served(0, 2),
     ApiKey.CREATE_PARTITIONS: Served(0, 3),
-    ApiKey.CREATE_DELEGATION_TOKEN: Served(1, 3),
+    ApiKey.CREATE_DELEGATION_TOKEN: Served(1, 3, most_elements=FEW),
     ApiKey.RENEW_DELEGATION_TOKEN: Served(1, 2),
     ApiKey.EXPIRE_DELEGATION_TOKEN: Served(1, 2),
     ApiKey.DESCRIBE_DELEGATION_TOKEN: Served(1, 3),
-    ApiKey.DELETE_GROUPS: Served(0, 2, most_bytes=SMALL_FIELDS),
+    ApiKey.DELETE_GROUPS: Served(0, 2),
     ApiKey.ELECT_LEADERS: Served(0, 2, (cluster(Operation.ALTER),)),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: Served(0, 1),
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: Served(0, 1, (cluster(Operation.ALTER),)),
     ApiKey.LIST_PARTITION_REASSIGNMENTS: Served(0, 0, (cluster(Operation.DESCRIBE),)),
-    ApiKey.OFFSET_DELETE: Served(0, 0, (group(Operation.DELETE),)),
+    ApiKey.OFFSET_DELETE: Served(0, 0, (group(Operation.DELETE),), most_elements=FEW),
     ApiKey.DESCRIBE_CLIENT_QUOTAS: Served(0, 1, (cluster(Operation.DESCRIBE_CONFIGS),)),
     ApiKey.ALTER_CLIENT_QUOTAS: Served(0, 1, (cluster(Operation.ALTER_CONFIGS),)),
-    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Served(0, 0, (cluster(Operation.DESCRIBE),)),
-    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Served(0, 0, (cluster(Operation.ALTER),)),
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Served(0, 0, (cluster(Operation.DESCRIBE),), most_elements=FEW),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Served(0, 0, (cluster(Operation.ALTER),), most_elements=FEW),
     ApiKey.DESCRIBE_QUORUM: Served(0, 2, (cluster(Operation.DESCRIBE),)),
-    ApiKey.UPDATE_FEATURES: Served(0, 2, (cluster(Operation.ALTER),)),
+    ApiKey.UPDATE_FEATURES: Served(0, 2, (cluster(Operation.ALTER),), most_elements=FEW),
     ApiKey.DESCRIBE_CLUSTER: Served(0, 2),
     ApiKey.DESCRIBE_PRODUCERS: Served(0, 0),
-    ApiKey.DESCRIBE_TRANSACTIONS: Served(0, 0, most_bytes=SMALL_FIELDS),
-    ApiKey.LIST_TRANSACTIONS: Served(0, 2, most_bytes=SMALL_FIELDS),
-    ApiKey.CONSUMER_GROUP_HEARTBEAT: Served(0, 1, (group(Operation.READ),)),
-    ApiKey.CONSUMER_GROUP_DESCRIBE: Served(0, 1, most_bytes=SMALL_FIELDS),
+    ApiKey.DESCRIBE_TRANSACTIONS: Served(0, 0),
+    ApiKey.LIST_TRANSACTIONS: Served(0, 2),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: Served(0, 1, (group(Operation.READ),), most_elements=5 * FEW),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: Served(0, 1),
     ApiKey.LIST_CONFIG_RESOURCES: Served(0, 1, (cluster(Operation.DESCRIBE_CONFIGS),)),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: Served(0, 0),
 }

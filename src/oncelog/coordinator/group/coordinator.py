@@ -259,6 +259,11 @@ class GroupCoordinator:
 
         return gather([one(group_id) for group_id in group_ids])
 
+    @property
+    def count(self) -> int:
+        """Of the groups that :meth:`list_groups` looks at."""
+        return sum(len(shard.groups) for shard in self.runtime.served_shards())
+
     def list_groups(self, request: ListGroupsRequest) -> Generator[None, None, list[ListedGroup]]:
         """All groups here. With pauses: there may be many."""
         states = {state.strip().lower() for state in request.states_filter}

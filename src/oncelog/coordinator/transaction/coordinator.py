@@ -299,6 +299,11 @@ class TransactionCoordinator:
             tuple(sorted(entry.unmarked if txn.state in PREPARED else txn.partitions)),
         )
 
+    @property
+    def count(self) -> int:
+        """Of the transactional ids that :meth:`list` looks at."""
+        return sum(shard.count for shard in self.runtime.served_shards())
+
     def list(
         self,
         now_ms: int,

@@ -177,6 +177,10 @@ class TransactionShard:
         """Every id with its state; partitions of a prepared transaction that have no marker yet are ``unmarked``."""
         yield from self._entries.values()
 
+    @property
+    def count(self) -> int:
+        return len(self._entries)
+
     def entry(self, transactional_id: str) -> Entry | None:
         return self._entries.get(transactional_id)
 

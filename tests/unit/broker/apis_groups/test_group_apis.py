@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from oncelog.broker.answer_memory import AnswerMemory
 from oncelog.broker.apis.registry import handler_for
+from oncelog.broker.commit_order import CommitOrder
 from oncelog.broker.context import RequestContext
+from oncelog.broker.request_memory import RequestMemory
 from oncelog.broker.security.session import Session
 from oncelog.broker.slices import Slices
 from oncelog.deferred import Deferred
@@ -50,6 +53,8 @@ class FakeBroker:
 
     def __init__(self) -> None:
         self.slices = Slices()
+        self.answer_memory = AnswerMemory(RequestMemory(0, 0))
+        self.commit_order = CommitOrder(self)  # type: ignore[arg-type]
         self.authorizer = None
         self.host = MemoryGroupHost({"t": 2})
         self.metadata = SimpleNamespace(

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from oncelog.broker.answer_memory import AnswerMemory
 from oncelog.broker.apis.registry import handler_for
 from oncelog.broker.context import RequestContext
+from oncelog.broker.request_memory import RequestMemory
 from oncelog.broker.slices import Slices
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -27,6 +29,7 @@ from oncelog.protocol.messages import request_type, response_type
 from oncelog.protocol.wire import Message
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TopicPartition
 from tests.support.transaction_host import MemoryTransactionHost
+from tests.unit.broker.apis_admin.conftest import RecordingChannel
 
 GROUP_PARTITION = TopicPartition(CONSUMER_OFFSETS_TOPIC, 3)
 NOW = 5_000
@@ -42,13 +45,13 @@ class Asker:
             transactions=self.host.coordinator(),
             authorizer=None,
             slices=Slices(),
+            answer_memory=AnswerMemory(RequestMemory(0, 0)),
             metadata=SimpleNamespace(topic=topics.get),
             groups=SimpleNamespace(runtime=SimpleNamespace(partition_for=lambda group: GROUP_PARTITION)),
         )
 
     def ask(self, key: ApiKey, version: int, request: Message) -> Any:
-        channel: Any = None
-        context = RequestContext(channel, 0, key, version, 0, "test", NOW)
+        context = RequestContext(RecordingChannel(), 0, key, version, 0, "test", NOW)
         received = request_type(key).decode(request.encode(version), version)
         response = handler_for(key)(self._broker, context, received)
         self._broker.slices.finish()

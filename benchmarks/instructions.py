@@ -18,7 +18,7 @@ from benchmarks.raw import Caller
 from benchmarks.requests import CELLS, checked
 from benchmarks.servers import Oncelog, running
 
-_TOTAL = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
+TOTAL = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
 
 
 class Counted(Oncelog):
@@ -35,7 +35,7 @@ class Counted(Oncelog):
     def instructions(self) -> tuple[int, Path]:
         """Counted so far, once the process has ended; and where callgrind wrote of which function."""
         path = max(self.folder.glob("callgrind.out*"), key=lambda path: path.stat().st_size)
-        return max((int(number) for number in _TOTAL.findall(path.read_text())), default=0), path
+        return max((int(number) for number in TOTAL.findall(path.read_text())), default=0), path
 
 
 def count(name: str, requests: int, keep: Path | None, properties: dict[str, str]) -> float:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from oncelog.broker.answer_memory import AnswerMemory, AnswerTooLong
 from oncelog.broker.answers import encoded, encoded_in_pieces, size_of
 from oncelog.broker.apis.api_versions import unsupported_version
-from oncelog.broker.apis.registry import Served, handler_for, served_apis
+from oncelog.broker.apis.registry import Served, handler_for, import_handlers, served_apis
 from oncelog.broker.commit_order import CommitOrder
 from oncelog.broker.context import Channel, Part, RequestContext
 from oncelog.broker.coordinators import Coordinators
@@ -40,7 +40,7 @@ from oncelog.broker.security.authorizer import authorizer_of
 from oncelog.broker.security.request_rules import refused_request
 from oncelog.broker.security.security_log import SecurityLog
 from oncelog.broker.slices import Slices, Work
-from oncelog.broker.throttle import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE, Throttle
+from oncelog.broker.throttle import Throttle
 from oncelog.broker.topics import Topics
 from oncelog.config import BrokerConfig
 from oncelog.deferred import Deferred
@@ -50,7 +50,7 @@ from oncelog.ports import Background, Disk, Random
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
 from oncelog.protocol.framing import RequestHeader, decode_request_header, encode_response_header
-from oncelog.protocol.messages import request_type, response_type
+from oncelog.protocol.messages import request_type
 from oncelog.protocol.produce_fast import parse_one_partition
 from oncelog.protocol.wire import Message
 from oncelog.timers import Timers
@@ -169,10 +169,7 @@ class Broker:
 
     def import_all(self) -> None:
         """Import what is else imported when it is first asked for: later there may be no file descriptor for it."""
-        for api_key in self.served:
-            request_type(api_key)
-            response_type(api_key)
-            handler_for(api_key)
+        import_handlers(self.served)
         self.transactions.runtime  # noqa: B018 - made, and so imported
         self.groups.runtime  # noqa: B018
 
@@ -406,7 +403,7 @@ class Broker:
                 self.requests.handled_and_answered(context.api_key, context.api_version, total_ns, response)
         if response is None:
             if self.throttle is not None:
-                self._count_use(self.throttle, context, 0)
+                self.throttle.count(context, 0)
             self._send(context, ())
             return
         if context.is_wide or (context.api_key not in (PRODUCE, FETCH) and response.is_long()):
@@ -415,7 +412,7 @@ class Broker:
             return
         try:
             parts = encoded(context, response)
-            if self.throttle is not None and (wait_ms := self._count_use(self.throttle, context, size_of(parts))):
+            if self.throttle is not None and (wait_ms := self.throttle.count(context, size_of(parts))):
                 response.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
                 parts = encoded(context, response)
         except Exception as error:  # noqa: BLE001 - as above: it may be another's turn
@@ -432,31 +429,17 @@ class Broker:
     def _write_in_pieces(self, context: RequestContext, response: Message) -> Work[list[Part]]:
         """A long answer, with others' turns between."""
         parts = yield from encoded_in_pieces(context, response)
-        if self.throttle is not None and (wait_ms := self._count_use(self.throttle, context, size_of(parts))):
+        if self.throttle is not None and (wait_ms := self.throttle.count(context, size_of(parts))):
             response.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
             parts = yield from encoded_in_pieces(context, response)
         return parts
 
-    def _count_use(self, throttle: Throttle, context: RequestContext, response_bytes: int) -> int:
-        """Count a request against the caller's quotas; for how long it has to wait, which it does from now on."""
-        caller = context.principal, context.client_id
-        now_ms = context.now_ms
-        wait_ms = throttle.use(REQUEST_PERCENTAGE, *caller, context.work_ns / 1e7, now_ms)
-        wait_ms = max(min(wait_ms, self._window_part_ms), context.mutation_wait_ms)
-        if context.api_key == ApiKey.PRODUCE:
-            wait_ms = max(wait_ms, throttle.use(PRODUCER_BYTE_RATE, *caller, context.request_bytes, now_ms))
-        elif context.api_key == ApiKey.FETCH:
-            wait_ms = max(wait_ms, throttle.use(CONSUMER_BYTE_RATE, *caller, response_bytes, now_ms))
-        if wait_ms:
-            context.channel.throttle(wait_ms)
-        return wait_ms if "throttle_time_ms" in response_type(context.api_key).__slots__ else 0
-
     def quotas_changed(self) -> None:
         """Hold clients to the quotas that the metadata store has."""
         quotas = self.metadata.client_quotas()
-        self._window_part_ms = 1000 * int(self.config.text("quota.window.size.seconds") or 1)
-        window_ms = self._window_part_ms * int(self.config.text("quota.window.num") or 11)
-        throttle = self.throttle if self.throttle is not None else Throttle(quotas, window_ms)
+        part_ms = 1000 * int(self.config.text("quota.window.size.seconds") or 1)
+        parts = int(self.config.text("quota.window.num") or 11)
+        throttle = self.throttle if self.throttle is not None else Throttle(quotas, part_ms, parts)
         throttle.update(quotas)
         self.throttle = throttle if throttle.is_needed else None
 

@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from oncelog.broker.context import RequestContext
 from oncelog.metadata.store import QuotaEntity
+from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.messages import response_type
 
 PRODUCER_BYTE_RATE = "producer_byte_rate"
 CONSUMER_BYTE_RATE = "consumer_byte_rate"
@@ -29,12 +32,16 @@ class Throttle:
     """Counts what clients use against their quotas.
 
     :param quotas: all of them, by entity.
-    :param window_ms: for how long a client may have saved up.
+    :param window_part_ms: the longest wait for ``request_percentage``.
+    :param window_parts: as many of them a client may have saved up.
     """
 
-    def __init__(self, quotas: Mapping[QuotaEntity, Mapping[str, float]], window_ms: int) -> None:
+    def __init__(
+        self, quotas: Mapping[QuotaEntity, Mapping[str, float]], window_part_ms: int, window_parts: int = 11
+    ) -> None:
         self.update(quotas)
-        self._window_ms = window_ms
+        self._window_part_ms = window_part_ms
+        self._window_ms = window_part_ms * window_parts
         self._free_at_ms: dict[_Bucket, float] = {}
         self.used: dict[_Bucket, float] = {}
         """What was used of each quota so far; for metrics."""
@@ -47,6 +54,20 @@ class Throttle:
     def update(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
         """These are the quotas from now on; what was used before still counts."""
         self._by_entity = {entity: values for entity, values in quotas.items() if "ip" not in dict(entity)}
+
+    def count(self, context: RequestContext, response_bytes: int) -> int:
+        """Count a request against the caller's quotas; for how long it is told to wait, which it does from now on."""
+        caller = context.principal, context.client_id
+        now_ms = context.now_ms
+        wait_ms = self.use(REQUEST_PERCENTAGE, *caller, context.work_ns / 1e7, now_ms)
+        wait_ms = max(min(wait_ms, self._window_part_ms), context.mutation_wait_ms)
+        if context.api_key == ApiKey.PRODUCE:
+            wait_ms = max(wait_ms, self.use(PRODUCER_BYTE_RATE, *caller, context.request_bytes, now_ms))
+        elif context.api_key == ApiKey.FETCH:
+            wait_ms = max(wait_ms, self.use(CONSUMER_BYTE_RATE, *caller, response_bytes, now_ms))
+        if wait_ms:
+            context.channel.throttle(wait_ms)
+        return wait_ms if "throttle_time_ms" in response_type(context.api_key).__slots__ else 0
 
     def use(self, key: str, principal: str, client_id: str, amount: float, now_ms: int) -> int:
         """Count ``amount`` (bytes, or seconds of work times 100) and tell for how many ms the client is to wait."""

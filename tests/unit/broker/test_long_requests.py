@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from oncelog.broker.apis.registry import FEW
 from oncelog.broker.node import Node
 from oncelog.broker.slices import AT_A_TIME, Slices, Work, finished
 from oncelog.coordinator.group.environment import Caller
@@ -40,7 +41,7 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from oncelog.protocol.wire import MOST_ELEMENTS, Message, uvarint
+from oncelog.protocol.wire import Message, uvarint
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, TopicPartition
@@ -332,11 +333,11 @@ def test_a_request_that_waited_for_memory_is_answered_by_the_node_that_was_asked
 
 
 def test_requests_of_very_many_elements_are_refused(admin: Admin) -> None:
-    protocols = [JoinGroupRequestProtocol("", b"")] * (MOST_ELEMENTS + 1000)
+    protocols = [JoinGroupRequestProtocol("", b"")] * (FEW + 1000)
     peer = send(admin, JoinGroupRequest("g", 10_000, 10_000, "", None, "consumer", protocols), 5)
     admin.broker.slices.finish()
     assert peer.closed is not None
-    assert f"more than {MOST_ELEMENTS}" in peer.closed
+    assert f"more than {FEW}" in peer.closed
 
 
 @pytest.mark.parametrize("api_key", [0, 3])

@@ -6,7 +6,7 @@ first use, so that a start does not pay for APIs that nobody calls. A test compa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -21,6 +21,7 @@ from oncelog.broker.security.request_rules import (
     transactional_id_or_broker,
 )
 from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.messages import request_type, response_type
 from oncelog.protocol.wire import MOST_ELEMENTS
 
 MOST_BYTES: Final = 16 * 1024 * 1024
@@ -31,8 +32,8 @@ and assignments are bytes on their way to a log."""
 
 
 FEW: Final = 10_000
-"""Elements of a request that is carried out, or the most of it, in one go; as many records Apache Kafka's controller makes
-of one at most (``MAX_RECORDS_PER_USER_OP``)."""
+"""Elements of a request that is carried out, or the most of it, in one go; of so many records Apache Kafka's controller
+makes a batch at most (``MAX_RECORDS_PER_USER_OP``)."""
 
 
 class Served(NamedTuple):
@@ -154,3 +155,11 @@ def handler_for(api_key: int) -> Handler:
         module = import_module(f"oncelog.broker.apis.{ApiKey(api_key).name.lower()}")
         handler = _handlers[api_key] = module.handle
     return handler
+
+
+def import_handlers(api_keys: Iterable[int]) -> None:
+    """Import what is else imported when it is first asked for."""
+    for api_key in api_keys:
+        request_type(api_key)
+        response_type(api_key)
+        handler_for(api_key)

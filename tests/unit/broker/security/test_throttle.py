@@ -17,7 +17,7 @@ def entity(user: str | None = "", client: str | None = "") -> QuotaEntity:
 
 
 def throttle(quotas: dict[QuotaEntity, float]) -> Throttle:
-    return Throttle({one: {PRODUCER_BYTE_RATE: rate} for one, rate in quotas.items()}, WINDOW_MS)
+    return Throttle({one: {PRODUCER_BYTE_RATE: rate} for one, rate in quotas.items()}, WINDOW_MS, 1)
 
 
 def use(owner: Throttle, amount: float, *, user: str = "alice", client: str = "c", now_ms: int = NOW) -> int:
@@ -58,11 +58,11 @@ def test_the_most_particular_quota_holds() -> None:
 
 @pytest.mark.parametrize("one", [(("ip", "192.0.2.1"),), (("ip", None),)])
 def test_quotas_of_addresses_are_not_of_users(one: QuotaEntity) -> None:
-    assert not Throttle({one: {"connection_creation_rate": 5.0}}, WINDOW_MS).is_needed
+    assert not Throttle({one: {"connection_creation_rate": 5.0}}, WINDOW_MS, 1).is_needed
 
 
 def test_a_strict_quota_counts_nothing_once_it_is_used_up() -> None:
-    owner = Throttle({(("user", "u"),): {CONTROLLER_MUTATION_RATE: 1.0}}, 11_000)
+    owner = Throttle({(("user", "u"),): {CONTROLLER_MUTATION_RATE: 1.0}}, 1000)
 
     def take(amount: float, now_ms: int) -> int:
         return owner.take(CONTROLLER_MUTATION_RATE, "User:u", "c", amount, now_ms)
@@ -77,6 +77,6 @@ def test_a_strict_quota_counts_nothing_once_it_is_used_up() -> None:
 
 
 def test_a_rate_of_next_to_nothing_is_a_long_wait_and_no_overflow() -> None:
-    owner = Throttle({(("user", "u"),): {PRODUCER_BYTE_RATE: 1e-300}}, 11_000)
+    owner = Throttle({(("user", "u"),): {PRODUCER_BYTE_RATE: 1e-300}}, 1000)
     assert owner.use(PRODUCER_BYTE_RATE, "User:u", "c", 1e9, 100_000) == LONGEST_WAIT_MS
     assert owner.use(PRODUCER_BYTE_RATE, "User:u", "c", 1e9, 100_001) == LONGEST_WAIT_MS

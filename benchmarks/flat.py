@@ -1,0 +1,151 @@
+"""Does one produce or fetch cost more where the broker holds much? Counted in instructions, in one process:
+
+    python -m benchmarks.flat [partitions|producers|connections ...]
+
+Valgrind's callgrind counts what the broker executes for one connection's requests, one after the other, before the
+broker is filled and after. No load on the machine changes that. ``limits`` takes memory and time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.instructions import TOTAL, Counted
+from benchmarks.load import BenchmarkError
+from benchmarks.measures import new_topic
+from benchmarks.raw import Caller, batch, encode, produce
+from benchmarks.servers import running
+from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
+
+COUNTED, WARM, AT_ONCE = 300, 300, 100
+PARTITIONS, PRODUCERS, CONNECTIONS = 5_000, 100_000, 10_000
+FIRST_PRODUCER = 1_000_000
+SETTLED = 20_000_000
+"""Instructions in 2 s without a request."""
+FILLINGS = ("partitions", "producers", "connections")
+
+
+class Dumped(Counted):
+    """Counts each of several stretches by itself."""
+
+    def counted(self, work: Callable[[], None]) -> int:
+        before = set(self._dumps())
+        self.count(on=True)
+        work()
+        self.count(on=False)
+        subprocess.run(["callgrind_control", "-d", str(self.pid)], check=True, stdout=subprocess.DEVNULL, timeout=120)
+        new = set(self._dumps()) - before
+        return max(int(number) for path in new for number in TOTAL.findall(path.read_text()))
+
+    def caused(self, work: Callable[[], None]) -> int:
+        """Without what the broker does by itself in as much time."""
+        begin = time.perf_counter()
+        counted = self.counted(work)
+        took_s = time.perf_counter() - begin
+        return counted - self.counted(lambda: time.sleep(took_s))
+
+    def settle(self) -> None:
+        """Until what was just made is synced."""
+        for _ in range(60):
+            if self.counted(lambda: time.sleep(2)) < SETTLED:
+                return
+        raise BenchmarkError("the broker still works by itself")
+
+    def _dumps(self) -> list[Path]:
+        return [path for path in self.folder.glob("callgrind.out*") if path.stat().st_size]
+
+
+def partitions(server: Dumped, caller: Caller, topic: str) -> None:
+    for number in range(0, PARTITIONS, 500):
+        made = [CreatableTopic(name=f"filling-{number}", num_partitions=500, replication_factor=1)]
+        caller.ask(CreateTopicsRequest(topics=made, timeout_ms=600_000), 7)
+
+
+def producers(server: Dumped, caller: Caller, topic: str) -> None:
+    """All of the partition that is measured."""
+    for first in range(0, PRODUCERS, AT_ONCE):
+        for pid in range(FIRST_PRODUCER + first, FIRST_PRODUCER + first + AT_ONCE):
+            caller.post(produce(topic, 0, batch(10, pid=pid, epoch=0, sequence=0)))
+        for _ in range(AT_ONCE):
+            caller.receive()
+
+
+@contextlib.contextmanager
+def connected(server: Dumped) -> Iterator[None]:
+    """With many more connections, each of which has asked once."""
+    place = "127.0.0.1", int(server.bootstrap_servers.rpartition(":")[2])
+    with contextlib.ExitStack() as stack:
+        question = encode(ApiVersionsRequest(), 0)
+        for _ in range(CONNECTIONS):
+            one = stack.enter_context(socket.create_connection(place, timeout=600))
+            one.sendall(question)
+            one.recv(1 << 16)
+        yield
+
+
+def each(server: Dumped, caller: Caller, topic: str, when: str) -> None:
+    idempotent = iter(range(1 << 30))
+    written = produce(topic, 0, batch(100))
+    part = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=200)
+    asked = FetchRequest(
+        max_wait_ms=500, min_bytes=1, max_bytes=200, topics=[FetchTopic(topic=topic, partitions=[part])]
+    )
+    read = encode(asked, 12)
+    pid = FIRST_PRODUCER - 1 - len(when)
+
+    def repeat(frame: bytes) -> Callable[[], None]:
+        def work() -> None:
+            for _ in range(COUNTED):
+                caller.send(frame)
+
+        return work
+
+    def write_idempotent() -> None:
+        for _ in range(COUNTED):
+            caller.send(produce(topic, 0, batch(100, pid=pid, epoch=0, sequence=next(idempotent))))
+
+    server.settle()
+    works = {"produce": repeat(written), "idempotent produce": write_idempotent, "fetch": repeat(read)}
+    for name, work in works.items():
+        work()
+        print(f"  {name}, {when}: {server.caused(work) / COUNTED:,.0f} instructions", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.flat", description=__doc__.splitlines()[0])
+    parser.add_argument("what", nargs="*", choices=[[], *FILLINGS], default=[])
+    options = parser.parse_args()
+    if shutil.which("valgrind") is None:
+        print("valgrind is needed: it counts the instructions", file=sys.stderr)
+        return 1
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    for what in options.what or FILLINGS:
+        print(what, flush=True)
+        server = Dumped()
+        with running(server):
+            caller, topic = Caller(server), new_topic(server, 1)
+            each(server, caller, topic, "empty")
+            if what == "connections":
+                with connected(server):
+                    each(server, caller, topic, "full")
+            else:
+                (partitions if what == "partitions" else producers)(server, caller, topic)
+                each(server, caller, topic, "full")
+            caller.close()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

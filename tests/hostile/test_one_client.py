@@ -18,8 +18,8 @@ from oncelog.protocol.generated.describe_configs_request import DescribeConfigsR
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
-from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from oncelog.protocol.generated.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.protocol.generated.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -219,17 +219,18 @@ def test_a_header_of_millions_of_tags_is_refused_at_once(node: Node, api_key: in
 
 
 def test_many_half_read_requests_take_no_more_than_they_may(tmp_path: Path) -> None:
-    """Each of 60 connections sends 100,000 names of no characters at once: some 3 GB, read side by side."""
+    """Each of 30 connections sends 100,000 names of no characters at once: some 1 GB, read side by side."""
     node = Node(tmp_path, {"queued.max.request.bytes": str(64 * MB), "socket.request.max.bytes": str(8 * MB)})
     node.start()
     try:
         node.check_neighbour()
         before = node.memory_bytes()
-        request = JoinGroupRequest("g", 10_000, 10_000, "", None, "", [JoinGroupRequestProtocol("", b"")] * 100_000)
-        body = request.encode(6)
-        many = [node.connect() for _ in range(60)]
+        topics = [MetadataRequestTopic(name="")] * 100_000
+        request = MetadataRequest(topics, allow_auto_topic_creation=False)
+        body = request.encode(12)
+        many = [node.connect() for _ in range(30)]
         for connection in many:
-            connection.send(request.API_KEY, 6, body)
+            connection.send(request.API_KEY, 12, body)
         most = 0
         for connection in many:
             assert connection.receive_frame()

@@ -14,7 +14,7 @@ from oncelog.broker.request_memory import RequestMemory
 from oncelog.broker.slices import Work
 from oncelog.errors import OncelogError
 
-ENTRY_BYTES: Final = 300
+ENTRY_BYTES: Final = 400
 """What an entry of an answer takes as an object, with its names, and once it is encoded, about."""
 
 

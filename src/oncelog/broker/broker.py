@@ -407,7 +407,7 @@ class Broker:
             self._send(context, ())
             return
         if context.is_wide or (context.api_key not in (PRODUCE, FETCH) and response.is_long()):
-            written = self.slices.begin(self._write_in_pieces(context, response), context.channel)
+            written = self.slices.begin(self._write_in_pieces(context, response), context.channel, goes_on=True)
             written.then(lambda parts: self._send(context, parts), lambda error: self._defect(context, error))
             return
         try:

@@ -41,6 +41,11 @@ class RequestMemory:
         return bool(self._waiting)
 
     @property
+    def is_full_of_requests(self) -> bool:
+        """Whether the first one that waits would wait for ever, unless a request that is being received ends."""
+        return self.held_bytes + next(iter(self._waiting.values()), 0) > self.limit_bytes
+
+    @property
     def missing_bytes(self) -> int:
         """What has to be released until all who wait can go on."""
         return self.taken_bytes + sum(self._waiting.values()) - self.limit_bytes

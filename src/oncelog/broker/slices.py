@@ -95,16 +95,22 @@ class Slices:
     def __len__(self) -> int:
         return len(self._short) + len(self._long)
 
-    def begin(self, work: Work[T], channel: Channel | None = None) -> Deferred[T]:
-        """:param channel: whose end makes the work pointless; None: it changes something and is done in any case."""
+    def begin(self, work: Work[T], channel: Channel | None = None, *, goes_on: bool = False) -> Deferred[T]:
+        """:param channel: whose end makes the work pointless; None: it changes something and is done in any case.
+
+        :param goes_on: it is the second half of another one, and what that has made takes memory: it waits in no line.
+        """
         piece = _Piece(work, channel)
         most = AT_ONCE if len(self._short.at_work) < AT_A_TIME else AT_ONCE_IN_A_CROWD
         enough = self._work_clock() + AT_ONCE_NS
         while self.all_at_once or (piece.done < most and self._work_clock() <= enough):
             if piece.advance():
                 return piece.result
-        self._short.line.append(piece)
-        self._short.admit()
+        if goes_on:
+            self._short.at_work.append(piece)
+        else:
+            self._short.line.append(piece)
+            self._short.admit()
         return piece.result
 
     def step(self) -> None:

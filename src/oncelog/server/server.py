@@ -347,23 +347,23 @@ class Server:
         for connection in some:
             if connection in self._connections and 0 <= idle_ms < 1000 * (now - connection.active_at):
                 connection.cut_off(f"idle for longer than connections.max.idle.ms={idle_ms}")
-        if self.memory.is_short:
-            self._make_room(now - STALLED_S)
         if self.memory.missing_bytes > 0:
             self._take_back(now - STALLED_S)
+        if self.memory.is_short:
+            self._make_room(now - STALLED_S)
         self.turn_ends()
         self.loop.call_later(WATCH_S, self._watch)
 
     def _make_room(self, since: float) -> None:
         """Others wait for memory: end requests of which nothing has come since ``since``, the first one first.
 
-        Those that wait themselves are ended only if all others do so too, and none of them would ever go on: no long
-        request is at work that will give its memory back.
+        Those that wait themselves are ended only if all others do so too, and none of them would ever go on, whatever
+        memory long requests and answers give back.
         """
         receiving = [connection for connection in self._connections if connection.is_receiving]
         stalled = [connection for connection in receiving if connection.progressed < since]
         silent = [connection for connection in stalled if not self.memory.wanted_bytes(connection)]
-        stuck = len(stalled) == len(receiving) and not self.broker.long_requests
+        stuck = len(stalled) == len(receiving) and self.memory.is_full_of_requests
         ended = silent or (stalled if stuck else [])
         missing = self.memory.missing_bytes
         for connection in sorted(ended, key=lambda connection: connection.request_begun):

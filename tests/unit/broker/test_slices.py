@@ -91,3 +91,13 @@ def test_long_work_goes_on_though_short_work_does_not_end() -> None:
         slices.step()
         slices.step()
     assert long.done
+
+
+def test_what_goes_on_waits_in_no_line() -> None:
+    slices = Slices(Ticks())
+    for number in range(2 * AT_A_TIME):
+        slices.begin(counting(f"first {number}", SHORT - 10, []))
+    second = slices.begin(counting("second", 5, []), goes_on=True)
+    for _ in range(6 * (AT_A_TIME + 1)):
+        slices.step()
+    assert second.done

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from oncelog.errors import ConfigError, OncelogError
-from oncelog.spark.options import EARLIEST, LATEST, ByTimestampStrategy, Position
+from oncelog.spark.options import BESIDE_PARTITIONS, EARLIEST, LATEST, ByTimestampStrategy, Position
 from oncelog.types import TopicPartition
 
 Offsets = Mapping[TopicPartition, int]
@@ -42,9 +42,7 @@ class OffsetRange(NamedTuple):
 
 
 Json: TypeAlias = dict[str, dict[str, Any]]
-_ID = "id"
-_FROM = "from"
-_EPOCHS = "epochs"
+_ID, _FROM, _EPOCHS = BESIDE_PARTITIONS
 
 
 class LogEnd(NamedTuple):

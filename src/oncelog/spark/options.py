@@ -537,12 +537,20 @@ def _position(given: _Given, which: str, default: int) -> Position:
     return Position(offsets=offsets, option=name)
 
 
+BESIDE_PARTITIONS = ("id", "from", "epochs")
+"""What the offsets of a checkpoint, a progress report or a marker hold of a topic besides those of its partitions."""
+
+
 def parse_offsets_json(text: str) -> dict[TopicPartition, int]:
-    """``{"topic": {"0": 23}}`` by partition. Raises ValueError, TypeError or AttributeError for another shape."""
+    """``{"topic": {"0": 23}}`` by partition, also as a checkpoint holds it: users copy it from there.
+
+    Raises ValueError, TypeError or AttributeError for another shape.
+    """
     return {
         TopicPartition(topic, int(number)): int(value)
         for topic, partitions in json.loads(text).items()
         for number, value in partitions.items()
+        if number not in BESIDE_PARTITIONS
     }
 
 

@@ -91,6 +91,13 @@ def test_wrong_batch_option_is_refused_with_its_name(options: dict[str, str], te
         parse_source_options(BASE | options, streaming=False)
 
 
+def test_offsets_of_a_checkpoint_are_taken_as_they_stand_there() -> None:
+    """A refusal names them, and sends users to startingOffsets."""
+    written = '{"a": {"0": 7, "1": 9, "id": "LaY6DtpnSA", "epochs": {"0": 3, "1": 4}, "from": {"0": 5}}}'
+    taken = parse_source_options(BASE | {"startingOffsets": written}, streaming=True).starting.offsets
+    assert taken == {TopicPartition("a", 0): 7, TopicPartition("a", 1): 9}
+
+
 def test_missing_address_is_told_with_its_option() -> None:
     with pytest.raises(ConfigError, match=r"kafka\.bootstrap\.servers is missing"):
         parse_source_options({"subscribe": "a"}, streaming=True)

@@ -22,8 +22,10 @@ from oncelog.conformance.batches import (
     now_ms,
     record,
 )
+from oncelog.conformance.isolation import write_marker
 from oncelog.conformance.transactions import Transactional, find_coordinator
 from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.errors import Error
 from tests.conformance.nodes import OncelogNode
 from tests.conftest import RunningBroker
 
@@ -488,3 +490,10 @@ def outcome(connection: Connection, topic: str, data: bytes | None, version: int
         except ConnectionClosed:
             return "closed", []
     return answer.error, [index for index, _ in answer.record_errors]
+
+
+def test_a_marker_of_no_producer_is_refused(connection: Connection, topic: str) -> None:
+    """An operator's WriteTxnMarkers with producer id -1 left a control batch of nobody in the log."""
+    assert connection.list_offset(topic).offset == 0
+    assert write_marker(connection, topic, -1, 0) == Error.UNKNOWN_SERVER_ERROR
+    assert connection.list_offset(topic).offset == 0

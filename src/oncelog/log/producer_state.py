@@ -134,6 +134,8 @@ class ProducerStateManager:
         self, producer_id: int, producer_epoch: int, coordinator_epoch: int, transaction_version: int
     ) -> Refusal | None:
         """Whether a transaction marker may be appended: None or why not."""
+        if producer_id < 0:
+            return Refusal(Error.UNKNOWN_SERVER_ERROR, f"a marker in {self.topic_partition} is of no producer")
         entry = self.entries.get(producer_id)
         fields = producer_id, producer_epoch, coordinator_epoch, transaction_version, entry
         attempt = new_tuple(MarkerAttempt, fields)

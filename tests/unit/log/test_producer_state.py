@@ -186,6 +186,11 @@ def test_a_version_2_marker_may_come_again_when_its_transaction_is_over() -> Non
     assert refusal.error is Error.INVALID_PRODUCER_EPOCH
 
 
+def test_a_marker_of_no_producer_is_refused() -> None:
+    refusal = manager().check_marker(-1, 0, 0, 2)
+    assert refusal is not None and refusal.error is Error.UNKNOWN_SERVER_ERROR
+
+
 def test_a_marker_of_an_unknown_producer_is_taken() -> None:
     state = manager()
     assert state.check_marker(PID, 0, 0, 2) is None

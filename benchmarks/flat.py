@@ -44,7 +44,13 @@ class Dumped(Counted):
         self.count(on=True)
         work()
         self.count(on=False)
-        subprocess.run(["callgrind_control", "-d", str(self.pid)], check=True, stdout=subprocess.DEVNULL, timeout=120)
+        subprocess.run(
+            ["callgrind_control", "-d", str(self.pid)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=120,
+        )
         new = set(self._dumps()) - before
         return max(int(number) for path in new for number in TOTAL.findall(path.read_text()))
 
@@ -74,21 +80,21 @@ def partitions(server: Dumped, caller: Caller, topic: str) -> None:
 
 def producers(server: Dumped, caller: Caller, topic: str) -> None:
     """All of the partition that is measured."""
-    for first in range(0, PRODUCERS, AT_ONCE):
-        for pid in range(FIRST_PRODUCER + first, FIRST_PRODUCER + first + AT_ONCE):
-            caller.post(produce(topic, 0, batch(10, pid=pid, epoch=0, sequence=0)))
-        for _ in range(AT_ONCE):
-            caller.receive()
+    with socket.create_connection(("127.0.0.1", caller.port), timeout=600) as one, one.makefile("rb") as answers:
+        for first in range(FIRST_PRODUCER, FIRST_PRODUCER + PRODUCERS, AT_ONCE):
+            asked = [produce(topic, 0, batch(10, pid=first + n, epoch=0, sequence=0)) for n in range(AT_ONCE)]
+            one.sendall(b"".join(asked))
+            for _ in asked:
+                answers.read(int.from_bytes(answers.read(4), "big"))
 
 
 @contextlib.contextmanager
-def connected(server: Dumped) -> Iterator[None]:
+def connected(caller: Caller) -> Iterator[None]:
     """With many more connections, each of which has asked once."""
-    place = "127.0.0.1", int(server.bootstrap_servers.rpartition(":")[2])
     with contextlib.ExitStack() as stack:
         question = encode(ApiVersionsRequest(), 0)
         for _ in range(CONNECTIONS):
-            one = stack.enter_context(socket.create_connection(place, timeout=600))
+            one = stack.enter_context(socket.create_connection(("127.0.0.1", caller.port), timeout=600))
             one.sendall(question)
             one.recv(1 << 16)
         yield
@@ -138,7 +144,7 @@ def main() -> int:
             caller, topic = Caller(server), new_topic(server, 1)
             each(server, caller, topic, "empty")
             if what == "connections":
-                with connected(server):
+                with connected(caller):
                     each(server, caller, topic, "full")
             else:
                 (partitions if what == "partitions" else producers)(server, caller, topic)

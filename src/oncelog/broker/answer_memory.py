@@ -25,8 +25,10 @@ class AnswerTooLong(OncelogError):
 class AnswerMemory:
     """Of all connections: each has one such answer at a time."""
 
-    def __init__(self, memory: RequestMemory) -> None:
+    def __init__(self, memory: RequestMemory, *, all_at_once: bool = False) -> None:
+        """:param all_at_once: answers are made in one turn each, so that none may wait for another one."""
         self._memory = memory
+        self._all_at_once = all_at_once
         self._held: dict[int, int] = {}
 
     def grow(self, context: RequestContext, entries: int, size_bytes: int = 0) -> Work[None]:
@@ -41,7 +43,11 @@ class AnswerMemory:
             raise AnswerTooLong(
                 f"the answer would take more than queued.max.request.bytes allows ({limit} bytes): ask for less at once"
             )
-        while self._memory.taken_bytes + more > limit and next(iter(self._held)) != connection_id:
+        while (
+            self._memory.taken_bytes + more > limit
+            and next(iter(self._held)) != connection_id
+            and not self._all_at_once
+        ):
             yield
         self._held[connection_id] = held + more
         self._memory.estimate(more)

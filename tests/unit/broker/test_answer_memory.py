@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from oncelog.broker.answer_memory import AnswerMemory
+from oncelog.broker.context import RequestContext
+from oncelog.broker.request_memory import RequestMemory
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -142,3 +145,16 @@ def test_a_partition_that_is_named_again_and_again(admin: Admin) -> None:
     admin.broker.slices.finish()
     assert peer.closed is not None
     assert admin.broker.request_memory.taken_bytes == 0
+
+
+def test_an_answer_that_is_made_in_one_turn_waits_for_no_other() -> None:
+    """With several nodes in one process: nobody else would go on meanwhile."""
+    memory = RequestMemory(1_000_000, 1000)
+    answers = AnswerMemory(memory, all_at_once=True)
+    contexts = [RequestContext(Peer(), 0, 3, 12, 0, "", NOW_MS) for _ in range(2)]
+    for context in contexts:
+        assert list(answers.grow(context, 2000)) == []
+    assert memory.taken_bytes > memory.limit_bytes
+    for context in contexts:
+        answers.end(context.channel)
+    assert memory.taken_bytes == 0

@@ -342,6 +342,21 @@ def test_a_program_that_forgets_to_close_its_producer_loses_nothing(
     assert values(broker.bootstrap_servers, topic, 2) == [b"%d" % number for number in range(1000)]
 
 
+def test_a_record_that_failed_while_nobody_asks_is_told_once(
+    broker: RunningBroker, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+        for _ in range(3):
+            producer.send(topic, b"v", partition=17)
+        asked = producer.send(topic, b"v", partition=18)
+        producer.flush()
+        assert isinstance(asked.exception(), UnknownTopicOrPartitionError)
+    del asked
+    told = [record.getMessage() for record in caplog.records if "nobody asked" in record.getMessage()]
+    assert len(told) == 1
+    assert f"nobody asked for its outcome: topic {topic!r} has no partition 17; its partitions are 0 to 1" in told[0]
+
+
 def test_a_transaction_that_a_program_leaves_open_is_aborted_and_said(broker: RunningBroker, topic: str) -> None:
     script = """
 import sys

@@ -21,10 +21,27 @@ log = logging.getLogger(__name__)
 _lock = threading.Lock()
 
 
+class _Untold:
+    """Why a record was not stored, until somebody asks; says so itself if nobody does."""
+
+    __slots__ = ("error",)
+    last = ""
+    """What was said last: thousands of records may fail for one reason."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error: BaseException | None = error
+
+    def __del__(self) -> None:
+        text = str(self.error)
+        if self.error is not None and text != _Untold.last:
+            _Untold.last = text
+            log.error("a record was not stored, and nobody asked for its outcome: %s", text)
+
+
 class Delivery(Generic[T]):
     """The outcome of one record, or of one call with many, as far as it is known."""
 
-    __slots__ = ("_callbacks", "_done", "_error", "_event", "_value")
+    __slots__ = ("_callbacks", "_done", "_error", "_event", "_untold", "_value")
 
     def __init__(self) -> None:
         self._done = False
@@ -57,6 +74,8 @@ class Delivery(Generic[T]):
                 event = self._event = self._event or threading.Event()
             if not self._done and not event.wait(timeout):
                 raise KafkaTimeoutError(f"the record's outcome is not known after {timeout:g} s")
+        if self._error is not None:
+            self._untold.error = None
         return self._error
 
     def add_done_callback(self, callback: Callable[[Delivery[T]], object]) -> None:
@@ -73,6 +92,7 @@ class Delivery(Generic[T]):
         self._settle()
 
     def set_exception(self, error: BaseException) -> None:
+        self._untold = _Untold(error)
         self._error = error
         self._settle()
 

@@ -230,7 +230,7 @@ class Producer:
                             await intake.put_slowly(*item)
                     except Exception as error:  # noqa: BLE001 - the program's partitioner may raise anything
                         if not delivery.done():
-                            delivery.set_exception(error)
+                            delivery.set_exception(error.with_traceback(None))  # whose frames would keep the delivery
                     if len(queue) * 2 < HANDED_OVER and not self._room.is_set():
                         self._room.set()
                     if intake.filled and intake.time_to_yield():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,7 @@ def main() -> int:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the broker")
     parser.add_argument("--keep", type=Path, help="keep callgrind's output in this file")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("instructions: ended by a signal"))  # so that brokers are stopped
     if shutil.which("valgrind") is None:
         print("valgrind is needed: it counts the instructions", file=sys.stderr)
         return 1

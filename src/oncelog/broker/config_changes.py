@@ -134,15 +134,21 @@ def refusal_of_resource(broker: Broker, kind: int, name: str, *, loggers_too: bo
     return None
 
 
+def refusal_of_many(count: int) -> Refusal | None:
+    """A request names so many settings of one resource."""
+    if count <= MOST_SETTINGS:
+        return None
+    return Refusal(Error.INVALID_REQUEST, f"{count} settings of one resource; at most {MOST_SETTINGS} are taken")
+
+
 def refusal_of_keys(names: Collection[str], nulls: Collection[str]) -> Refusal | None:
     """What Kafka refuses about the names of a change, before it looks at what they are.
 
     :param nulls: names without a value that need one.
     """
-    if len(names) > MOST_SETTINGS:
-        return Refusal(
-            Error.INVALID_REQUEST, f"{len(names)} settings of one resource; at most {MOST_SETTINGS} are taken"
-        )
+    many = refusal_of_many(len(names))
+    if many is not None:
+        return many
     if len(set(names)) != len(names):
         return Refusal(Error.INVALID_REQUEST, "Error due to duplicate config keys")
     if nulls:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
 from oncelog.broker.apis.describe_configs import layers_of
+from oncelog.broker.config_changes import refusal_of_many
 from oncelog.broker.context import RequestContext
 from oncelog.broker.mutations import may_change
 from oncelog.broker.security.access import TOPIC, allows, allows_cluster
@@ -84,6 +85,9 @@ def _too_many(topics: list[CreatableTopic]) -> str | None:
 def _create(
     broker: Broker, context: RequestContext, topic: CreatableTopic, *, validate_only: bool
 ) -> Work[CreatableTopicResult]:
+    refused = refusal_of_many(len(topic.configs))
+    if refused is not None:
+        return _refused(topic.name, refused.error, refused.message)
     values = {config.name: config.value for config in topic.configs}
     refusal = refusal_of_topic(broker, topic, values)
     if refusal is not None:

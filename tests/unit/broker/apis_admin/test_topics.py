@@ -278,3 +278,13 @@ def test_a_topic_made_anew_outlives_the_deletion_of_its_former_id(admin: Admin) 
     assert admin.broker.metadata.topic(last) == again
     answer = DeleteTopicsResponse.decode(channel.answers[0], 6, 9)
     assert [result.error_code for result in answer.responses] == [0] * (len(ids) - 1) + [Error.UNKNOWN_TOPIC_ID]
+
+
+def test_thousands_of_settings_of_one_topic_are_refused(admin: Admin) -> None:
+    configs = [CreatableTopicConfig(f"x{number}", "1") for number in range(1001)]
+    request = CreateTopicsRequest([CreatableTopic("t", 1, 1, configs=configs)], 1000)
+    (result,) = admin.ask(request).topics
+    assert (result.error_code, result.error_message) == (
+        Error.INVALID_REQUEST,
+        "1001 settings of one resource; at most 1000 are taken",
+    )

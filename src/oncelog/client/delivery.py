@@ -82,9 +82,11 @@ class Delivery(Generic[T]):
         """Call ``callback(self)`` with the outcome: at once where it is known, else on the client's thread, where what
         it raises is logged."""
         with _lock:
+            earlier = self._callbacks
+            self._callbacks = [*(earlier or ()), callback]
             if not self._done:
-                self._callbacks = [*(self._callbacks or ()), callback]
-                return
+                return  # whoever settles it sees the callback
+            self._callbacks = earlier
         callback(self)
 
     def set_result(self, value: T) -> None:

@@ -1,0 +1,34 @@
+"""A delivery is settled on one thread while another one asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from oncelog.client.delivery import Delivery
+
+Callbacks = list[Callable[[Delivery[int]], object]] | None
+
+
+class SettledMeanwhile(Delivery[int]):
+    """Has its outcome while a callback is added: behind the look whether it has one, before the callback is kept."""
+
+    kept: Callbacks = None
+    raced = False
+
+    @property
+    def _callbacks(self) -> Callbacks:
+        if not self.raced:
+            self.raced = True
+            self.set_result(7)
+        return self.kept
+
+    @_callbacks.setter
+    def _callbacks(self, callbacks: Callbacks) -> None:
+        self.kept = callbacks
+
+
+def test_a_callback_that_is_added_while_the_outcome_comes_is_called_once() -> None:
+    told: list[int] = []
+    delivery = SettledMeanwhile()
+    delivery.add_done_callback(lambda done: told.append(done.result()))
+    assert told == [7]

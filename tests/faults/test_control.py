@@ -177,6 +177,24 @@ def test_pages_of_other_sites_make_no_faults(idle_control: FaultControl, headers
     assert idle_control.all() == []
 
 
+def _has_ipv6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not _has_ipv6(), reason="this machine has no IPv6 loopback")
+def test_control_listens_on_ipv6_too() -> None:
+    running = FaultControl(Faults(), "::1", 0)
+    try:
+        assert running.address.startswith("[::1]:")
+        assert ask(running.address, "/faults") == (200, [])
+    finally:
+        running.stop()
+
+
 def test_control_is_for_this_machine_alone() -> None:
     with pytest.raises(FaultError, match="no loopback address"):
         FaultControl(Faults(), "0.0.0.0", 0)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import socket
 import sys
 import threading
 from collections.abc import Callable
@@ -55,7 +56,8 @@ class FaultControl:
     @property
     def address(self) -> str:
         host, port = self._server.server_address[:2]
-        return f"{host if isinstance(host, str) else host.decode()}:{port}"
+        name = host if isinstance(host, str) else host.decode()
+        return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
 
     def stop(self) -> None:
         self._server.shutdown()
@@ -120,6 +122,7 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, address: tuple[str, int], control: FaultControl) -> None:
         self.control = control
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         super().__init__(address, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:

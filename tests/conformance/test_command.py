@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import json
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import oncelog
 from oncelog.client.core.config import AdminConfig
+from oncelog.conformance.bench import Bench
 from oncelog.conformance.expect import CheckFailed, among, eventually, holds, same
+from oncelog.conformance.groups import Member
 from oncelog.conformance.registry import all_checks, cases_of
 from oncelog.conformance.run import Outcome, Report, run
 from oncelog.errors import Error
@@ -76,6 +81,54 @@ def test_a_run_that_is_broken_off_leaves_nothing_either(three: str) -> None:
     (check,) = [item for item in all_checks() if item.name == "producers_are_counted_apart"]
     with pytest.raises(KeyboardInterrupt):
         run(AdminConfig.from_properties({"bootstrap.servers": three}), cases_of([check]), tell=break_off)
+    assert left_on(three) == []
+
+
+def _has_asked(member: Member) -> None:
+    member.send_join()
+
+
+def _knows_its_id(member: Member) -> None:
+    member.identify()
+
+
+def _waits_for_its_assignment(member: Member) -> None:
+    member.join()
+
+
+@pytest.mark.parametrize("begin", [_has_asked, _knows_its_id, _waits_for_its_assignment])
+def test_a_run_that_is_broken_off_while_a_member_joins_leaves_no_group(begin: Callable[[Member], None]) -> None:
+    def break_off(bench: Bench) -> None:
+        begin(Member(bench.connection, bench.group()))
+        raise KeyboardInterrupt
+
+    (check,) = [item for item in all_checks() if item.name == "producers_are_counted_apart"]
+    broken = dataclasses.replace(check, function=break_off)
+    with oncelog.Broker(settings={"group.initial.rebalance.delay.ms": 300}) as waiting:
+        servers = waiting.bootstrap_servers
+        with pytest.raises(KeyboardInterrupt):
+            run(AdminConfig.from_properties({"bootstrap.servers": servers}), cases_of([broken]))
+        assert left_on(servers) == []
+
+
+@pytest.mark.parametrize(
+    "command", [["conformance"], ["lab", "all", "--html", "page.html"]], ids=["conformance", "lab"]
+)
+def test_a_command_that_is_ended_takes_away_what_it_has_made(command: list[str], three: str, tmp_path: Path) -> None:
+    """SIGTERM, as where a job is cancelled."""
+    with oncelog.Admin(bootstrap_servers=three) as admin:
+        before = set(admin.list_topics())
+        process = subprocess.Popen(
+            [sys.executable, "-m", "oncelog", *command, "--bootstrap-server", three],
+            cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            eventually(lambda: set(admin.list_topics()) > before, 120)
+            process.terminate()
+            assert process.wait(120) == 143
+        finally:
+            process.kill()
+        assert set(admin.list_topics()) == before
     assert left_on(three) == []
 
 

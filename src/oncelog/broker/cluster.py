@@ -112,7 +112,7 @@ class Cluster:
         if found is None:
             raise KafkaError(
                 Error.BROKER_ID_NOT_REGISTERED,
-                f"there is no node {node_id}: the cluster has {', '.join(map(str, self._members))}",
+                f"there is no node {node_id!r}: the cluster has {', '.join(map(str, self._members))}",
             )
         return found
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.options import Cluster, cluster_options
-from oncelog.cli.output import progress, remark, show_json, show_table
+from oncelog.cli.output import cleaning_up, progress, remark, show_json, show_table
 from oncelog.errors import OncelogError
 from oncelog.settings import nearest
 
@@ -50,7 +50,7 @@ def command(cluster: Cluster, areas: tuple[str, ...], names: tuple[str, ...], on
     from oncelog.conformance.run import Outcome, run
 
     cases = cases_of(chosen)
-    with progress("checks", len(cases)) as advance:
+    with cleaning_up(), progress("checks", len(cases)) as advance:
         report = run(
             cluster.admin_settings(), cases, patience_s=patience, tell=lambda result: advance(1, result.check.area)
         )

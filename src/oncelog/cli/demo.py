@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oncelog.cli.output import draws_progress
+from oncelog.cli.output import cleaning_up, draws_progress
 from oncelog.errors import OncelogError
 
 if TYPE_CHECKING:
@@ -82,8 +81,7 @@ def command(
         prefix=prefix,
         seconds=seconds * count / TOTAL,
     )
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with _display() as display:
+    with cleaning_up(), _display() as display:
         outcome = Demo(settings, display).run()
     start = time.monotonic()
     path = report or data / "report.html"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.options import Cluster, optional_cluster_options
-from oncelog.cli.output import progress, remark, show_json, show_table
+from oncelog.cli.output import cleaning_up, progress, remark, show_json, show_table
 from oncelog.errors import OncelogError
 from oncelog.settings import nearest
 
@@ -85,7 +85,7 @@ def _carry_out(flows: list[Flow], cluster: Cluster, *, skip_impossible: bool) ->
 
     there = _cluster(cluster)
     stories = []
-    with progress("flows", len(flows)) as advance:
+    with cleaning_up(), progress("flows", len(flows)) as advance:
         for flow in flows:
             advance(0, f"{flow.name}: {flow.title}")
             try:

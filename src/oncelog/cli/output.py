@@ -7,7 +7,9 @@ that is a terminal and rich is there to draw it.
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -21,6 +23,19 @@ Advance = Callable[[int, str], None]
 def show_json(value: Any) -> None:
     """One line of JSON."""
     click.echo(json.dumps(value, ensure_ascii=False))
+
+
+@contextmanager
+def cleaning_up() -> Iterator[None]:
+    """A SIGTERM ends the block as Ctrl-C does, with its ``finally``: what was made elsewhere is taken away."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def counted(count: int, noun: str) -> str:

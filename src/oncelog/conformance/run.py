@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from time import monotonic, sleep
 from typing import Any
 
 from oncelog.client.blocking import Admin
@@ -21,7 +22,7 @@ from oncelog.conformance.expect import PATIENCE_S, CheckFailed, NotOffered
 from oncelog.conformance.home import door_to
 from oncelog.conformance.registry import Check, case_name
 from oncelog.conformance.wire import Connection, ConnectionClosed, World
-from oncelog.errors import KafkaError, OncelogError
+from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.protocol.errors import ProtocolError
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
@@ -30,6 +31,7 @@ from oncelog.protocol.generated.describe_groups_request import DescribeGroupsReq
 from oncelog.protocol.generated.leave_group_request import LeaveGroupRequest, MemberIdentity
 
 _SHORTEST_ANSWER_S = 20.0
+_REBALANCE_S = 10.0
 _NO_ANSWER = (ProtocolError, OSError, ValueError, LookupError, TypeError, AttributeError, struct.error)
 """What taking an answer apart raises if it is not the answer that was to come."""
 
@@ -148,15 +150,28 @@ def _delete_groups(config: AdminConfig, prefix: str, address: str, world: World)
     try:
         with Admin(config=config) as admin, Connection(address, world=world) as connection:
             for name in [group.group_id for group in admin.list_consumer_groups()]:
-                if name.startswith(prefix):
-                    try:
-                        _send_members_away(connection, name)
-                        admin.delete_consumer_groups([name])
-                    except KafkaError as error:
-                        left.append(f"group {name} ({error.error.name})")
+                if name.startswith(prefix) and (error := _delete_group(admin, connection, name)) is not None:
+                    left.append(f"group {name} ({error.error.name})")
     except (OncelogError, ConnectionClosed, *_NO_ANSWER) as error:
         left.append(f"groups whose names begin with {prefix} ({error})")
     return left
+
+
+def _delete_group(admin: Admin, connection: Connection, name: str) -> KafkaError | None:
+    """Why it is still there. One in the middle of a rebalance gets members while they are sent away."""
+    end = monotonic() + _REBALANCE_S
+    while True:
+        try:
+            _send_members_away(connection, name)
+            admin.delete_consumer_groups([name])
+        except KafkaError as error:
+            if error.error is Error.GROUP_ID_NOT_FOUND:
+                return None
+            if error.error is not Error.NON_EMPTY_GROUP or monotonic() > end:
+                return error
+            sleep(0.05)
+        else:
+            return None
 
 
 def _send_members_away(connection: Connection, group: str) -> None:

@@ -24,6 +24,8 @@ from oncelog.types import TopicPartition
 
 ANY_PORT = "127.0.0.1:0"
 MOST_NODES = 9
+IN_MEMORY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
+"""What a broker in memory has unless it is told otherwise: who begins one for a test waits for no more members."""
 TEN_YEARS_S = 10 * 365 * 86_400
 NOT_RUNNING = "the broker is not running: use it in a with block, or call start()"
 
@@ -83,7 +85,8 @@ class ClusterNode:
 class Broker:
     """An event log that speaks Kafka's protocol, for as long as the ``with`` block, or from ``start`` to ``stop``.
 
-    :param data: folder that keeps everything; None keeps it in memory and forgets it at the end. What was acknowledged
+    :param data: folder that keeps everything; None keeps it in memory and forgets it at the end (and groups begin at
+        once: ``group.initial.rebalance.delay.ms`` is 0 unless ``settings`` has it). What was acknowledged
         survives kill -9; with ``oncelog.flush.policy=commit`` a power failure too, by default all but the last second.
     :param listen: address, port 0 takes a free one.
     :param first_users: SCRAM credentials that a new data folder begins with, written as for ``kafka-storage``:
@@ -113,7 +116,8 @@ class Broker:
             raise ConfigError(f"nodes={nodes!r}: a broker has from 1 to {MOST_NODES} nodes")
         self._node_count = nodes
         self._data = Path(data) if data is not None else None
-        self._settings = {name: _text(value) for name, value in (settings or {}).items()}
+        given = {} if data is not None else IN_MEMORY
+        self._settings = {name: _text(value) for name, value in {**given, **(settings or {})}.items()}
         self._first_users = list(first_users)
         self._metrics = Address.parse(metrics) if metrics is not None else None
         own = self._settings.get("listeners") if listen == ANY_PORT else None

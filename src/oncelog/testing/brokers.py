@@ -159,7 +159,7 @@ class KafkaBroker(Broker):
     """For those who come from containers: ``with KafkaBroker() as kafka: kafka.get_bootstrap_server()``."""
 
     def __init__(self, settings: Mapping[str, object] | None = None) -> None:
-        super().__init__(settings={**NO_DELAY, **(settings or {})})
+        super().__init__(settings=settings)
 
     def get_bootstrap_server(self) -> str:
         """``HOST:PORT``."""

@@ -20,8 +20,10 @@ DELAY = "group.initial.rebalance.delay.ms"
 def test_a_group_begins_at_once_in_memory_alone(
     folder: bool, settings: dict[str, object], delay: str, tmp_path: Path
 ) -> None:
-    with oncelog.Broker(tmp_path if folder else None, settings=settings) as broker:
-        with oncelog.Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
-            broker_1 = ConfigResource(ConfigResourceType.BROKER, "1")
-            found = admin.describe_configs([broker_1], names=[DELAY])
+    broker_1 = ConfigResource(ConfigResourceType.BROKER, "1")
+    with (
+        oncelog.Broker(tmp_path if folder else None, settings=settings) as broker,
+        oncelog.Admin(bootstrap_servers=broker.bootstrap_servers) as admin,
+    ):
+        found = admin.describe_configs([broker_1], names=[DELAY])
     assert found[broker_1][DELAY].value == delay

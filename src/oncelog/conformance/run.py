@@ -131,7 +131,7 @@ def _one(address: str, world: World, name: str, check: Check, case: Mapping[str,
 
 def _delete_topics(address: str, world: World) -> Sequence[str]:
     """Delete what the last check made; those that are still there."""
-    names, world.topics[:] = list(world.topics), []
+    names = list(world.topics)  # which stay there until they are gone: whoever breaks off here does it again
     if not names:
         return []
     try:
@@ -139,7 +139,9 @@ def _delete_topics(address: str, world: World) -> Sequence[str]:
             request = DeleteTopicsRequest(topic_names=names, timeout_ms=30_000)
             answer = connection.ask(request, connection.best(request.API_KEY, 5))
     except (OncelogError, ConnectionClosed, *_NO_ANSWER):
+        world.topics.clear()
         return [f"topic {name}" for name in names]
+    world.topics.clear()
     gone = (0, 3)
     return [f"topic {entry.name}" for entry in answer.responses if entry.error_code not in gone]
 

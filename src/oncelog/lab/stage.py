@@ -17,6 +17,7 @@ from oncelog.client.background import background
 from oncelog.client.blocking import Admin, Producer
 from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
 from oncelog.client.core.config import AdminConfig, ClientConfig, known_properties
+from oncelog.client.core.errors import UnknownTopicOrPartitionError
 from oncelog.conformance.batches import Batch
 from oncelog.conformance.bodies import READ_COMMITTED, READ_UNCOMMITTED
 from oncelog.conformance.expect import eventually
@@ -88,6 +89,7 @@ class Stage:
 
     def open(self) -> None:
         """Make the topic, on the home node."""
+        self._closing.callback(self._delete_topic)  # first: whoever breaks off here may have made it already
         self._admin.create_topics(
             [
                 NewTopic(
@@ -98,7 +100,14 @@ class Stage:
             ]
         )
         eventually(lambda: self._watcher.fetch(self.topic).error == 0, _PATIENCE_S)
-        self._closing.callback(self._admin.delete_topics, [self.topic])
+
+    def _delete_topic(self) -> None:
+        with contextlib.suppress(UnknownTopicOrPartitionError):
+            try:
+                self._admin.delete_topics([self.topic])
+            except (KeyboardInterrupt, SystemExit):  # in the middle of it
+                self._admin.delete_topics([self.topic])
+                raise
 
     def close(self) -> None:
         self._closing.close()

@@ -336,7 +336,7 @@ def test_write_of_a_batch_in_two_threads_at_once_is_refused(
     def wait(step: Step, batch_id: int | None) -> None:
         if step is Step.STARTED:
             begun.set()
-            assert over.wait(120)
+            assert over.wait(600)
 
     options = {"kafka.bootstrap.servers": job.address, "topic": job.sink, "writers": "0"}
     first, second = for_each_batch(options, observe=wait), for_each_batch(options)
@@ -344,7 +344,7 @@ def test_write_of_a_batch_in_two_threads_at_once_is_refused(
 
     def other(rows: DataFrame, batch_id: int) -> None:
         try:
-            assert begun.wait(120)
+            assert begun.wait(600)
             second(rows, batch_id)
         except ConfigError as error:
             refused.append(str(error))
@@ -360,7 +360,8 @@ def test_write_of_a_batch_in_two_threads_at_once_is_refused(
 
     writer = job._rows().writeStream.foreachBatch(both).option("checkpointLocation", str(job.checkpoint))
     run_to_the_end(writer.trigger(availableNow=True).start)
-    assert ["called twice for batch 0" in text for text in refused] == [True]
+    assert refused  # by each thread that was started: Spark begins a query again whose worker came late
+    assert all("called twice for batch 0" in text for text in refused)
     wait_until_settled(job.address, job.sink)
     assert job.numbers() == [1, 3, 5, 7, 9]
 

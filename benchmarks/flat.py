@@ -73,8 +73,8 @@ class Dumped(Counted):
 
 
 def partitions(server: Dumped, caller: Caller, topic: str) -> None:
-    for number in range(0, PARTITIONS, 500):
-        made = [CreatableTopic(name=f"filling-{number}", num_partitions=500, replication_factor=1)]
+    for number in range(0, PARTITIONS, 50):
+        made = [CreatableTopic(name=f"filling-{number}", num_partitions=50, replication_factor=1)]
         caller.ask(CreateTopicsRequest(topics=made, timeout_ms=600_000), 7)
 
 

@@ -342,6 +342,40 @@ def test_a_program_that_forgets_to_close_its_producer_loses_nothing(
     assert values(broker.bootstrap_servers, topic, 2) == [b"%d" % number for number in range(1000)]
 
 
+GOES_ON_AFTER_ITS_MAIN_THREAD = """
+import atexit, sys, threading
+from concurrent.futures import ThreadPoolExecutor
+from oncelog.client.blocking import Producer, unclosed
+servers, topic, way = sys.argv[1:]
+unclosed.AT_EXIT_SECONDS = 180  # of a busy machine
+producer = Producer(bootstrap_servers=servers, linger_ms=100_000)
+producer.send(topic, b"0", partition=0)
+ends = threading.Event()
+threading._register_atexit(ends.set)  # comes before those that were registered earlier
+def go_on():
+    ends.wait(90)
+    first.result(90)  # the end of the main thread has sent it
+    producer.send(topic, b"2", partition=0)
+first = producer.send(topic, b"1", partition=0)
+if way == "thread":
+    threading.Thread(target=go_on).start()
+elif way == "pool":
+    ThreadPoolExecutor(1).submit(go_on)
+else:
+    atexit.register(lambda: (producer.send(topic, b"2", partition=0), producer.flush()))
+"""
+
+
+@pytest.mark.parametrize("way", ["thread", "pool", "atexit"])
+def test_what_goes_on_when_the_main_thread_has_ended_goes_on_with_a_producer(
+    broker: RunningBroker, topic: str, way: str
+) -> None:
+    """It was closed as the main thread ended: the others were refused."""
+    ended = _forgetful(GOES_ON_AFTER_ITS_MAIN_THREAD, broker.bootstrap_servers, topic, way)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert values(broker.bootstrap_servers, topic, 2) == [b"0", b"1", b"2"]
+
+
 def test_a_record_that_failed_while_nobody_asks_is_told_once(
     broker: RunningBroker, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:

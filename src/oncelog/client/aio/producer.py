@@ -332,7 +332,7 @@ class Producer:
 
     def records_waiting(self) -> int:
         """How many records that were sent have no outcome yet."""
-        return sum(batch.count for batch in self._accumulator.incomplete)
+        return sum(batch.count for batch in list(self._accumulator.incomplete))  # asked in other threads, too
 
     async def partitions_for(self, topic: str) -> set[int]:
         """Numbers of the topic's partitions."""

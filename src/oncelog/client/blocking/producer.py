@@ -117,6 +117,13 @@ class Producer:
 
     close = stop
 
+    def begin_flush(self) -> Future[None] | None:
+        """As :meth:`flush`, without waiting; None where there is nothing to flush, or it is another process's."""
+        chosen = self._background
+        if self._closed or chosen is None or not chosen.usable:
+            return None
+        return asyncio.run_coroutine_threadsafe(self._flush(), chosen.loop)
+
     def begin_stop(self) -> Future[None] | None:
         """As :meth:`stop`, without waiting; None where there is nothing to stop, or it is another process's."""
         chosen = self._background
@@ -131,8 +138,12 @@ class Producer:
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._background is not None and self._background.usable:
-            warnings.warn(f"Unclosed {self!r}; call close()", ResourceWarning, source=self, stacklevel=2)
             unclosed.dropped(self)  # which has it once more, until it is closed
+            warnings.warn(f"Unclosed {self!r}; call close()", ResourceWarning, source=self, stacklevel=2)
+
+    async def _flush(self) -> None:
+        await self._handed_over()
+        await self._producer.flush()
 
     async def _stop(self) -> None:
         try:

@@ -1,11 +1,14 @@
 """What becomes of blocking producers that a program forgets to close: what they were given is sent all the same.
 
-Called by ``producer``. One that the program drops closes itself on the client's thread. The end of the program waits
-for those, and closes the others, for ``AT_EXIT_SECONDS`` at most; Ctrl-C ends it at once. What may be lost is said.
+Called by ``producer``. One that the program drops closes itself on the client's thread. As the main thread ends, what
+was sent by then is delivered; other threads, pools and ``atexit`` functions go on with the producers, which are closed
+after them. The program waits for each of the two ``AT_EXIT_SECONDS`` / 2 at most; Ctrl-C ends it at once. What may be
+lost is said.
 """
 
 from __future__ import annotations
 
+import atexit
 import concurrent.futures.thread  # noqa: F401 - has to register its end before this module does
 import logging
 import os
@@ -23,6 +26,10 @@ logger = logging.getLogger(__name__)
 class Unclosed(Protocol):
     """A producer that was started."""
 
+    def begin_flush(self) -> Future[None] | None:
+        """As ``flush()``, without waiting; None where there is nothing to flush."""
+        ...
+
     def begin_stop(self) -> Future[None] | None:
         """As ``stop()``, without waiting; None where there is nothing to stop."""
         ...
@@ -34,23 +41,27 @@ class Unclosed(Protocol):
 
 _open: weakref.WeakSet[Unclosed] = weakref.WeakSet()
 _ending: dict[Future[None], Unclosed] = {}
+_lock = threading.Lock()
 _registered = False
+_hurried = False
 
 
 def opened(producer: Unclosed) -> None:
     """It is closed at the end of the program, unless that was done by then."""
     global _registered
-    _open.add(producer)
+    with _lock:
+        _open.add(producer)
     if not _registered:
         _registered = True
         with suppress(RuntimeError):  # the program is ending already
-            # Not ``atexit``, which comes later: no address can be looked up any more when executors have ended.
-            threading._register_atexit(close_all)  # type: ignore[attr-defined]
+            # Before ``atexit``: no address can be looked up any more when executors have ended.
+            threading._register_atexit(send_all)  # type: ignore[attr-defined]
 
 
 def closed(producer: Unclosed) -> None:
     """Nothing is left to do for it."""
-    _open.discard(producer)
+    with _lock:
+        _open.discard(producer)
 
 
 def dropped(producer: Unclosed) -> None:
@@ -61,14 +72,17 @@ def dropped(producer: Unclosed) -> None:
         end.add_done_callback(lambda done: _ending.pop(done, None))
 
 
+def send_all() -> None:
+    """Wait for those that are closing, and for what the others were given so far."""
+    _wait([*_ending, *filter(None, [producer.begin_flush() for producer in _still_open()])])
+
+
+@atexit.register  # when this is imported, so that functions which the program registers come first
 def close_all() -> None:
     """Wait for those that are closing, and close the others."""
-    for producer in list(_open):
+    for producer in _still_open():
         dropped(producer)
-    try:
-        late = wait(list(_ending), AT_EXIT_SECONDS).not_done
-    except KeyboardInterrupt:
-        late = set(_ending)
+    late = _wait(list(_ending))
     lost = sum(producer.records_waiting() for end, producer in list(_ending.items()) if end in late)
     if lost:
         logger.warning(
@@ -76,10 +90,29 @@ def close_all() -> None:
             "call flush() or close() before, or use the producer in a with block",
             lost,
         )
+    elif late:
+        logger.warning("the program ends before %d producers were closed: call close() before", len(late))
+
+
+def _still_open() -> list[Unclosed]:
+    with _lock:
+        return list(_open)
+
+
+def _wait(ends: list[Future[None]]) -> set[Future[None]]:
+    """Those that did not come in time."""
+    global _hurried
+    try:
+        return wait(ends, 0 if _hurried else AT_EXIT_SECONDS / 2).not_done
+    except KeyboardInterrupt:
+        _hurried = True
+        return {end for end in ends if not end.done()}
 
 
 def _after_fork() -> None:
     """They are the parent's."""
+    global _lock
+    _lock = threading.Lock()
     _open.clear()
     _ending.clear()
 

@@ -194,10 +194,11 @@ def _run(
 def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
     """Spark's JVM may be killed: with this process, which was asked to stop, or because the machine has no memory left.
 
-    :raises OncelogError: it ended, and nobody has asked for that.
+    :raises OncelogError: it ended or never started, and nobody has asked for that.
     """
     from py4j.protocol import Py4JError, Py4JNetworkError
-    from pyspark.errors import PySparkException
+    from pyspark import SparkContext
+    from pyspark.errors import PySparkException, PySparkRuntimeError
 
     from oncelog.spark.pipeline import PipelineError
 
@@ -205,7 +206,13 @@ def _jvm_may_end(stop: threading.Event, log: Path) -> Iterator[None]:
     root.addFilter(_not_of_py4j)
     try:
         yield
+    except BrokenPipeError:
+        raise  # py4j tells its own otherwise: whoever reads our output has seen enough
     except (ConnectionError, Py4JError, PySparkException, PipelineError) as error:
+        if not stop.is_set() and SparkContext._gateway is None:
+            if isinstance(error, PySparkRuntimeError) and error.getCondition() == "JAVA_GATEWAY_EXITED":
+                raise OncelogError(f"Spark's JVM did not start; its log {log} says why") from error
+            raise
         ending = stop.is_set() or isinstance(error, ConnectionError | Py4JNetworkError)
         if not _jvm_ended(JVM_ENDS_SECONDS if ending else 0):
             raise

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 from py4j.protocol import Py4JNetworkError
 from pyspark import SparkContext
+from pyspark.errors import PySparkRuntimeError
 
 from oncelog.cli import pipeline
 from oncelog.errors import OncelogError
@@ -34,6 +35,26 @@ def test_a_jvm_that_was_killed_is_said_with_its_log(jvm: subprocess.Popen[bytes]
     with pytest.raises(OncelogError, match=r"JVM has ended.*its log: spark\.log.*goes on where it was") as told:
         _run(error)
     assert told.value.__cause__ is error
+
+
+def test_a_jvm_that_does_not_start_is_not_told_as_one_that_was_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who starts it again, as that says, has the same: a setting of Spark is wrong, for instance."""
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    error = PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+    with pytest.raises(OncelogError, match=r"JVM did not start; its log spark\.log says why"):
+        _run(error)
+    _run(error, stopped=True)
+    with pytest.raises(PySparkRuntimeError, match="CANNOT_CONFIGURE"):
+        _run(PySparkRuntimeError("[CANNOT_CONFIGURE_SPARK_CONNECT_MASTER] Spark Connect is asked for"))
+
+
+def test_a_reader_of_the_output_that_is_gone_says_nothing_of_the_jvm(
+    jvm: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end waited ten seconds for a JVM that nobody had killed."""
+    monkeypatch.setattr(pipeline, "_jvm_ended", lambda _: pytest.fail("waits for the JVM"))
+    with pytest.raises(BrokenPipeError):
+        _run(BrokenPipeError(32, "Broken pipe"))
 
 
 @pytest.mark.parametrize("error", [ConnectionResetError(104, "reset"), PipelineError("SparkContext was shut down")])

@@ -52,6 +52,10 @@ class AnswerMemory:
         self._held[connection_id] = held + more
         self._memory.estimate(more)
 
+    def stop(self) -> None:
+        """The broker stops: nobody waits any more, for some would wait for others' syncs, which come last."""
+        self._all_at_once = True
+
     def end(self, channel: Channel) -> None:
         """The answer has left for its connection, or nobody wants it."""
         held = self._held.pop(channel.connection_id, 0)

@@ -188,6 +188,7 @@ class Broker:
         A producer that is told of all its batches repeats none of them: the next start knows only its last one.
         """
         self.settle(now_ms)
+        self.answer_memory.stop()
         self.slices.finish()
         while self.flushing.before_commit and (job := self.flushing.take(now_ms)) is not None:
             self.flushing.done(job, job.sync(), now_ms)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import nullcontext
 from struct import Struct
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -105,9 +106,12 @@ class CommitOrder:
                 return finished(work)
             context.place = Place(self._lines, group_id)
         place, answer = context.place, Deferred[T]()
+        cluster, slices = self._broker.cluster, self._broker.slices
 
         def begin() -> None:
-            made = self._broker.slices.begin(work)
+            """As the node that was asked: it may be the turn of a request to another one."""
+            with nullcontext() if cluster is None else cluster.asked(context.session.node_id):
+                made = slices.begin(work)
             made.then(lambda answered: answered.then(answer.resolve, answer.fail), answer.fail)
             made.then(lambda _: place.leave(), lambda _: place.leave())
 

@@ -26,7 +26,11 @@ from oncelog.protocol.generated.offset_commit_request import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
+from oncelog.protocol.generated.offset_fetch_request import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
 from oncelog.protocol.generated.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from oncelog.protocol.wire import Message
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -145,6 +149,34 @@ def test_a_partition_that_is_named_again_and_again(admin: Admin) -> None:
     admin.broker.slices.finish()
     assert peer.closed is not None
     assert admin.broker.request_memory.taken_bytes == 0
+
+
+def test_a_short_look_at_offsets_waits_for_nobody(admin: Admin) -> None:
+    """It is answered in its own turn, in which nobody else would give anything back."""
+    memory = admin.broker.request_memory
+    memory.estimate(LIMIT_BYTES)
+    others = [send(admin, configs(8), 4) for _ in range(2)]
+    asked = [OffsetFetchRequestTopics("wide", partition_indexes=[0])]
+    peer = send(admin, OffsetFetchRequest(groups=[OffsetFetchRequestGroup("offsets", topics=asked)]), 8)
+    assert len(peer.answers) == 1
+    memory.estimate(-LIMIT_BYTES)
+    admin.broker.slices.finish()
+    assert [len(other.answers) for other in others] == [1, 1]
+    assert memory.taken_bytes == 0
+
+
+def test_a_stop_ends_though_answers_wait_for_one_that_waits_for_a_sync() -> None:
+    made = Admin(**SETTINGS, **{"oncelog.flush.policy": "commit"})
+    made.broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
+    made.broker.topics.ensure_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)
+    commit = OffsetCommitRequestTopic("wide", partitions=[OffsetCommitRequestPartition(0, 1, -1, "")])
+    waiting = [send(made, OffsetCommitRequest("offsets", topics=[commit]), 8), send(made, offsets(8), 8)]
+    assert [peer.answers for peer in waiting] == [[], []]
+    made.broker.request_memory.estimate(LIMIT_BYTES)
+    waiting.append(send(made, configs(8), 4))
+    assert made.broker.slices
+    made.broker.stop(NOW_MS)
+    assert [len(peer.answers) for peer in waiting] == [1, 1, 1]
 
 
 def test_an_answer_that_is_made_in_one_turn_waits_for_no_other() -> None:

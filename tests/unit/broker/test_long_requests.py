@@ -332,6 +332,32 @@ def test_a_request_that_waited_for_memory_is_answered_by_the_node_that_was_asked
     broker.stop(NOW_MS)
 
 
+def test_a_commit_that_waited_for_another_is_answered_by_the_node_that_was_asked() -> None:
+    """It goes on in the turn of that one, which asked another node."""
+    admin = Admin(nodes=(1, 2, 3), **SETTINGS)
+    broker = admin.broker
+    assert broker.cluster is not None
+    broker.topics.ensure_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)
+    broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
+    broker.topics.create("t", 2, {}, NOW_MS, [[1, 2], [1, 2]])
+    broker.cluster.hold_back(2)
+    leader = broker.cluster.replicas(TopicPartition(CONSUMER_OFFSETS_TOPIC, 0)).leader
+    batches = [PartitionProduceData(index, BATCH) for index in range(2)]
+    written = send(admin, ProduceRequest(None, -1, 1000, [TopicProduceData("t", partition_data=batches)]), 9, node=1)
+    broker.request_memory.estimate(broker.request_memory.limit_bytes)
+    long = send(admin, commit(), 8, node=leader)
+    short = {node_id: send(admin, one(6), 8, node=node_id) for node_id in (1, 2, 3)}
+    assert not any(peer.answers for peer in [written, long, *short.values()])
+    broker.cluster.let_go(2)
+    errors = {
+        node_id: OffsetCommitResponse.decode(peer.answers[0], 8, 9).topics[0].partitions[0].error_code
+        for node_id, peer in short.items()
+    }
+    assert errors == {node_id: Error.NONE if node_id == leader else Error.NOT_COORDINATOR for node_id in (1, 2, 3)}
+    broker.request_memory.estimate(-broker.request_memory.limit_bytes)
+    broker.stop(NOW_MS)
+
+
 def test_requests_of_very_many_elements_are_refused(admin: Admin) -> None:
     protocols = [JoinGroupRequestProtocol("", b"")] * (FEW + 1000)
     peer = send(admin, JoinGroupRequest("g", 10_000, 10_000, "", None, "consumer", protocols), 5)

@@ -44,8 +44,9 @@ FIRST_WITH_TOPIC_IDS = 10
 
 
 def handle(broker: Broker, context: RequestContext, request: OffsetFetchRequest) -> Deferred[OffsetFetchResponse]:
-    fetching = _fetch_all(broker, context, request)
-    if _is_short(request):
+    short = _is_short(request)
+    fetching = _fetch_all(broker, context, request, short=short)
+    if short:
         return finished(fetching)
     return broker.slices.begin(fetching, context.channel).flat_map(lambda answer: answer)
 
@@ -59,9 +60,9 @@ def _is_short(request: OffsetFetchRequest) -> bool:
 
 
 def _fetch_all(
-    broker: Broker, context: RequestContext, request: OffsetFetchRequest
+    broker: Broker, context: RequestContext, request: OffsetFetchRequest, *, short: bool
 ) -> Work[Deferred[OffsetFetchResponse]]:
-    """With pauses where there are many partitions or groups."""
+    """With pauses where there are many partitions or groups; in one turn, which waits for no memory, where few."""
     if context.api_version >= FIRST_WITH_SEVERAL_GROUPS:
         by_id = context.api_version >= FIRST_WITH_TOPIC_IDS
         fetch = _fetch_by_id if by_id else _fetch
@@ -69,8 +70,9 @@ def _fetch_all(
         for part in in_parts(request.groups, GROUPS_IN_A_PIECE):
             for group in part:
                 groups.append((yield from fetch(broker, context, group, request.require_stable)))
-                entries = sum([1 + len(topic.partitions) for topic in groups[-1].answer.topics])
-                yield from broker.answer_memory.grow(context, 1 + entries)
+                if not short:
+                    entries = sum([1 + len(topic.partitions) for topic in groups[-1].answer.topics])
+                    yield from broker.answer_memory.grow(context, 1 + entries)
             if len(part) == GROUPS_IN_A_PIECE:
                 yield
         return gather([group.settled for group in groups]).map(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import struct
 from pathlib import Path
 
@@ -167,6 +168,26 @@ def established(node: Node, connection: Connection) -> int:
         for fields in map(str.split, lines)
         if fields[1].endswith(ours) and fields[2].endswith(f":{port:04X}") and fields[3] == "01"
     )
+
+
+def test_answers_that_nobody_takes_make_room_where_memory_is_short(tmp_path: Path) -> None:
+    node = Node(tmp_path, {"queued.max.request.bytes": str(6 * MB), "socket.request.max.bytes": str(2 * MB)})
+    node.start()
+    asked = DescribeConfigsRequest([DescribeConfigsResource(2, "t")] * 300)
+    deaf = [node.connect() for _ in range(24)]
+    try:
+        with node.connect() as honest:
+            honest.create_topic("t", max_message_bytes=2 * MB)
+            for connection in deaf:
+                connection._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                connection.send(asked.API_KEY, 1, asked.encode(1))
+            eventually(lambda: any(not established(node, connection) for connection in deaf), timeout_s=120)
+            assert honest.produce("t", batch(bytes(MB))).error == 0
+        node.check_neighbour()
+    finally:
+        for connection in deaf:
+            connection.close()
+        node.close()
 
 
 def test_slow_reader_of_a_deleted_topic_keeps_no_stop_from_success(tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ class KafkaCluster:
             try:
                 found = await epoch_ends(self.aio, epochs)
             except KafkaError as error:
-                if error.error is Error.UNSUPPORTED_VERSION:  # a broker from before 2.0
+                if error.error is Error.UNSUPPORTED_VERSION:  # a broker from before 2.3
                     return {}
                 raise
             if min(found.values(), default=0) >= 0 or loop.time() >= patient_until:
@@ -305,10 +305,10 @@ class KafkaFetcher:
         partition, end = self._partition, self._item.end
         now = await list_offsets(self._aio, {partition: LATEST}, read_committed=False)
         kept = (await self._cluster.ends_of({partition: self._epoch})).get(partition, end)
-        if kept < end:
+        if 0 <= kept < end:  # a newer leader that knows no epoch keeps records of a format without them
             text = (
                 f"{partition} was led with epoch {self._epoch} when offsets {self._item.start} to {end - 1} were "
-                f"planned, and its log has been cut at offset {max(kept, 0)} since"
+                f"planned, and its log has been cut at offset {kept} since"
             )
             raise LogReplaced(text, kept)
         self._epoch = now[partition].leader_epoch

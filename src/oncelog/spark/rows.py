@@ -83,9 +83,12 @@ COLUMNS = tuple(_TYPES)
 
 def _check_headers(kind: Any) -> None:
     item = kind.elementType
-    fields = {field.name: field.dataType for field in item.fields} if isinstance(item, StructType) else {}
-    if not (isinstance(fields.get("key"), StringType) and isinstance(fields.get("value"), BinaryType)):
-        raise ConfigError(f"Column headers has type {kind.simpleString()}, but must be {_TYPES['headers'][1]}: cast it")
+    fields = [(field.name, type(field.dataType)) for field in item.fields] if isinstance(item, StructType) else []
+    if fields != [("key", StringType), ("value", BinaryType)]:
+        raise ConfigError(
+            f"Column headers has type {kind.simpleString()}, but must be {_TYPES['headers'][1]}, with its fields in "
+            "this order: make it so, as transform(headers, h -> struct(h.key, h.value)) does"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -133,14 +133,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return Place(end, ids, begin if start == self._initial else {}, self._epochs(end, place, latest)).as_json()
 
     def _epochs(self, end: Offsets, place: Place, latest: Place) -> dict[TopicPartition, int]:
-        """Of leaders under which the log was known to reach these ends; none where it was another that said so."""
-        known = {partition: epoch for partition, epoch in latest.epochs.items() if partition in end}
-        sure = {
+        """Of leaders under which the log was known to reach these ends; where it was an earlier answer, of that one."""
+        remade = remade_topics(place.ids, latest.ids)
+        before = {partition: epoch for partition, epoch in place.epochs.items() if partition.topic not in remade}
+        return before | {
             partition: epoch
-            for partition, epoch in known.items()
-            if partition in place.epochs or end[partition] <= latest.offsets[partition]
+            for partition, epoch in latest.epochs.items()
+            if partition in end and end[partition] <= latest.offsets[partition]
         }
-        return {partition: epoch for partition, epoch in place.epochs.items() if partition not in known} | sure
 
     def _ends(self, begin: Offsets, latest: Offsets) -> Offsets:
         """``latest``, but the log's own end where the query is beyond it: records of an open transaction lie between.
@@ -209,12 +209,26 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             for partition, look in looks.items()
             if self._asked_epochs.get(partition, (None, 0))[0] != look
         }
-        found = self._connect(self._options).epoch_ends(new) if new else {}
-        for partition in new:
-            offset = looks[partition][0]
-            self._asked_epochs[partition] = looks[partition], found.get(partition, offset)
+        found = self._epoch_ends(new)
+        for partition, planned in new.items():
+            offset, _, now = looks[partition]
+            end = found.get(partition, offset)
+            # A newer leader knows its own epoch: one that knows none keeps records of a format without epochs
+            self._asked_epochs[partition] = looks[partition], offset if end < 0 and now > planned else end
         kept = {partition: self._asked_epochs[partition][1] for partition in looks}
         return {partition: offset for partition, offset in kept.items() if offset < offsets[partition]}
+
+    def _epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """Where logs part from those of these epochs; none of those that are gone or whose broker cannot tell."""
+        if not epochs:
+            return {}
+        try:
+            return self._connect(self._options).epoch_ends(epochs)
+        except KafkaError:
+            there = self._there(epochs)
+            if len(there) == len(epochs):
+                raise
+            return self._epoch_ends({partition: epochs[partition] for partition in there})
 
     def _never_seen(self, first: Offsets, known: Set[str]) -> list[str]:
         """What new partitions of known topics have lost already; one that the user has added now may be an old one."""
@@ -296,11 +310,15 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         try:
             return earliest_and_latest(cluster, partitions, IsolationLevel.READ_UNCOMMITTED)
         except KafkaError:
-            counts = cluster.partition_counts(sorted({partition.topic for partition in partitions}))
-            there = [item for item in partitions if item.partition < counts.get(item.topic, 0)]
+            there = self._there(partitions)
             if len(there) == len(partitions):
                 raise
             return self._bounds(there) if there else ({}, {})
+
+    def _there(self, partitions: Collection[TopicPartition]) -> list[TopicPartition]:
+        """Those that exist now."""
+        counts = self._connect(self._options).partition_counts(sorted({partition.topic for partition in partitions}))
+        return [item for item in partitions if item.partition < counts.get(item.topic, 0)]
 
     def _topic_ids(self, partitions: Iterable[TopicPartition]) -> dict[str, str]:
         topics = sorted({partition.topic for partition in partitions})

@@ -27,6 +27,7 @@ TYPES: dict[str, DataType] = {
     "bigint": LongType(),
     "array<string>": ArrayType(StringType()),
     "headers": ArrayType(StructType([StructField("key", StringType()), StructField("value", BinaryType())])),
+    "swapped": ArrayType(StructType([StructField("value", BinaryType()), StructField("key", StringType())])),
 }
 
 
@@ -148,6 +149,7 @@ def test_header_without_a_key_is_refused(item: object) -> None:
         ("value string, key int", "t", "Column key has type int"),
         ("value string, partition bigint", "t", "Column partition has type bigint, but must be int"),
         ("value string, headers array<string>", "t", "Column headers has type array<string>, but must be array<struct"),
+        ("value string, headers swapped", "t", "struct<key:string,value:binary>>, with its fields in this order: make"),
         ("value string, offset bigint, VALUE string", "t", "Columns value and VALUE are both named value: drop or"),
         ("value string", "", "with the option topic, or a column topic"),
     ],

@@ -73,6 +73,9 @@ class FakeCluster:
 
     def epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         self.epoch_questions += 1
+        unknown = sorted(partition for partition in epochs if partition not in self.end)
+        if unknown:
+            raise KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"{unknown[0]} does not exist")
         return {name: self._epoch_end(name, epoch) for name, epoch in epochs.items()}
 
     def _epoch_end(self, name: TopicPartition, epoch: int) -> int:
@@ -606,6 +609,49 @@ def test_log_that_knows_only_older_epochs_is_another_state_of_it(caplog: pytest.
     assert "to offset 100, and its log knows only older epochs now; going on" in caplog.text
     with pytest.raises(DataLoss, match="its log knows only older epochs now"):
         reader(cluster)[0].latestOffset(start, ReadAllAvailable())
+
+
+def test_leader_of_a_newer_epoch_that_knows_none_cannot_tell() -> None:
+    """So answers Apache Kafka before 4.0 for a topic whose records have the format of 0.10."""
+
+    class Formerly(FakeCluster):
+        def epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+            return dict.fromkeys(epochs, -1)
+
+    cluster = Formerly(a=[120])
+    cluster.epochs[A0] = [(4, 0)]
+    stream, _ = reader(cluster)
+    start: Json = {"a": {"0": 100, "epochs": {"0": 3}}}
+    end = stream.latestOffset(start, ReadAllAvailable())
+    assert end == {"a": {"0": 120, "epochs": {"0": 4}}}
+    assert ranges(stream.partitions(start, end)) == [(0, 100, 120)]
+
+
+def test_epoch_stays_where_the_query_is_beyond_an_older_answer() -> None:
+    """Trigger.AvailableNow from the end on, which another leader told after the target was fixed."""
+    cluster = FakeCluster(a=[60, 10])
+    cluster.epochs = {A0: [(3, 0)], TopicPartition("a", 1): [(3, 0)]}
+    stream, clock = reader(cluster, startingOffsets='{"a": {"0": -1, "1": 5}}')
+    stream.prepareForTriggerAvailableNow()
+    elected(cluster, clock, end=100)
+    end = stream.latestOffset(stream.initialOffset(), ReadAllAvailable())
+    assert Place.of(end)._replace(start={}) == Place(
+        {A0: 100, TopicPartition("a", 1): 10}, epochs={A0: 4, TopicPartition("a", 1): 3}
+    )
+    elected(cluster, clock)
+    assert reader(cluster)[0].latestOffset(end, ReadAllAvailable()) == end, "nothing was cut"
+
+
+def test_batch_of_a_topic_that_had_a_new_leader_and_is_gone_is_repeated_without_it() -> None:
+    cluster = FakeCluster(b=[20])
+    start: Json = {topic: {"0": 5, "epochs": {"0": 3}} for topic in "ab"}
+    end: Json = {topic: {"0": 10, "epochs": {"0": 4}} for topic in "ab"}
+    cluster.epochs[TopicPartition("b", 0)] = [(3, 0), (4, 7)]
+    lenient, _ = reader(cluster, subscribe="b", failOnDataLoss="false")
+    assert ranges(lenient.partitions(start, end)) == [(0, 5, 10)]
+    strict, _ = reader(cluster, subscribe="b")
+    with pytest.raises(DataLoss, match="a-0 does not exist any more"):
+        strict.partitions(start, end)
 
 
 def test_checkpoint_without_epochs_asks_nothing_and_has_them_from_the_next_batch_on() -> None:

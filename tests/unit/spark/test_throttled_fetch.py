@@ -1,4 +1,4 @@
-"""A Fetch answer that says nothing of the partition, as Apache Kafka's quotas give it, is asked for again."""
+"""A task's fetches: an answer that says nothing of the partition, as quotas give it; a leader that knows no epochs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from oncelog.client.aio.offsets import FoundOffset
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_response import FetchResponse
+from oncelog.spark import kafka_cluster
 from oncelog.spark.kafka_cluster import KafkaFetcher
 from oncelog.spark.offsets import OffsetRange
 from oncelog.types import IsolationLevel, TopicPartition
@@ -30,3 +32,20 @@ def test_answer_of_a_quota_is_a_reason_to_ask_again() -> None:
     with pytest.raises(KafkaError) as raised:
         asyncio.run(KafkaFetcher(cluster, item, IsolationLevel.READ_COMMITTED)._fetch(0))
     assert raised.value.error is Error.THROTTLING_QUOTA_EXCEEDED
+
+
+def test_new_leader_that_knows_no_epoch_is_read_on_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So answers Apache Kafka before 4.0 for a topic whose records have the format of 0.10."""
+    item = OffsetRange(TopicPartition("t", 0), 0, 10, leader_epoch=3)
+
+    async def list_offsets(*_: Any, **__: Any) -> dict[TopicPartition, FoundOffset]:
+        return {item.partition: FoundOffset(10, -1, 4)}
+
+    async def ends_of(epochs: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(epochs, -1)
+
+    monkeypatch.setattr(kafka_cluster, "list_offsets", list_offsets)
+    cluster: Any = SimpleNamespace(aio=None, ends_of=ends_of)
+    fetcher = KafkaFetcher(cluster, item, IsolationLevel.READ_COMMITTED)
+    asyncio.run(fetcher._check_log())
+    assert fetcher._epoch == 4

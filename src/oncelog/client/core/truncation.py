@@ -96,7 +96,7 @@ class TruncationCheck:
 
     def _answered(self, asked: dict[TopicPartition, Asked], answer: Answer, now_ms: int) -> None:
         if isinstance(answer, Failure):
-            if answer.error is Error.UNSUPPORTED_VERSION:  # a broker from before 2.0 cannot tell
+            if answer.error is Error.UNSUPPORTED_VERSION:  # a broker from before 2.3 cannot tell
                 for state, _, epoch in asked.values():
                     state.checked_epoch = epoch
                 return

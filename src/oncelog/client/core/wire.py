@@ -87,7 +87,8 @@ API_VERSIONS = Api(ApiVersionsRequest, ApiVersionsResponse, 0, 3)
 INIT_PRODUCER_ID = Api(InitProducerIdRequest, InitProducerIdResponse, 0, 5)
 INIT_TWO_PHASE = Api(InitProducerIdRequest, InitProducerIdResponse, 6, 6)
 """For two-phase commit (KIP-939). An older version would abort what is prepared, so none is fallen back on."""
-OFFSET_FOR_LEADER_EPOCH = Api(OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, 2, 4)
+OFFSET_FOR_LEADER_EPOCH = Api(OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, 3, 4)
+"""Before 3, which Apache Kafka 2.3 brought, brokers want a right to the cluster (KAFKA-8422)."""
 ADD_PARTITIONS_TO_TXN = Api(AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, 0, 3)
 """4 and 5 are for brokers."""
 ADD_OFFSETS_TO_TXN = Api(AddOffsetsToTxnRequest, AddOffsetsToTxnResponse, 0, 4)

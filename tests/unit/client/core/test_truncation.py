@@ -73,6 +73,11 @@ class Reader:
         return int(partition.fetch_offset)
 
 
+def test_versions_that_need_a_right_to_the_cluster_are_not_spoken() -> None:
+    """A consumer with READ on its topics alone would be refused by Apache Kafka 2.1 and 2.2 at each new leader."""
+    assert OFFSET_FOR_LEADER_EPOCH.lowest == 3
+
+
 def test_under_the_leader_that_wrote_the_last_batch_nothing_is_asked() -> None:
     reader = Reader()
     reader.poll()

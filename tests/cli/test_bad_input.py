@@ -245,3 +245,26 @@ def test_a_malformed_request_ends_its_own_connection_alone(
     assert delivered == [None, None]
     read = served.run("consume", "--topic", unique_name, "--from-beginning", "--to-end").done()
     assert read.out == "before\nafter\n"
+
+
+@pytest.mark.parametrize("closed", ["0", "1", "2"])
+def test_a_standard_stream_that_is_closed_is_no_matter(closed: str) -> None:
+    """What was written to it was told as a mistake of ours."""
+    script = f'exec {closed}>&-; exec "$0" completion bash'
+    command = ["bash", "-c", script, ONCELOG]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert bool(ended.stdout) == (closed != "1")
+
+
+def test_a_broker_that_is_started_without_its_input_serves() -> None:
+    """Its first socket got the number 0, which ended the process."""
+    script = 'exec 0<&- 2>&-; exec "$0" serve --listen 127.0.0.1:0'
+    with subprocess.Popen(["bash", "-c", script, ONCELOG], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().removeprefix("oncelog listens on ").split(",")[0]
+        try:
+            run("topics", "list", "--bootstrap-server", address).done()
+        finally:
+            process.terminate()
+        assert process.wait(120) == 0

@@ -131,6 +131,7 @@ def command(debug: bool) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the console script."""
+    _open_missing_streams()
     args, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
     if not debug:
         sys.excepthook = _say_bug
@@ -150,6 +151,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo(f"oncelog: {error}" + (f"; {step}" if step else ""), err=True)
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _open_missing_streams() -> None:
+    """Whoever starts us may have closed some: the next file or socket would get their numbers."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+            os.set_inheritable(number, True)
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
 
 def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:

@@ -18,11 +18,15 @@ from oncelog.protocol.generated.create_topics_request import CreatableTopic, Cre
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_groups_response import DescribeGroupsResponse
+from oncelog.protocol.generated.describe_topic_partitions_request import DescribeTopicPartitionsRequest
+from oncelog.protocol.generated.describe_topic_partitions_response import DescribeTopicPartitionsResponse
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from oncelog.protocol.generated.metadata_request import MetadataRequest
+from oncelog.protocol.generated.metadata_response import MetadataResponse
 from oncelog.protocol.generated.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -217,6 +221,21 @@ def test_a_question_is_dropped_with_its_connection(admin: Admin, pieces: int) ->
     admin.broker.disconnected(peer)
     assert not admin.broker.slices
     assert (admin.broker.request_memory.taken_bytes, len(admin.broker.long_requests)) == (0, 0)
+
+
+def test_a_list_of_all_topics_names_none_that_goes_meanwhile(empty: Admin) -> None:
+    """Nobody asked for it by name; Apache Kafka's answer is of one moment."""
+    for number in range(45):
+        empty.broker.topics.create(f"t{number:02}", 1, {}, NOW_MS)
+    pages, metadata = DescribeTopicPartitionsRequest([], 2000, None), MetadataRequest(topics=None)
+    peers = send(empty, pages, 0), send(empty, metadata, 9)
+    assert not any(peer.answers for peer in peers)
+    empty.broker.topics.delete("t44", NOW_MS)
+    empty.broker.slices.finish()
+    expected = [f"t{number:02}" for number in range(44)]
+    paged = DescribeTopicPartitionsResponse.decode(peers[0].answers[0], 0, 9)
+    all_at_once = MetadataResponse.decode(peers[1].answers[0], 9, 9)
+    assert [[topic.name for topic in answer.topics] for answer in (paged, all_at_once)] == [expected] * 2
 
 
 def test_what_long_requests_become_is_counted_until_they_are_answered(admin: Admin) -> None:

@@ -302,7 +302,7 @@ def test_metadata_pauses_after_topics_however_many_partitions_each_has(partition
 
     broker = SimpleNamespace(
         authorizer=None if partitions > 1 else SimpleNamespace(allows=allowed),
-        metadata=SimpleNamespace(topics=lambda: topics),
+        metadata=SimpleNamespace(topics=lambda: topics, topic_by_id=lambda _: topics[0]),
         partition=lambda _: seen.append(0),
         node=SimpleNamespace(node_id=1),
         answer_memory=AnswerMemory(RequestMemory(0, 0)),

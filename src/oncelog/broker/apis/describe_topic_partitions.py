@@ -70,6 +70,8 @@ def _describe(
             next_cursor = Cursor(topic_name=name, partition_index=0)
             break
         info = broker.metadata.topic(name)
+        if info is None and not request.topics:
+            continue  # deleted meanwhile
         if info is None:
             topics.append(_unknown(name, authorized_operations(broker, context, TOPIC, name)))
             continue

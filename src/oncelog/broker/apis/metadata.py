@@ -126,7 +126,8 @@ def _each_topic(
 
 
 def _if_visible(broker: Broker, context: RequestContext, info: TopicInfo) -> Work[MetadataResponseTopic | None]:
-    if not allows(broker, context, Operation.DESCRIBE, TOPIC, info.name, log=False):
+    is_there = broker.metadata.topic_by_id(info.topic_id) is not None  # it may have been deleted meanwhile
+    if not is_there or not allows(broker, context, Operation.DESCRIBE, TOPIC, info.name, log=False):
         return None
     return (yield from _described(broker, info))
 

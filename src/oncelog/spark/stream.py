@@ -94,7 +94,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         options, cluster = self._options, self._connect(self._options)
         partitions = self._current_partitions()
         offsets = offsets_at(cluster, options, options.starting, partitions, options.by_timestamp)
-        self._initial = Place(offsets, self._topic_ids(offsets), epochs=self._current_latest().epochs).as_json()
+        start = Place(offsets, self._topic_ids(offsets))
+        self._initial = start._replace(epochs=self._epochs(offsets, start, self._current_latest())).as_json()
         return self._initial
 
     def getDefaultReadLimit(self) -> ReadLimit:

@@ -642,6 +642,16 @@ def test_epoch_stays_where_the_query_is_beyond_an_older_answer() -> None:
     assert reader(cluster)[0].latestOffset(end, ReadAllAvailable()) == end, "nothing was cut"
 
 
+def test_start_beyond_what_the_leader_was_known_to_hold_has_no_epoch() -> None:
+    """Trigger.AvailableNow asked for the ends, then another leader told the start while those count as current."""
+    cluster = FakeCluster(a=[60])
+    cluster.epochs[A0] = [(3, 0)]
+    stream, _ = reader(cluster)
+    stream.prepareForTriggerAvailableNow()
+    cluster.elect(A0, end=100)
+    assert stream.initialOffset() == {"a": {"0": 100}}
+
+
 def test_batch_of_a_topic_that_had_a_new_leader_and_is_gone_is_repeated_without_it() -> None:
     cluster = FakeCluster(b=[20])
     start: Json = {topic: {"0": 5, "epochs": {"0": 3}} for topic in "ab"}

@@ -33,7 +33,7 @@ MOST_STEPS = 100_000
 
 
 class Failures(logging.Handler):
-    """What the broker logs with an exception: a handler met what no rule foresees."""
+    """What the broker logs with an exception: a handler met what no rule foresees. Each target begins with none."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -177,6 +177,7 @@ class Harness:
     """A broker with topics, another connection, and every answer that is owed; two hours pass after each input."""
 
     def __init__(self) -> None:
+        FAILURES.seen.clear()
         self.broker = Admin(**SETTINGS).broker
         for name, settings in TOPICS.items():
             self.broker.topics.create(name, 2, settings, NOW_MS)
@@ -242,6 +243,7 @@ class TwoWays:
     """The general way and runs come to the same, whatever lies in the buffer."""
 
     def __init__(self) -> None:
+        FAILURES.seen.clear()
         self._alone, self._together = Side("none"), Side("none")
 
     def feed(self, data: bytes) -> None:
@@ -302,6 +304,7 @@ class Logins:
     """Frames of one connection each: without password or token nobody gets in, and nothing else passes before."""
 
     def __init__(self) -> None:
+        FAILURES.seen.clear()
         self._broker = Admin(**SETTINGS).broker
 
     def feed(self, data: bytes) -> None:

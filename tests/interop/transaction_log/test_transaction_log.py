@@ -25,8 +25,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oncelog import Broker
+from oncelog.broker.answer_memory import AnswerMemory
 from oncelog.broker.apis.registry import handler_for
 from oncelog.broker.context import RequestContext
+from oncelog.broker.request_memory import RequestMemory
 from oncelog.broker.slices import Slices
 from oncelog.config import BrokerConfig, parse
 from oncelog.coordinator.transaction import records
@@ -241,6 +243,7 @@ class OurSide(Side):
             transactions=self.host.coordinator(config, now_ms=START_MS),
             metadata=SimpleNamespace(topic=topics.get),
             slices=slices,
+            answer_memory=AnswerMemory(RequestMemory(-1, 0)),
             groups=SimpleNamespace(runtime=SimpleNamespace(partition_for=lambda group: group_partition)),
         )
         self._now = START_MS
@@ -251,12 +254,13 @@ class OurSide(Side):
 
     def ask(self, key: ApiKey, version: int, request: Message) -> Any:
         self._now += 1
-        channel: Any = None
+        channel: Any = SimpleNamespace(connection_id=0)
         context = RequestContext(channel, 0, key, version, 0, "interop", self._now)
         received = request_type(key).decode(request.encode(version), version)
         response = handler_for(key)(self._broker, context, received)
         if isinstance(response, Deferred):
             response = response.value
+        self._broker.answer_memory.end(channel)
         return response_type(key).decode(response.encode(version), version)
 
     def log(self, transactional_id: str) -> list[tuple[bytes, bytes | None]]:

@@ -43,8 +43,12 @@ class Polling:
     def soon(self) -> None:
         """Something may be done that could not before. Before ``start`` and after ``close`` nothing happens."""
         if not self._scheduled and self._loop is not None:
-            self._loop.call_soon(self._run)  # refused in another thread by a loop in debug mode: then nothing is due
-            self._scheduled = True
+            self._scheduled = True  # first: of another thread's wish, the turn may come before this goes on
+            try:
+                self._loop.call_soon(self._run)
+            except RuntimeError:  # a loop in debug mode refuses another thread's
+                self._scheduled = False
+                raise
 
     def _run(self) -> None:
         self._scheduled = False

@@ -1,9 +1,11 @@
-"""A turn that the event loop refuses is not taken for one that is due."""
+"""Wishes for a turn that come from a wrong thread do not end all turns."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+
+import pytest
 
 from oncelog.client.aio.polling import Polling
 
@@ -32,3 +34,19 @@ def test_a_wish_from_a_wrong_thread_does_not_end_all_turns() -> None:
 
     asyncio.run(check(), debug=True)
     assert turns == [1]
+
+
+def test_a_turn_that_comes_before_the_wish_has_returned_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it may where another thread wishes for it: that one was taken for due for ever."""
+    turns: list[int] = []
+
+    async def check() -> None:
+        polling = Polling(lambda: turns.append(1))
+        polling.start()
+        monkeypatch.setattr(asyncio.get_running_loop(), "call_soon", lambda callback: callback())
+        polling.soon()
+        polling.soon()
+        monkeypatch.undo()
+
+    asyncio.run(check())
+    assert turns == [1, 1]

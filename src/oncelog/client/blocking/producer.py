@@ -98,6 +98,7 @@ class Producer:
                 chosen = background()
                 chosen.run(self._start())
                 self._background = chosen
+                unclosed.kept.add(self._producer)
                 unclosed.opened(self)
         return self
 
@@ -149,7 +150,10 @@ class Producer:
         try:
             await self._handed_over()
         finally:
-            await self._producer.stop()
+            try:
+                await self._producer.stop()
+            finally:
+                unclosed.kept.discard(self._producer)
 
     def __enter__(self) -> Self:
         return self.start()

@@ -41,6 +41,8 @@ class Unclosed(Protocol):
 
 _open: weakref.WeakSet[Unclosed] = weakref.WeakSet()
 _ending: dict[Future[None], Unclosed] = {}
+kept: set[object] = set()
+"""What does the work of each producer: in a cycle that is collected, it would end before its producer is closed."""
 _lock = threading.Lock()
 _registered = False
 _hurried = False
@@ -115,6 +117,7 @@ def _after_fork() -> None:
     _lock = threading.Lock()
     _open.clear()
     _ending.clear()
+    kept.clear()
 
 
 if hasattr(os, "register_at_fork"):  # Windows does not fork

@@ -611,6 +611,7 @@ class PartitionLog:
         """What ``ticket`` names could not be synced for want of a descriptor: the next flush syncs it."""
         self._unsynced_files = {file.path: file for file in ticket.files} | self._unsynced_files
         self._folder_unsynced = self._name_unsynced = True
+        self.flush_begun_bytes -= ticket.size_bytes
 
     def sync_later(self, path: str) -> None:
         """A file of the folder was written: the next flush syncs it."""

@@ -100,6 +100,18 @@ def test_a_flush_covers_what_was_appended_when_it_began(log: PartitionLog) -> No
     assert log.begin_flush() is None
 
 
+def test_a_flush_for_which_there_was_no_descriptor_leaves_its_bytes_to_the_next_one(log: PartitionLog) -> None:
+    fill(log, 2)
+    ticket = log.begin_flush()
+    assert ticket is not None
+    log.not_flushed(ticket)
+    fill(log, 1)
+    again = log.begin_flush()
+    assert again is not None
+    assert again.end_offset == 3
+    assert again.size_bytes == log.activity.bytes_in > ticket.size_bytes
+
+
 def test_the_recovery_point_waits_for_the_indexes_of_a_segment_that_was_closed(log: PartitionLog) -> None:
     """They are written when it is closed, after its batches were synced: a power failure may leave a part of them."""
     fill(log, 2)

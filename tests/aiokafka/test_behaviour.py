@@ -46,6 +46,31 @@ async def test_a_record_that_nobody_acknowledges_has_no_metadata(servers: str, u
     await producer.stop()
 
 
+@on_loop
+async def test_a_text_is_no_list_of_topics(servers: str) -> None:
+    await make_topic(servers, "a")
+    await make_topic(servers, "b")
+    admin: Any = AIOKafkaAdminClient(bootstrap_servers=servers)
+    await admin.start()
+    for call in (
+        admin.delete_topics,
+        admin.describe_topics,
+        admin.create_topics,
+        admin.create_partitions,
+        admin.delete_records,
+        admin.describe_configs,
+        admin.alter_configs,
+        admin.describe_consumer_groups,
+    ):
+        for wrong in ("ab", 5, NewTopic("a", 1, 1)):
+            with pytest.raises(TypeError, match="needed, not"):
+                await call(wrong)
+    with pytest.raises(TypeError):
+        await admin.create_topics(["ab"])
+    assert {"a", "b"} <= set(await admin.list_topics())
+    await admin.close()
+
+
 class Listener(ConsumerRebalanceListener):
     def __init__(self) -> None:
         self.calls: list[tuple[str, set[TopicPartition]]] = []

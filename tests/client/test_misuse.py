@@ -88,6 +88,7 @@ TOPIC_LISTS: list[Callable[[Admin], Any]] = [
     lambda admin: admin.delete_consumer_groups("ab"),
     lambda admin: admin.describe_transactions("ab"),
     lambda admin: admin.fence_producers("ab"),
+    lambda admin: admin.describe_users("ab"),
     lambda admin: admin.list_transactions(states="Ongoing"),
     lambda admin: admin.list_consumer_groups(states="Stable"),
     lambda admin: admin.describe_producers("ab"),  # type: ignore[arg-type]

@@ -51,6 +51,9 @@ class Throttle:
     def is_needed(self) -> bool:
         return bool(self._by_entity)
 
+    def clock_was_set(self, step_ms: int) -> None:
+        self._free_at_ms = {bucket: at + step_ms for bucket, at in self._free_at_ms.items()}
+
     def update(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
         """These are the quotas from now on; what was used before still counts."""
         self._by_entity = {entity: values for entity, values in quotas.items() if "ip" not in dict(entity)}

@@ -53,6 +53,9 @@ class ConnectionLimits:
             return "its address has as many connections as max.connections.per.ip allows"
         return None
 
+    def clock_was_set(self, step_ms: int) -> None:
+        self._free_at_ms = {owner: at + step_ms for owner, at in self._free_at_ms.items()}
+
     def opened(self, host: str, listener: str) -> None:
         self._open[host] += 1
         self._of_listeners[listener] += 1

@@ -6,9 +6,9 @@ Answers have aiokafka's shapes; what it answers with a code for each topic is no
 from __future__ import annotations
 
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from oncelog.aiokafka.abc import AbstractTokenProvider
 from oncelog.aiokafka.admin.config_resource import ConfigResource
@@ -25,11 +25,12 @@ from oncelog.aiokafka.admin.responses import (
 )
 from oncelog.aiokafka.client import check_security, warn_of_no_effect
 from oncelog.client.aio.admin import Admin
-from oncelog.client.core import admin_types
+from oncelog.client.core import admin_types, arguments
 from oncelog.client.core.admin_types import CONFIG_SOURCES
 from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error, KafkaError
 
+T = TypeVar("T")
 _SOURCE_CODES = {name: code for code, name in CONFIG_SOURCES.items()}
 
 
@@ -103,7 +104,7 @@ class AIOKafkaAdminClient:
     ) -> TopicsResponse:
         """Create topics; the answer has a code for each."""
         rows = []
-        for topic in new_topics:
+        for topic in _listed(new_topics, NewTopic):
             new = admin_types.NewTopic(
                 topic.name,
                 topic.num_partitions,
@@ -117,7 +118,8 @@ class AIOKafkaAdminClient:
 
     async def delete_topics(self, topics: list[str], timeout_ms: int | None = None) -> DeleteTopicsResponse:
         """Delete topics; the answer has a code for each."""
-        return DeleteTopicsResponse([(name, (await _outcome(self._admin.delete_topics, [name]))[0]) for name in topics])
+        names = arguments.names(topics, "topics")
+        return DeleteTopicsResponse([(name, (await _outcome(self._admin.delete_topics, [name]))[0]) for name in names])
 
     async def list_topics(self) -> list[str]:
         """Names of all topics, internal ones too."""
@@ -126,7 +128,7 @@ class AIOKafkaAdminClient:
     async def describe_topics(self, topics: list[str] | None = None) -> list[dict[str, Any]]:
         """Topics with their partitions; one that does not exist has a code."""
         rows = []
-        for name in topics if topics is not None else await self.list_topics():
+        for name in arguments.names(topics, "topics") if topics is not None else await self.list_topics():
             try:
                 found = await self._admin.describe_topics([name])
             except KafkaError as error:
@@ -142,6 +144,7 @@ class AIOKafkaAdminClient:
 
         :raises KafkaError: a topic was refused.
         """
+        _check_mapping(topic_partitions, "{topic: NewPartitions(count)}")
         await self._admin.create_partitions(
             {name: new.total_count for name, new in topic_partitions.items()},
             assignments={
@@ -155,6 +158,7 @@ class AIOKafkaAdminClient:
         self, records_to_delete: dict[TopicPartition, RecordsToDelete], timeout_ms: int | None = None
     ) -> dict[TopicPartition, int]:
         """Delete the records before an offset; each partition's new first offset."""
+        _check_mapping(records_to_delete, "{TopicPartition(topic, number): RecordsToDelete(offset)}")
         return await self._admin.delete_records(
             {TopicPartition(*name): records.before_offset for name, records in records_to_delete.items()}
         )
@@ -177,7 +181,9 @@ class AIOKafkaAdminClient:
         self, config_resources: list[ConfigResource], include_synonyms: bool = False
     ) -> list[DescribeConfigsResponse]:
         """Settings of brokers and topics; of each those that its ``configs`` names. Synonyms are not asked for."""
-        return [DescribeConfigsResponse([await self._described(resource)]) for resource in config_resources]
+        return [
+            DescribeConfigsResponse([await self._described(item)]) for item in _listed(config_resources, ConfigResource)
+        ]
 
     async def _described(self, resource: ConfigResource) -> tuple[int, str | None, int, str, list[ConfigRow]]:
         key = _ours(resource)
@@ -195,7 +201,7 @@ class AIOKafkaAdminClient:
     async def alter_configs(self, config_resources: list[ConfigResource]) -> list[AlterConfigsResponse]:
         """Set these settings of topics and brokers, and take back all others that were set, as AlterConfigs does."""
         rows = []
-        for resource in config_resources:
+        for resource in _listed(config_resources, ConfigResource):
             key = _ours(resource)
             code, text = await _outcome(self._replace, key, dict(resource.configs or {}))
             rows.append((code, text, int(key.type), key.name))
@@ -260,6 +266,22 @@ class AIOKafkaAdminClient:
         found = await self._admin.list_consumer_group_offsets(group_id, partitions)
         asked = {TopicPartition(*name): OffsetAndMetadata(-1, "") for name in partitions or ()}
         return {**asked, **found}
+
+
+def _listed(values: Iterable[T], kind: type[T]) -> list[T]:
+    """A list of these.
+
+    :raises TypeError: it is none, or something in it is something else.
+    """
+    found = None if isinstance(values, str | bytes) or not isinstance(values, Iterable) else list(values)
+    if found is None or not all(isinstance(value, kind) for value in found):
+        raise TypeError(f"a list of {kind.__name__} is needed, not {values!r}")
+    return found
+
+
+def _check_mapping(values: object, form: str) -> None:
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{form} is needed, not {values!r}")
 
 
 async def _outcome(call: Callable[..., Awaitable[None]], *arguments: Any, **options: Any) -> tuple[int, str | None]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from oncelog.acls import Acl, AclFilter
 from oncelog.client.aio.admin_connection import AdminConnection
+from oncelog.client.core import arguments
 from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.wire import Api
 from oncelog.errors import Error
@@ -114,7 +115,8 @@ class SecurityAdmin(AdminConnection):
 
     async def describe_users(self, names: Sequence[str] = ()) -> list[UserCredential]:
         """The SCRAM credentials of these users, or of all."""
-        request = DescribeUserScramCredentialsRequest(users=[UserName(name) for name in names] or None)
+        users = [UserName(name) for name in arguments.names(names, "users")]
+        request = DescribeUserScramCredentialsRequest(users=users or None)
 
         async def attempt() -> list[UserCredential]:
             answer = await self.cluster.ask_any(DESCRIBE_USERS, request)

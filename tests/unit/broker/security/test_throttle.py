@@ -32,6 +32,14 @@ def test_what_was_saved_up_in_a_window_is_free_and_the_rest_waits_at_the_rate() 
     assert use(owner, 2000, now_ms=NOW + 60_000) == 1000
 
 
+@pytest.mark.parametrize("step_ms", [-3_600_000, 3_600_000])
+def test_who_waits_does_so_as_long_whatever_becomes_of_the_clock(step_ms: int) -> None:
+    owner = throttle({entity("alice"): 1000.0})
+    assert use(owner, 1500) == 500
+    owner.clock_was_set(step_ms)
+    assert use(owner, 100, now_ms=NOW + step_ms) == 600
+
+
 def test_clients_of_a_user_share_the_users_quota_and_other_users_have_none() -> None:
     owner = throttle({entity("alice"): 1000.0})
     assert use(owner, 1000, client="a") == 0

@@ -216,6 +216,8 @@ class Broker:
         self.timers.shift(step_ms)
         self.fetch_sessions.clock_was_set(step_ms)
         self._coordinators.clock_was_set(step_ms)
+        if self.throttle is not None:
+            self.throttle.clock_was_set(step_ms)
 
     def next_wakeup_ms(self) -> int | None:
         """When ``advance`` is to be called next."""
@@ -437,11 +439,8 @@ class Broker:
 
     def quotas_changed(self) -> None:
         """Hold clients to the quotas that the metadata store has."""
-        quotas = self.metadata.client_quotas()
-        part_ms = 1000 * int(self.config.text("quota.window.size.seconds") or 1)
-        parts = int(self.config.text("quota.window.num") or 11)
-        throttle = self.throttle if self.throttle is not None else Throttle(quotas, part_ms, parts)
-        throttle.update(quotas)
+        throttle = self.throttle if self.throttle is not None else Throttle.by(self.config)
+        throttle.update(self.metadata.client_quotas())
         self.throttle = throttle if throttle.is_needed else None
 
     def _refuse_version(self, channel: Channel, slot: int, header: RequestHeader) -> None:

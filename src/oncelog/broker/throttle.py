@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from oncelog.broker.context import RequestContext
+from oncelog.config import BrokerConfig
 from oncelog.metadata.store import QuotaEntity
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.messages import response_type
@@ -46,6 +47,12 @@ class Throttle:
         self.used: dict[_Bucket, float] = {}
         """What was used of each quota so far; for metrics."""
         self.last_wait_ms: dict[_Bucket, int] = {}
+
+    @classmethod
+    def by(cls, config: BrokerConfig) -> Throttle:
+        """Without quotas yet."""
+        part_ms = 1000 * int(config.text("quota.window.size.seconds") or 1)
+        return cls({}, part_ms, int(config.text("quota.window.num") or 11))
 
     @property
     def is_needed(self) -> bool:

@@ -450,8 +450,6 @@ class Server:
             logger.warning("the wall clock was set %+d ms; timeouts go on as they were", step_ms)
             self.broker.clock_was_set(step_ms)
             self._limits.clock_was_set(step_ms)
-            if self.broker.throttle is not None:
-                self.broker.throttle.clock_was_set(step_ms)
             for connection in self._connections:
                 if connection.session.gate is not None:
                     connection.session.gate.clock_was_set(step_ms)

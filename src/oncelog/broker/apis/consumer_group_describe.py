@@ -6,14 +6,13 @@ UNSUPPORTED_VERSION.
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from oncelog.acls import Operation
+from oncelog.broker.apis.groups_in_pieces import of_each_group, with_operations
 from oncelog.broker.context import RequestContext
-from oncelog.broker.security.access import GROUP, TOPIC, allows, authorized_operations
-from oncelog.broker.slices import Work, in_parts
-from oncelog.deferred import Deferred, gather
+from oncelog.broker.security.access import TOPIC, allows
+from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.metadata.features import GROUP_VERSION
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
@@ -22,8 +21,6 @@ from oncelog.protocol.generated.consumer_group_describe_response import Consumer
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
-GROUPS_IN_A_PIECE = 20
-
 HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
 
 
@@ -31,42 +28,29 @@ def handle(
     broker: Broker, context: RequestContext, request: ConsumerGroupDescribeRequest
 ) -> Deferred[ConsumerGroupDescribeResponse]:
     if broker.metadata.finalized_features.level(GROUP_VERSION) == 0:
-        refused = [DescribedGroup(group_id=name, error_code=Error.UNSUPPORTED_VERSION) for name in request.group_ids]
+        refused = [_refused(name, Error.UNSUPPORTED_VERSION) for name in request.group_ids]
         return Deferred.of(ConsumerGroupDescribeResponse(groups=refused))
 
-    hidden: list[DescribedGroup] = []
+    def describe(names: list[str]) -> Deferred[list[DescribedGroup]]:
+        described = broker.groups.consumer_group_describe(names, context.now_ms)
+        if request.include_authorized_operations:
+            described = described.map(lambda groups: with_operations(broker, context, groups))
+        return described.map(lambda groups: [_seen(broker, context, group) for group in groups])
+
+    describing = of_each_group(broker, context, Operation.DESCRIBE, request.group_ids, describe, _refused, _memory_of)
     return (
-        broker.slices.begin(_describe_each(broker, context, request, hidden), context.channel)
-        .flat_map(gather)
-        .map(lambda parts: ConsumerGroupDescribeResponse(groups=[*chain.from_iterable(parts), *hidden]))
+        broker.slices.begin(describing, context.channel)
+        .flat_map(lambda described: described)
+        .map(lambda groups: ConsumerGroupDescribeResponse(groups=groups))
     )
 
 
-def _describe_each(
-    broker: Broker, context: RequestContext, request: ConsumerGroupDescribeRequest, hidden: list[DescribedGroup]
-) -> Work[list[Deferred[list[DescribedGroup]]]]:
-    """Those that the caller may see; the others are put into ``hidden``."""
+def _refused(name: str, error: Error) -> DescribedGroup:
+    return DescribedGroup(group_id=name, error_code=error)
 
-    def seen(groups: list[DescribedGroup]) -> list[DescribedGroup]:
-        if request.include_authorized_operations:
-            for group in groups:
-                if group.error_code == Error.NONE:
-                    group.authorized_operations = authorized_operations(broker, context, GROUP, group.group_id)
-        return [_seen(broker, context, group) for group in groups]
 
-    described: list[Deferred[list[DescribedGroup]]] = []
-    for names in in_parts(request.group_ids, GROUPS_IN_A_PIECE):
-        mine = []
-        for name in names:
-            if allows(broker, context, Operation.DESCRIBE, GROUP, name):
-                mine.append(name)
-            else:
-                hidden.append(DescribedGroup(group_id=name, error_code=Error.GROUP_AUTHORIZATION_FAILED))
-        described.append(broker.groups.consumer_group_describe(mine, context.now_ms).map(seen))
-        if described[-1].succeeded:
-            yield from broker.answer_memory.grow(context, sum(map(_entries, described[-1].value)))
-        yield
-    return described
+def _memory_of(groups: list[DescribedGroup]) -> tuple[int, int]:
+    return sum(map(_entries, groups)), 0
 
 
 def _entries(group: DescribedGroup) -> int:

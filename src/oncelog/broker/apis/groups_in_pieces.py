@@ -1,0 +1,65 @@
+"""What a request asks of many groups is done for some at a time, and for those alone that the caller has a right to.
+
+Called by the handlers of DescribeGroups, ConsumerGroupDescribe and DeleteGroups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, TypeVar
+
+from oncelog.acls import Operation
+from oncelog.broker.context import RequestContext
+from oncelog.broker.security.access import GROUP, allows, authorized_operations
+from oncelog.broker.slices import Work, in_parts
+from oncelog.deferred import Deferred, gather
+from oncelog.errors import Error
+from oncelog.protocol.generated import consumer_group_describe_response, describe_groups_response
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+
+GROUPS_IN_A_PIECE = 20
+G = TypeVar("G")
+Described = TypeVar(
+    "Described", describe_groups_response.DescribedGroup, consumer_group_describe_response.DescribedGroup
+)
+
+
+def of_each_group(
+    broker: Broker,
+    context: RequestContext,
+    operation: Operation,
+    names: Sequence[str],
+    ask: Callable[[list[str]], Deferred[list[G]]],
+    refused: Callable[[str, Error], G],
+    memory_of: Callable[[list[G]], tuple[int, int]] | None = None,
+) -> Work[Deferred[list[G]]]:
+    """What ``ask`` answers of the groups, then ``refused`` of those that the caller has no right to.
+
+    :param memory_of: how many entries answers have, and bytes of their own, where they may be long
+        (``answer_memory``).
+    """
+    answers: list[Deferred[list[G]]] = []
+    hidden: list[G] = []
+    for some in in_parts(names, GROUPS_IN_A_PIECE):
+        mine = []
+        for name in some:
+            if allows(broker, context, operation, GROUP, name):
+                mine.append(name)
+            else:
+                hidden.append(refused(name, Error.GROUP_AUTHORIZATION_FAILED))
+        answers.append(ask(mine))
+        if memory_of is not None and answers[-1].succeeded:
+            yield from broker.answer_memory.grow(context, *memory_of(answers[-1].value))
+        yield
+    return gather(answers).map(lambda parts: [*chain.from_iterable(parts), *hidden])
+
+
+def with_operations(broker: Broker, context: RequestContext, groups: list[Described]) -> list[Described]:
+    """Groups with what the caller may do with each of those that were found."""
+    for group in groups:
+        if group.error_code == Error.NONE:
+            group.authorized_operations = authorized_operations(broker, context, GROUP, group.group_id)
+    return groups

@@ -3,7 +3,7 @@ SHELL := /bin/sh
 PYTHON := .venv/bin/python
 STAMP := .venv/.installed
 WORKERS ?= 2
-TEST_WORKERS ?= 4
+TEST_WORKERS ?= 5
 TESTS ?= tests
 SECONDS ?= 60
 SEEDS ?= 200
@@ -12,7 +12,7 @@ FIRST ?= 0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench interop soak fuzz simulate mutants docs site clean
+.PHONY: help setup check test demo bench interop aiokafka soak fuzz simulate mutants docs site clean
 
 help: ## list the tasks
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -33,8 +33,10 @@ check: $(STAMP) ## lint, types, layers, unit tests, generated files: under a min
 	$(PYTHON) tools/generate.py --check
 	$(PYTHON) -m pytest tests/unit -q -n $(WORKERS)
 
-test: setup ## every test, real Apache Kafka and Spark included; TEST_WORKERS=4, for most of them wait; TESTS=tests/cli for some
-	$(PYTHON) -m pytest $(TESTS) -q -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations 15
+test: setup ## every test, real Apache Kafka and Spark included; TEST_WORKERS=5, for most of them wait; TESTS=tests/cli for some
+	@mkdir -p artifacts
+	$(PYTHON) -m pytest $(TESTS) -q -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations 15; \
+		status=$$?; echo $$status > artifacts/test.status; exit $$status
 
 demo: setup ## the main job on real data, with crashes, and the proof: about five minutes
 	.venv/bin/oncelog demo
@@ -44,6 +46,9 @@ bench: setup ## ONLY=requests for one part, ROUNDS=1 for one round; throughput, 
 
 interop: setup ## clients that need tools of their own: kafkajs, franz-go, kcat
 	tests/interop/run
+
+aiokafka: $(STAMP) ## SOURCE=FOLDER of its tests, if git cannot fetch them: aiokafka's own tests on our client
+	$(PYTHON) -m tests.interop.aiokafka_suite $(SOURCE)
 
 soak: setup ## the long forms of the tests: crash matrices, limits; hours
 	$(PYTHON) -m pytest tests -q -m soak --timeout 7200 --durations 15
@@ -57,7 +62,7 @@ simulate: $(STAMP) ## SEEDS=1000 FIRST=0: clients, nodes, disks and network in o
 mutants: $(STAMP) ## SEEDS=200: plant each bug of the catalogue; the simulation has to find it
 	$(PYTHON) -m tests.simulation --mutants --seeds $(SEEDS) --workers $(WORKERS)
 
-docs: $(STAMP) ## write the generated files and pages anew
+docs: $(STAMP) ## write the generated files and pages again
 	$(PYTHON) tools/generate.py
 
 site: docs ## the documentation as a site, in build/site; fails on a dead link

@@ -20,10 +20,9 @@ from rich.table import Table
 import oncelog
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin_types import NewTopic
-from tests.support.running_console import RunningConsole
+from tests.support.running_console import BROWSERS, RunningConsole
 
 TOPICS = 1000
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TIMES = """() => {
   const page = performance.getEntriesByType("navigation")[0];
   const drawn = performance.getEntriesByName("first-contentful-paint")[0];
@@ -64,7 +63,7 @@ def main() -> None:
         ):
             pages = {"topics": f"{console.url}/topics", "empty": f"{console.url}/static/icon.svg"}
             with playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"]) as browser:
-                page = browser.new_page()
+                page = browser.new_page(locale="en-US")
                 session = page.context.new_cdp_session(page)
                 session.send("Performance.enable")
                 for address in pages.values():

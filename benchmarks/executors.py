@@ -1,6 +1,7 @@
 """Writing from a standalone Spark cluster: oncelog's executors' path beside Spark's own connector, on both brokers.
 
     python -m benchmarks --only executors                          all of it: some minutes
+    python -m benchmarks.executors --executors 1 2 4 --rounds 2    the table, some twelve minutes
     python -m benchmarks.executors --executors 2 [--broker kafka]  so many executors alone, on one broker alone
     python -m benchmarks.executors --large GIGABYTES [--broker kafka]
 
@@ -16,7 +17,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from typing import Any
 
 import psutil
@@ -24,14 +24,15 @@ from rich.console import Console
 
 from benchmarks import report
 from benchmarks.measures import Figures, new_topic
-from benchmarks.servers import Kafka, Oncelog, Server, running
+from benchmarks.servers import Kafka, Oncelog, Server, Usage, running
 from benchmarks.spark import Job
 from tests.support.spark_cluster import SparkCluster
 
 Add = Callable[[str, Figures], None]
 PARTITIONS = 8
+WARM_UPS = 2
+"""Rounds that are not counted: Java's compiler is at work in the whole of the first, and in ours in the second too."""
 BROKERS: dict[str, Callable[[], Server]] = {"oncelog": Oncelog, "kafka": Kafka}
-WARM_UP_ROWS = 300_000
 TUNED = {
     "kafka.compression.type": "lz4",
     "kafka.batch.size": "524288",
@@ -54,40 +55,42 @@ def speeds(
     counts: Sequence[int] = (1, 2, 4),
     brokers: Sequence[str] = ("oncelog", "kafka"),
 ) -> None:
-    """For each count of executors; every contender writes the same rows in each round, after a warm-up of each."""
+    """For each count of executors; every contender writes the same rows in each round, the first ones to warm up."""
     rows = 200_000 if quick else 3_000_000
-    with ExitStack() as stack:
-        cluster = stack.enter_context(SparkCluster())
-        servers: list[Server] = [stack.enter_context(running(BROKERS[name]())) for name in brokers]
+    with SparkCluster() as cluster:
         for executors in counts:
-            _speeds(cluster, servers, executors, rows, rounds, add)
+            for name in brokers:  # one after the other: a broker that rests takes CPU too
+                with running(BROKERS[name]()) as server:
+                    _speeds(cluster, server, executors, rows, rounds, add)
 
 
-def _speeds(cluster: SparkCluster, servers: list[Server], executors: int, rows: int, rounds: int, add: Add) -> None:
+def _speeds(cluster: SparkCluster, server: Server, executors: int, rows: int, rounds: int, add: Add) -> None:
     steps: list[dict[str, Any]] = []
-    names: list[str] = []
-    for round_number in range(rounds + 1):
-        for server in servers:
-            for name, (form, options) in CONTENDERS.items():
-                if form == "executors":
-                    options = {"writers": str(executors)}
-                topic = new_topic(server, PARTITIONS)
-                common = {"servers": server.bootstrap_servers, "topic": topic, "slices": executors}
-                count = rows if round_number else min(rows, WARM_UP_ROWS)
-                steps.append({"work": "write_json", "format": form, "options": options, "rows": count, **common})
-                names.append(f"{name}, on {server.name}")
+    for _ in range(rounds + WARM_UPS):
+        for form, options in CONTENDERS.values():
+            if form == "executors":
+                options = {"writers": str(executors)}
+            topic = new_topic(server, PARTITIONS)
+            common = {"servers": server.bootstrap_servers, "topic": topic, "slices": executors}
+            steps.append({"work": "write_json", "format": form, "options": options, "rows": rows, **common})
     settings = {"spark.cores.max": str(executors), "spark.executor.cores": "1", "spark.executor.memory": "1g"}
     with Job(steps, master=cluster.master, settings=settings) as job:
-        usage = _SparkUsage(cluster, job)
-        for number, name in enumerate(names):
-            before = usage.cpu_s()
+        spark, broker = _SparkUsage(cluster, job), Usage(server)
+        for number, contender in enumerate([*CONTENDERS] * (rounds + WARM_UPS)):
+            name = f"{contender}, on {server.name}"
+            spark_s, broker_s = spark.cpu_s(), broker.cpu_s
             seconds = job.line()["seconds"]
-            cpu_s = usage.cpu_s() - before
-            warm_up = number < len(names) // (rounds + 1)
+            spark_s, broker_s = spark.cpu_s() - spark_s, broker.cpu_s - broker_s
+            warm_up = number < len(CONTENDERS) * WARM_UPS
             where = f"Spark cluster write, executors: {executors}"
-            print(f"{where}, {name}: {seconds:.1f} s{', warm-up' * warm_up}", file=sys.stderr, flush=True)
+            cpu = f"CPU {spark_s:.1f} and the broker's {broker_s:.1f} s"
+            print(f"{where}, {name}: {seconds:.1f} s, {cpu}{', warm-up' * warm_up}", file=sys.stderr, flush=True)
             if not warm_up:
-                figures = {"rows_per_s": rows / seconds, "cpu_s_per_million_rows": cpu_s * 1e6 / rows}
+                figures = {
+                    "rows_per_s": rows / seconds,
+                    "cpu_s_per_million_rows": spark_s * 1e6 / rows,
+                    "cpu_s_per_million_rows_with_broker": (spark_s + broker_s) * 1e6 / rows,
+                }
                 add(name, {f"{where}: {figure}": value for figure, value in figures.items()})
 
 
@@ -188,7 +191,9 @@ def large(gigabytes: float, server: Server) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.executors")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--executors", type=int, metavar="COUNT", help="compare the speeds with so many executors")
+    what.add_argument(
+        "--executors", type=int, nargs="+", metavar="COUNT", help="compare the speeds with so many executors, each"
+    )
     what.add_argument("--large", type=float, default=5.0, metavar="GIGABYTES", help="size of the batch, default 5")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument(
@@ -203,7 +208,7 @@ def main() -> None:
                 results.setdefault(name, {}).setdefault(figure, []).append(value)
 
         brokers = [options.broker] if options.broker else [*BROKERS]
-        speeds(options.rounds, add, quick=False, counts=[options.executors], brokers=brokers)
+        speeds(options.rounds, add, quick=False, counts=options.executors, brokers=brokers)
         report.show(results, Console(width=160))
         return
     began = time.monotonic()

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import resource
 import shutil
+import socket
+import struct
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import zstandard
@@ -37,6 +40,7 @@ MB = 1024 * 1024
 PATIENCE_S = 60
 PARTITIONS = 5000
 KEYS = 400_000
+CROWD, HALF_OF, CROWD_STAYS_S = 10_000, 60_000, 10
 Attack = Callable[[str], None]
 
 
@@ -127,6 +131,20 @@ def nothing(address: str) -> None:
     time.sleep(3)
 
 
+def halves(address: str) -> None:
+    """Ten thousand requests of 60,000 bytes of which half has come."""
+    host, _, port = address.rpartition(":")
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(socket.create_connection((host, int(port)))) for _ in range(CROWD)]
+        for part in (struct.pack(">i", HALF_OF), bytes(HALF_OF // 4), bytes(HALF_OF // 4)):
+            for connection in crowd:
+                with suppress(OSError):  # the broker may have cut it off
+                    connection.sendall(part)
+        time.sleep(CROWD_STAYS_S)
+
+
 ROWS: dict[str, tuple[Attack, Attack | None]] = {
     "nothing (for comparison)": (nothing, None),
     "8 M tiny records in a few KB, compacted topic": (neighbour.bomb, None),
@@ -137,6 +155,7 @@ ROWS: dict[str, tuple[Attack, Attack | None]] = {
     "ListTransactions with (a+)+b and others": (neighbour.expression, None),
     "Fetch with isolation level 7; a name of 32,760": (isolation_level, None),
     "20 requests of 100 MB that never come": (neighbour.announce, None),
+    "10,000 requests of which half has come": (halves, None),
     "400,000 keys in FindCoordinator": (keys, None),
     "400,000 groups in DescribeGroups": (groups, None),
     "8 KB of Metadata over 5,000 partitions": (metadata, wide("many")),

@@ -1,9 +1,12 @@
 """What one broker holds: memory, start, stop and single requests beside the number of partitions, connections,
-transactional ids and gigabytes of log. ``docs/reference/limits.md`` shows a run.
+transactional ids, producers of one partition, groups and gigabytes of log. ``docs/reference/limits.md`` shows a run.
 
-    python -m benchmarks.limits [partitions|connections|transactional-ids|gigabytes] [COUNT ...]
+    python -m benchmarks.limits [partitions|connections|transactional-ids|producers|groups|gigabytes|holes] [COUNT ...]
 
 Single requests are measured twice in each run, before the broker is filled and after, so that they can be compared.
+
+``holes`` are gigabytes that take next to no disk: batches of zeros, whose pages the files do not have. The broker's own
+log appends them while no broker runs; to whoever reads them they are what a client has written.
 
 Figures of the broker's process: CPU time (user and system) where it says CPU, which other load on the machine changes
 little, else the time that passed.
@@ -20,26 +23,42 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+from oncelog.config import TopicConfig
 from oncelog.conformance.batches import batch
 from oncelog.conformance.bodies import Position
 from oncelog.conformance.wire import LATEST, Connection
+from oncelog.log.partition_log import PartitionLog
+from oncelog.ports import Buffer
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.create_topics_request import CreatableTopic, CreateTopicsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
+from oncelog.protocol.generated.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from oncelog.protocol.generated.offset_commit_response import OffsetCommitResponse
+from oncelog.server.disk import OsDisk, OsFile
+from oncelog.types import TopicPartition
 from tests.support.crash_rounds.node import ServeProcess
 
 COUNTS = {
     "partitions": (1000, 5000),
     "connections": (1000, 10_000),
     "transactional-ids": (10_000, 100_000),
+    "producers": (10_000, 100_000),
+    "groups": (10_000, 100_000),
     "gigabytes": (2, 20),
+    "holes": (2, 50),
 }
 REQUESTS, ROUNDS, PIPELINED = 2000, 4, 200
 LOG_PARTITIONS, LOG_BATCH_BYTES = 20, 900_000
+PAGE_BYTES = 4096
 SETTLED_S, LONGEST_S = 0.02, 240.0
 """What was made is synced meanwhile (flush policy ``interval``): the broker has settled once a second takes it less."""
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -185,6 +204,48 @@ def transactional_ids(count: int) -> None:
         restarts(node)
 
 
+def producers(count: int) -> None:
+    """Idempotent producers that each wrote once to the partition that single requests are of."""
+    with serving() as (node, client):
+        single_requests(node, client, "empty")
+        before = cpu_s(node.pid)
+        for start in range(0, count, PIPELINED):
+            asked = [
+                client.send_produce({("one", 0): batch(b"v", pid=1_000_000 + number, epoch=0, sequence=0)})
+                for number in range(start, start + PIPELINED)
+            ]
+            for correlation_id in asked:
+                answer = client.receive_produce(correlation_id)["one", 0]
+                if answer.error:
+                    raise RuntimeError(f"a producer's first batch was refused: error {answer.error}")
+        show("first batch, CPU a producer", (cpu_s(node.pid) - before) / count * 1e6, "us")
+        show("memory", memory_mb(node.pid), "MB")
+        single_requests(node, client, "full")
+        restarts(node)
+
+
+def groups(count: int) -> None:
+    """Groups that have committed an offset."""
+    with serving() as (node, client):
+        single_requests(node, client, "empty")
+        find = FindCoordinatorRequest(key_type=0, coordinator_keys=["group-0"])
+        client.ask_until(find, 4, lambda answer: answer.coordinators[0].error_code == 0)
+        topics = [OffsetCommitRequestTopic("one", partitions=[OffsetCommitRequestPartition(0, 1, -1, "")])]
+        before = cpu_s(node.pid)
+        for start in range(0, count, PIPELINED):
+            for number in range(start, start + PIPELINED):
+                request = OffsetCommitRequest(f"group-{number}", topics=topics)
+                client.send(request.API_KEY, 8, request.encode(8))
+            for number in range(start, start + PIPELINED):
+                answer = OffsetCommitResponse.decode(client.receive_frame(), 8, 5)
+                if error := answer.topics[0].partitions[0].error_code:
+                    raise RuntimeError(f"group-{number} could not commit: error {error}")
+        show("OffsetCommit, CPU a group", (cpu_s(node.pid) - before) / count * 1e6, "us")
+        show("memory", memory_mb(node.pid), "MB")
+        single_requests(node, client, "full")
+        restarts(node)
+
+
 def gigabytes(count: int) -> None:
     with serving() as (node, client):
         single_requests(node, client, "empty")
@@ -204,18 +265,89 @@ def gigabytes(count: int) -> None:
         single_requests(node, client, "full")
         end = int(client.list_offset("log", LATEST).offset)
 
-        def fetch(number: int) -> object:
-            return client.fetch("log", end * number // REQUESTS)
-
-        show("fetch anywhere, CPU a request", per_request_us(node, fetch), "us")
+        show("fetch anywhere, CPU a request", per_request_us(node, partial(fetch_anywhere, client, end)), "us")
         restarts(node)
+
+
+class _FileWithHoles(OsFile):
+    """A segment to which batches of zeros are appended: what is behind their first page is not written."""
+
+    __slots__ = ()
+
+    def append(self, buffers: Sequence[Buffer]) -> None:
+        end, data = self.size(), b"".join(buffers)
+        if data.count(0, PAGE_BYTES) + PAGE_BYTES < len(data):
+            raise RuntimeError("more than zeros would be left out")
+        descriptor = self._hold().number
+        os.pwrite(descriptor, data[:PAGE_BYTES], end)
+        os.ftruncate(descriptor, end + len(data))
+        self._size, self._unsynced = end + len(data), True
+
+
+class _DiskWithHoles(OsDisk):
+    def open(self, path: str, *, create: bool = False) -> OsFile:
+        if not path.endswith(".log"):
+            return super().open(path, create=create)
+        file = _FileWithHoles(self, path)
+        if create:
+            self._open_descriptor(file, create=True)
+        return file
+
+
+def fill_with_holes(data: Path, count: int) -> None:
+    disk, now_ms = _DiskWithHoles(str(data)), int(time.time() * 1000)
+    zeros = batch(bytes(LOG_BATCH_BYTES), timestamp=now_ms)
+    for index in range(LOG_PARTITIONS):
+        log = PartitionLog.open(
+            disk, f"log-{index}", TopicPartition("log", index), TopicConfig(), now_ms=now_ms, clean_shutdown=True
+        )
+        for _ in range(count * 1_000_000_000 // len(zeros) // LOG_PARTITIONS):
+            result = log.append_client(zeros, leader_epoch=0, now_ms=now_ms)
+            if result.error:
+                raise RuntimeError(f"a batch was refused: {result.error.name}")
+        ticket = log.begin_close()
+        if ticket is not None:
+            ticket.sync(disk)
+            log.flushed(ticket)
+        log.close()
+
+
+def holes(count: int) -> None:
+    with serving() as (node, client):
+        single_requests(node, client, "empty")
+        create(client, "log", LOG_PARTITIONS)
+        node.stop()
+        begin = time.perf_counter()
+        fill_with_holes(node.data, count)
+        show("written", time.perf_counter() - begin, "s")
+        node.start()
+        node.stop()  # from here on the checkpoints know all of it
+        show("start after a stop", node.start(), "s")
+        show("start after a stop, CPU", cpu_s(node.pid), "s")
+        with connect(node) as again:
+            client = again
+            show("memory", memory_mb(node.pid), "MB")
+            single_requests(node, client, "full")
+            end = int(client.list_offset("log", LATEST).offset)
+            fetch = partial(fetch_anywhere, client, end)
+            show("fetch anywhere, CPU a request", per_request_us(node, fetch), "us")
+            client.produce_all({("log", index): batch(b"v") for index in range(LOG_PARTITIONS)})
+        restarts(node)
+
+
+def fetch_anywhere(client: Connection, end: int, number: int) -> None:
+    """One batch."""
+    client.fetch("log", end * number // REQUESTS)
 
 
 MEASURES: dict[str, Callable[[int], None]] = {
     "partitions": partitions,
     "connections": connections,
     "transactional-ids": transactional_ids,
+    "producers": producers,
+    "groups": groups,
     "gigabytes": gigabytes,
+    "holes": holes,
 }
 
 

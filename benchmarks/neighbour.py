@@ -1,9 +1,14 @@
-"""A bad neighbour: one process sends the worst that one client can, another one works. What does the second one notice?
+"""A bad neighbour: one process sends the worst that one client can, others work. What do they notice?
 
-    python -m benchmarks.neighbour [--seconds N] [--kafka]
+    python -m benchmarks.neighbour [--seconds N] [--attack NAME ...] [--each] [--kafka]
 
-Delivery times of a confluent-kafka producer that sends one record after the other, quiet and under fire; a consumer
-checks that nothing is lost. The broker's memory is its largest resident size.
+A confluent-kafka producer sends one record after the other and a confluent-kafka consumer in a process of its own reads
+them all the while, first quiet and then under fire, with all attacks in turn or each on its own. Shown are the times
+to a record's acknowledgement and to its arrival at the consumer, with the ratio of the 99th percentile to its quiet
+value. One attack sends what costs a broker most of what the fuzzer has: the slowest requests of its corpus and of some
+thousand new ones; ``--attack spin`` sends nothing, for comparison. The broker's memory is its largest resident size.
+
+The exit code is 1 where our broker breaks a bound: a ratio above 5, memory of 512 MB or more, or a record that is lost.
 """
 
 from __future__ import annotations
@@ -16,11 +21,16 @@ import shutil
 import struct
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import cache
+from multiprocessing.connection import Connection as Connected
+from multiprocessing.synchronize import Event
 from pathlib import Path
+from random import Random
 
 import zstandard
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from oncelog.conformance.batches import ZSTD, batch, record
 from oncelog.conformance.bodies import Position
@@ -29,17 +39,34 @@ from oncelog.protocol.generated.describe_groups_request import DescribeGroupsReq
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest
+from tests.fuzz.blind import KEPT
+from tests.fuzz.target import FOUND, read_inputs
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.crash_rounds.node import ServeProcess
 
 MB = 1024 * 1024
 PAUSE_S = 0.005
+MOST_RATIO, MOST_MB = 5.0, 512
+SLOWEST, TRIED, SEED = 50, 2000, "neighbour"
+"""Inputs of the fuzzer that are sent, of so many that are tried."""
+SENT, FILLING = struct.Struct(">d"), b"x" * 92
+"""A record: when it was sent, and the rest of 100 bytes."""
 Attack = Callable[[str], None]
+Started = Callable[[], AbstractContextManager[tuple[str, int]]]
+"""Starts a broker; its address and its process."""
 
 
 def bomb(address: str) -> None:
     """8 M tiny records in a few KB, on a compacted topic."""
     count = 8_000_000
+    packed = zstandard.compress(record(None) * count)
+    with Connection(address, timeout_s=60) as client:
+        client.produce("victim", batch(records=packed, count=count, attributes=ZSTD))
+
+
+def dense(address: str) -> None:
+    """As many records as a batch may unpack to, which are all looked at: none has the key that its topic asks for."""
+    count = 16 * MB // 7 - 1
     packed = zstandard.compress(record(None) * count)
     with Connection(address, timeout_s=60) as client:
         client.produce("victim", batch(records=packed, count=count, attributes=ZSTD))
@@ -107,7 +134,54 @@ def flood(address: str) -> None:
             client.send_bytes(os.urandom(200))
 
 
-ATTACKS: tuple[Attack, ...] = (bomb, future, announce, metadata, keys, waiting, expression, flood)
+@cache
+def slowest_inputs() -> list[bytes]:
+    """What takes a broker longest of the fuzzer's corpus of requests and of new ones: CPU time in this process."""
+    from tests.fuzz.targets.wire import Harness, new_requests, requests
+
+    random = Random(SEED)
+    inputs = [*requests(), *(new_requests(random) for _ in range(TRIED))]
+    for path in (FOUND / "requests.hex", FOUND / "sasl.hex"):
+        inputs += [data for sequence in read_inputs(path) for data in sequence]
+    taken: list[float] = []
+    for _ in range(2):  # what is imported, is so at the first use
+        harness, taken = Harness(), []
+        for number, data in enumerate(inputs):
+            if number % KEPT == 0:
+                harness = Harness()
+            begin = time.thread_time()
+            for frame in frames_of(data):
+                harness.send(frame)
+            taken.append(time.thread_time() - begin)
+    slowest = sorted(range(len(inputs)), key=taken.__getitem__, reverse=True)
+    return [inputs[number] for number in slowest[:SLOWEST]]
+
+
+def frames_of(data: bytes) -> Iterator[bytes]:
+    while len(data) > 4:
+        size = int.from_bytes(data[:4], "big")
+        yield data[4 : 4 + size]
+        data = data[4 + size :]
+
+
+def fuzzed(address: str) -> None:
+    """The slowest inputs of the fuzzer, each on a connection of its own."""
+    for data in slowest_inputs():
+        with contextlib.suppress(ConnectionClosed, OSError), Connection(address, timeout_s=5) as client:
+            client.send_bytes(data)
+            client.receive_frame()
+
+
+def spin(address: str) -> None:
+    """Compute, and send nothing: for comparison, what one more busy process does to neighbours on this machine."""
+    end = time.monotonic() + 0.2
+    while time.monotonic() < end:
+        sum(range(1000))
+
+
+ATTACKS: tuple[Attack, ...] = (bomb, dense, future, announce, metadata, keys, waiting, expression, flood, fuzzed)
+COMPARED: tuple[Attack, ...] = (*ATTACKS, spin)
+"""Those that are carried out where they are asked for by name."""
 
 
 def once(attack: Attack, address: str) -> None:
@@ -116,16 +190,19 @@ def once(attack: Attack, address: str) -> None:
         attack(address)
 
 
-def fire(address: str, names: Sequence[str]) -> None:
+def fire(address: str, names: Sequence[str], begins: Event) -> None:
     """One attack after the other, for ever."""
+    if fuzzed.__name__ in names:
+        slowest_inputs()
+    begins.set()
     while True:
-        for attack in ATTACKS:
+        for attack in COMPARED:
             if attack.__name__ in names:
                 once(attack, address)
 
 
 def latencies(address: str, seconds: float) -> list[float]:
-    """Milliseconds from ``produce`` to the delivery report, one record after the other."""
+    """Milliseconds from ``produce`` to the delivery report, one record after the other; each holds when it was sent."""
     producer = Producer({"bootstrap.servers": address, "acks": "all", "linger.ms": 0, "message.timeout.ms": 30_000})
     times: list[float] = []
 
@@ -133,34 +210,37 @@ def latencies(address: str, seconds: float) -> list[float]:
         def delivered(error: object, _: object) -> None:
             if error is not None:
                 raise RuntimeError(f"a record was not delivered: {error}")
-            times.append((time.perf_counter() - begin) * 1000)
+            times.append((time.monotonic() - begin) * 1000)
 
         return delivered
 
-    end, sent = time.perf_counter() + seconds, 0
-    while time.perf_counter() < end:
-        producer.produce("work", b"x" * 100, on_delivery=report(time.perf_counter()))
-        sent += 1
+    end = time.monotonic() + seconds
+    while (now := time.monotonic()) < end:
+        producer.produce("work", SENT.pack(now) + FILLING, on_delivery=report(now))
         producer.poll(PAUSE_S)
     if producer.flush(40):
         raise RuntimeError("records were not delivered within 30 s")
     return times
 
 
-def consumed(address: str, at_least: int) -> int:
-    """How many records there are to be read, once there are ``at_least`` so many, or for a while none came."""
-    consumer = Consumer(
-        {"bootstrap.servers": address, "group.id": f"count-{time.time()}", "auto.offset.reset": "earliest"}
-    )
-    consumer.subscribe(["work"])
-    count, quiet_since = 0, time.perf_counter()
-    while count < at_least and time.perf_counter() - quiet_since < 30:
-        found = consumer.consume(1000, 1)
-        if found:
-            count += len(found)
-            quiet_since = time.perf_counter()
+def read(address: str, results: Connected, ends: Event) -> None:
+    """Read all records from the start, until there are as many as ``results`` tells in the end; when each was sent, and
+    how many milliseconds later it came."""
+    consumer = Consumer({"bootstrap.servers": address, "group.id": "reader", "enable.auto.commit": False})
+    consumer.assign([TopicPartition("work", 0, OFFSET_BEGINNING)])
+    arrivals: list[tuple[float, float]] = []
+    quiet_since, wanted = time.monotonic(), None
+    while wanted is None or (len(arrivals) < wanted and time.monotonic() - quiet_since < 30):
+        if wanted is None and ends.is_set():
+            wanted, quiet_since = results.recv(), time.monotonic()
+        message = consumer.poll(0.05)
+        value = None if message is None or message.error() is not None else message.value()
+        if value is not None:
+            now = quiet_since = time.monotonic()
+            (sent,) = SENT.unpack_from(value)
+            arrivals.append((sent, (now - sent) * 1000))
     consumer.close()
-    return count
+    results.send(arrivals)
 
 
 def percentile(times: Sequence[float], part: float) -> float:
@@ -172,48 +252,135 @@ def largest_mb(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-def measure(name: str, address: str, pid: int, seconds: float, attacks: Sequence[str]) -> None:
+@contextlib.contextmanager
+def neighbours(address: str) -> Iterator[Callable[[int], list[tuple[float, float]]]]:
+    """A reader in a process of its own; told how many records there are, it answers what it read."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    ends = context.Event()
+    reader = context.Process(target=read, args=(address, theirs, ends), daemon=True)
+    reader.start()
+
+    def arrivals(sent: int) -> list[tuple[float, float]]:
+        ours.send(sent)
+        ends.set()
+        if not ours.poll(120):
+            raise RuntimeError("the consumer gave no account within two minutes")
+        found: list[tuple[float, float]] = ours.recv()
+        return found
+
+    try:
+        yield arrivals
+    finally:
+        reader.kill()
+        reader.join()
+
+
+@contextlib.contextmanager
+def under_fire(address: str, names: Sequence[str]) -> Iterator[None]:
+    context = multiprocessing.get_context("spawn")
+    begins = context.Event()
+    enemy = context.Process(target=fire, args=(address, names, begins), daemon=True)
+    enemy.start()
+    try:
+        if not begins.wait(120):
+            raise RuntimeError("the attacker did not begin within two minutes")
+        yield
+    finally:
+        enemy.kill()
+        enemy.join()
+
+
+def measure(name: str, address: str, pid: int, seconds: float, attacks: Sequence[str]) -> list[str]:
+    """Show what the neighbours notice of these attacks; the bounds that were broken."""
+    for attack in COMPARED:
+        if attack.__name__ in attacks:
+            once(attack, address)  # what a broker does once in its life, such as importing an API, is not asked for
+    with neighbours(address) as arrivals:
+        warm = latencies(address, 2)
+        quiet_from = time.monotonic()
+        quiet = latencies(address, seconds)
+        with under_fire(address, attacks):
+            loud_from = time.monotonic()
+            loud = latencies(address, seconds)
+        sent = len(warm) + len(quiet) + len(loud)
+        arrived = arrivals(sent)
+    apart = [
+        [after for at, after in arrived if quiet_from <= at < loud_from],
+        [after for at, after in arrived if at >= loud_from],
+    ]
+    print(f"{name}, {', '.join(attacks)}:", flush=True)
+    broken = []
+    for what, (calm, hot) in {"acknowledged": (quiet, loud), "read": apart}.items():
+        for label, times in (("quiet", calm), ("under fire", hot)):
+            figures = " ".join(f"p{part:g} {percentile(times, part / 100):.1f} ms" for part in (50, 99, 99.9))
+            print(f"  {what}, {label}: {figures}, max {max(times):.1f} ms, {len(times)} records", flush=True)
+        ratio = percentile(hot, 0.99) / percentile(calm, 0.99)
+        print(f"  {what}: p99 is {ratio:.1f} times its quiet value", flush=True)
+        if ratio > MOST_RATIO:
+            broken.append(f"p99 of records {what} is {ratio:.1f} times its quiet value, above {MOST_RATIO:g}")
+    memory_mb = largest_mb(pid)
+    print(f"  memory at most {memory_mb:.0f} MB, {len(arrived)} of {sent} records read", flush=True)
+    if memory_mb >= MOST_MB:
+        broken.append(f"memory of {memory_mb:.0f} MB, at least {MOST_MB}")
+    if len(arrived) < sent:
+        broken.append(f"{sent - len(arrived)} records are lost")
+    return [f"{name}, {', '.join(attacks)}: {bound}" for bound in broken]
+
+
+def make_topics(address: str) -> None:
     with Connection(address, timeout_s=60) as client:
         client.create_topic("work")
         client.create_topic("victim", cleanup_policy="compact")
         client.create_topic("wide", partitions=1000)
-    latencies(address, 2)
-    quiet = latencies(address, seconds)
-    enemy = multiprocessing.get_context("spawn").Process(target=fire, args=(address, attacks), daemon=True)
-    enemy.start()
-    time.sleep(1)
-    loud = latencies(address, seconds)
-    enemy.kill()
-    enemy.join()
-    count = consumed(address, len(quiet) + len(loud))
-    for label, times in (("quiet", quiet), ("under fire", loud)):
-        figures = " ".join(f"p{part:g} {percentile(times, part / 100):.1f} ms" for part in (50, 99, 99.9))
-        print(f"{name}, {label}: {figures}, max {max(times):.1f} ms, {len(times)} records", flush=True)
-    print(f"{name}: memory at most {largest_mb(pid):.0f} MB, {count} records read", flush=True)
-    if count < len(quiet) + len(loud):
-        raise RuntimeError(f"{len(quiet) + len(loud) - count} records are lost")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.neighbour", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--kafka", action="store_true", help="Apache Kafka instead")
-    parser.add_argument("--attack", action="append", choices=[attack.__name__ for attack in ATTACKS])
-    options = parser.parse_args(arguments)
-    attacks = options.attack or [attack.__name__ for attack in ATTACKS]
-    if options.kafka:
-        with ApacheKafka(heap="1g") as kafka:  # what its own scripts give it
-            measure("Apache Kafka", kafka.bootstrap_servers, kafka.pid, options.seconds, attacks)
-        return
+def each_on_its_own(name: str, start: Started, seconds: float, rounds: Sequence[Sequence[str]]) -> list[str]:
+    """A broker for each round, so that memory is that round's alone and one that is ended ends no other."""
+    broken = []
+    for attacks in rounds:
+        with start() as (address, pid):
+            make_topics(address)
+            try:
+                broken += measure(name, address, pid, seconds, attacks)
+            except RuntimeError as error:
+                broken.append(f"{name}, {', '.join(attacks)}: {error}")
+    return broken
+
+
+@contextlib.contextmanager
+def apache_kafka() -> Iterator[tuple[str, int]]:
+    with ApacheKafka(heap="1g") as kafka:  # what its own scripts give it
+        yield kafka.bootstrap_servers, kafka.pid
+
+
+@contextlib.contextmanager
+def ours() -> Iterator[tuple[str, int]]:
     folder = Path(tempfile.mkdtemp(prefix="oncelog-neighbour-"))
     node = ServeProcess(folder, {})
     try:
         node.start()
-        measure("oncelog", node.bootstrap_servers, node.pid, options.seconds, attacks)
+        yield node.bootstrap_servers, node.pid
     finally:
         node.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.neighbour", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--kafka", action="store_true", help="Apache Kafka too")
+    parser.add_argument("--attack", action="append", choices=[attack.__name__ for attack in COMPARED])
+    parser.add_argument("--each", action="store_true", help="one attack at a time")
+    options = parser.parse_args(arguments)
+    names = options.attack or [attack.__name__ for attack in ATTACKS]
+    rounds = [[name] for name in names] if options.each else [names]
+    sides: dict[str, Started] = {"oncelog": ours, **({"Apache Kafka": apache_kafka} if options.kafka else {})}
+    broken = [line for name, start in sides.items() for line in each_on_its_own(name, start, options.seconds, rounds)]
+    for line in broken:
+        print(f"broken: {line}", flush=True)
+    return 1 if any(line.startswith("oncelog") for line in broken) else 0
+
+
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -181,6 +181,7 @@ def offset_commits(server: Server, caller: Caller, seconds: float) -> Load:
 
 CELLS: dict[str, Callable[[Server, Caller, float], Load]] = {
     "produce 1 KB, 1 x 1": plain(1024, 1, 1),
+    "produce 1 KB, 2 x 5": plain(1024, 2, 5),
     "produce 1 KB, 4 x 5": plain(1024, 4, 5),
     "produce 1 KB, 64 x 5": plain(1024, 64, 5),
     "produce 1 KB, 1000 x 1": plain(1024, 1000, 1),

@@ -35,6 +35,7 @@ QUICK_START = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
 }
+WORKERS = Path(__file__).parent / "spark_workers"
 MAKE = "-XX:ArchiveClassesAtExit={} -Xlog:cds=off"
 USE = "-XX:SharedArchiveFile={} -Xshare:auto"
 
@@ -43,9 +44,11 @@ def spark_home() -> Path:
     """For ``SPARK_HOME``: PySpark's jars and programs, and no packed PySpark."""
     installed, home = Path(pyspark.__file__).parent, Path(sys.prefix) / "spark-home"
     home.mkdir(exist_ok=True)
-    for name in ("bin", "jars"):
+    packed = home / "python" / "lib" / "pyspark.zip"  # which Spark puts before all else that its workers import
+    packed.parent.mkdir(parents=True, exist_ok=True)
+    for link, there in ((home / "bin", installed / "bin"), (home / "jars", installed / "jars"), (packed, WORKERS)):
         with contextlib.suppress(FileExistsError):
-            (home / name).symlink_to(installed / name)
+            link.symlink_to(there)
     return home
 
 
@@ -63,7 +66,7 @@ def spark_options() -> str:
 def kafka_options() -> str:
     """For ``ONCELOG_KAFKA_JAVA_OPTIONS``. It takes ten seconds when there is no archive yet."""
     archive = _archive(maven.cache_folder(), "kafka", apache_kafka.kafka_jars(), _make_for_kafka)
-    return f"-XX:TieredStopAtLevel=1 {USE.format(archive)}"
+    return f"{QUICK_JAVA} {USE.format(archive)}"
 
 
 def _archive(folder: Path, name: str, jars: Path, make: Callable[[Path], None]) -> Path:

@@ -6,18 +6,24 @@ fails and says why; ``-m "not kafka"`` leaves those with Apache Kafka out.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import hypothesis
 import pytest
 
-from tests import class_archive
+from tests import schedule
 from tests.support import apache_kafka as kafka_node
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadFileScheduling
 
 
 class RunningBroker(Protocol):
@@ -41,26 +47,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 HERE = Path(__file__).parent
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH"))))
 # What tests start, Spark's executors above all, finds ``tests.support`` as they do.
-LONGEST = (
-    "demo/test_demo.py",
-    "console/test_pages.py",  # no JVM: while the first of the others makes Spark's archive, those that want it wait
-    "spark/test_sink_crashes.py",
-    "interop/clients",
-    "demo",  # short: the fifth file waits behind the first one's two tests
-    "spark/test_killed_drivers.py",
-    "spark/test_marker.py",
-    "spark/test_connect.py",
-    "pipeline",
-    "security/test_clients.py",
-    "spark",
-    "crash",
-    "console",
-    "docs",
-    "interop",
-    "client",
-    "release",
-)
-"""Begun first, so that at the end no worker is left alone with a long file."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What the import of all tests makes is there to the end: no garbage is looked for meanwhile, nor in it later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
@@ -68,15 +65,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if {"apache_kafka", "kafka_jars"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("kafka")
-    items.sort(key=_turn)
+    items.sort(key=lambda item: schedule.turn(item.path.relative_to(HERE).as_posix()))
 
 
-def _turn(item: pytest.Item) -> int:
-    place = item.path.relative_to(HERE)
-    for turn, name in enumerate(LONGEST):
-        if place.is_relative_to(name):
-            return turn
-    return len(LONGEST)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    from tests.scheduler import ByKind  # which needs pytest-xdist: tests run without it
+
+    return ByKind(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")
@@ -95,10 +91,22 @@ def apache_kafka() -> Iterator[kafka_node.ApacheKafka]:
 @pytest.fixture(scope="session")
 def spark_class_archive() -> Iterator[None]:
     """Every JVM that Spark starts from here on loads its classes from an archive; folders of such tests ask for it."""
+    from tests import class_archive  # which needs PySpark: other tests run without it
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_HOME", str(class_archive.spark_home()))
         patch.setenv("SPARK_SUBMIT_OPTS", class_archive.spark_options())
         yield
+
+
+@pytest.fixture(scope="session")
+def spark(spark_class_archive: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One for all tests of this process; no test stops it."""
+    from tests.support.spark_session import shared_session  # which needs PySpark
+
+    found = shared_session(tmp_path_factory.mktemp("warehouse"))
+    yield found
+    found.stop()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -107,6 +115,8 @@ def kafka_class_archive(request: pytest.FixtureRequest) -> Iterator[None]:
     if not any(item.get_closest_marker("kafka") for item in request.session.items):
         yield
         return
+    from tests import class_archive
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(kafka_node.JAVA_OPTIONS, class_archive.kafka_options())
         yield

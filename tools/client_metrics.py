@@ -44,7 +44,7 @@ GROUPS: Mapping[str, tuple[str, _Table]] = {
             "requests-in-flight": (ONE, "Produce requests that wait for an answer now."),
             "produce-throttle-time-": (
                 SPREAD,
-                "Milliseconds that a broker, where it did, asked to wait (quotas).",
+                "Milliseconds that a broker asked to wait (quotas), if it did.",
             ),
             "buffer-total-bytes": (ONE, "`buffer.memory`."),
             "buffer-available-bytes": (ONE, "What is left of it now."),
@@ -83,7 +83,7 @@ GROUPS: Mapping[str, tuple[str, _Table]] = {
         "what a consumer reads",
         {
             "records-consumed-": (METER, "Records read from batches for the program."),
-            "bytes-consumed-": (METER, "Bytes of batches received, compressed where they are."),
+            "bytes-consumed-": (METER, "Bytes of batches received, compressed if they are."),
             "records-lag-max": (ONE, "The largest `records-lag` of its partitions now."),
             "records-per-request-avg": (ONE, "Records for each Fetch."),
             "fetch-": (METER, "Fetches answered."),
@@ -91,7 +91,7 @@ GROUPS: Mapping[str, tuple[str, _Table]] = {
             "fetch-size-": (SPREAD, "Bytes of records in an answer."),
             "fetch-throttle-time-": (
                 SPREAD,
-                "Milliseconds that a broker, where it did, asked to wait (quotas).",
+                "Milliseconds that a broker asked to wait (quotas), if it did.",
             ),
         },
     ),

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from oncelog.kafka_properties import Property, Update, broker_properties
-from tools.document_settings import allowed_values
+from tools.property_tables import allowed_values
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "security.md"
 
 INTRODUCTION = """\
 # Security properties
 
-Made by `python tools/document_security.py` from the table of properties; do not edit.
+Made by `python -m tools.document_security` from the table of properties; do not edit.
 
 Names, types, defaults and checks are those of Apache Kafka 4.3. `listener.name.NAME.X` is the property X for one
 listener alone and wins over X. [Who may connect, and do what](../how-to/security.md) shows them at work.
@@ -86,7 +86,7 @@ def main() -> int:
     if "--check" in sys.argv[1:]:
         if PAGE.exists() and PAGE.read_text() == page:
             return 0
-        sys.stderr.write(f"{PAGE} is out of date: run python tools/document_security.py\n")
+        sys.stderr.write(f"{PAGE} is out of date: run python -m tools.document_security\n")
         return 1
     PAGE.write_text(page)
     return 0

@@ -20,6 +20,8 @@ from oncelog.kafka_properties import (
     render,
 )
 from oncelog.settings import default_of, properties
+from tools.document_security import SECTIONS
+from tools.property_tables import allowed_values
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "configuration.md"
 
@@ -77,12 +79,24 @@ def _page() -> Iterator[str]:
     yield "\n## Client metrics subscriptions\n"
     yield "Kept and shown (KIP-714); this broker collects no metrics from clients.\n"
     yield from _table(client_metrics_properties().values())
+    yield "\n## Broker settings that are defaults of topics\n"
+    yield "Where a topic has no setting of its own; [above](#topic-settings) is which setting each is the default of.\n"
+    yield from _table(item for name, item in broker_properties().items() if name in _of_topics())
     yield "\n## Broker settings without an effect\n"
     yield "Accepted, checked and shown as Apache Kafka does, so that its configuration files can be used as they are.\n"
-    yield "Those that say where a topic's default comes from do have that effect.\n"
-    known = properties(BrokerConfig)
-    yield from _table(item for name, item in broker_properties().items() if name not in known and not item.internal)
+    yield "`group.*.min.*` and `group.*.max.*` are the bounds of the groups' settings, and have no other effect.\n"
+    yield from _table(without_effect())
     yield ""
+
+
+def _of_topics() -> set[str]:
+    return {synonym for synonyms in TOPIC_SYNONYMS.values() for synonym, _ in synonyms}
+
+
+def without_effect() -> list[Property]:
+    """What is no setting of a broker or of a topic here, nor one of [security](security.md)."""
+    known = {*properties(BrokerConfig), *_of_topics(), *(name for names in SECTIONS.values() for name in names)}
+    return [item for name, item in broker_properties().items() if name not in known and not item.internal]
 
 
 def _row(name: str, f: Field[Any], known: Property | None, *, changes: bool) -> str:
@@ -120,21 +134,6 @@ def _default(f: Field[Any]) -> str:
 def _range(f: Field[Any]) -> str:
     meta = f.metadata
     return allowed_values(Allowed(meta["low"], meta["high"], meta["also"], meta["choices"]))
-
-
-def allowed_values(allowed: Allowed) -> str:
-    if allowed.words:
-        return ", ".join(f"`{word}`" for word in allowed.words)
-    if allowed.replicas:
-        return "`*` or `partition:broker,...`"
-    low = "" if allowed.low == float("-inf") else render_number(allowed.low)
-    high = "" if allowed.high in (float("inf"), 2**15 - 1, 2**31 - 1, 2**63 - 1) else render_number(allowed.high)
-    text = f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}" if high else ""
-    return f"{text} or {allowed.also[0]}" if allowed.also else text
-
-
-def render_number(value: float) -> str:
-    return str(int(value)) if value == int(value) else str(value)
 
 
 def _doc(f: Field[Any]) -> str:

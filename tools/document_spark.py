@@ -78,8 +78,8 @@ SINK: Mapping[str, Option] = {
     "spoolThresholdBytes": Option("", "what a task sends through the driver before it spools (16 MiB)"),
     "maxBatchBytes": Option("", "most bytes, encoded, that a batch sends through the driver (256 MiB)"),
     "writers": Option("", "of `for_each_batch` and `write`: how many tasks write; 0: the driver, `auto`: by size"),
-    "onMissingMarker": Option("", "`fail`, `write` or `skip`, where the marker of a batch is gone"),
-    "offsetsRetentionMinutes": Option("", "the broker's `offsets.retention.minutes`, where it may not be asked"),
+    "onMissingMarker": Option("", "`fail`, `write` or `skip`, if the marker of a batch is gone"),
+    "offsetsRetentionMinutes": Option("", "the broker's `offsets.retention.minutes`, if it may not be asked"),
     "markerTopic": Option("", "the topic under which the marker is kept"),
     "microBatch": Option("", "set by `for_each_batch`"),
     "sinkName": Option("", "set by `for_each_batch`"),
@@ -99,9 +99,10 @@ COLUMNS = """\
 | `timestampType` | int | ignored | the same |
 | `headers` | array<struct<key, value>>, with `includeHeaders` | the same type | the same |
 | any other | | ignored | the same |
+| a name in another case, `VALUE` | | taken where no column has the exact one | ignored, and `value` is missing |
 
 Output modes: Append and Complete with `format("oncelog")`, Update with `for_each_batch`; Spark's connector takes all
-three with `format("kafka")`. Continuous processing is not offered. Delivery: once, where Spark's connector writes at
+three with `format("kafka")`. Continuous processing is not offered. Delivery: exactly once; Spark's connector writes at
 least once.
 
 """

@@ -21,7 +21,7 @@ from oncelog.coordinator.transaction.events import (
 from oncelog.coordinator.transaction.rule_parts import IGNORE, IMPOSSIBLE
 from oncelog.coordinator.transaction.rules import RULES, decide
 from oncelog.coordinator.transaction.states import TransactionState, Txn
-from oncelog.types import ProducerStamp, TopicPartition
+from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "transaction-states.md"
 
@@ -37,7 +37,7 @@ TITLES: dict[type[Event], str] = {
     Disown: "start after a power failure: a partition knows more than the coordinator",
 }
 
-OWNER = ProducerStamp(1, 5)
+OWNER = ProducerIdAndEpoch(1, 5)
 PARTITION = TopicPartition("t", 0)
 SAMPLES: tuple[tuple[str, Event], ...] = (
     ("InitProducerId", InitProducerId("id", 1, fresh_producer_id=2)),

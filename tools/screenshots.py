@@ -26,10 +26,9 @@ from oncelog.spark.marker import Marker
 from oncelog.spark.progress import Progress
 from oncelog.spark.reporting import ConsoleReporter
 from oncelog.types import TopicPartition
-from tests.support.running_console import TOKEN, RunningConsole
+from tests.support.running_console import BROWSERS, TOKEN, RunningConsole
 
 ASSETS = Path(__file__).parents[1] / "docs" / "assets"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WIDTH, PHONE = 1180, 390
 PAYMENTS = TopicPartition("payments", 0)
 

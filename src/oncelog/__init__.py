@@ -7,9 +7,12 @@ with the first use of its name.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False
+"""In place of typing's: its import would take most of the time in which a command cannot take Ctrl-C yet."""
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from oncelog.client.blocking import Admin, Consumer, Producer
     from oncelog.client.core.admin_types import NewTopic
     from oncelog.embedded import Broker

@@ -1,6 +1,6 @@
 """``python -m oncelog``: the same as the command ``oncelog``."""
 
-from oncelog.cli.main import main
+from oncelog.cli import run
 
 if __name__ == "__main__":
-    main()
+    run()

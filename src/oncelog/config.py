@@ -63,8 +63,16 @@ class TopicConfig:
     file_delete_delay_ms: int = setting(
         "file.delete.delay.ms", 60_000, "Wait before a deleted file leaves the disk.", low=0, high=MAX_LONG
     )
-    flush_messages: int = setting("flush.messages", MAX_LONG, "Sync after this many records.", low=1, high=MAX_LONG)
-    flush_ms: int = setting("flush.ms", MAX_LONG, "Sync records not older than this.", low=0, high=MAX_LONG)
+    flush_messages: int = setting(
+        "flush.messages",
+        MAX_LONG,
+        "So many records that wait for a sync are synced, and acknowledged only then; 1: before each acknowledgement.",
+        low=1,
+        high=MAX_LONG,
+    )
+    flush_ms: int = setting(
+        "flush.ms", MAX_LONG, "A record waits at most so long until its sync begins.", low=0, high=MAX_LONG
+    )
     follower_replication_throttled_replicas: tuple[str, ...] = setting(
         "follower.replication.throttled.replicas", [], "Replicas whose followers are throttled.", effect=False
     )
@@ -142,7 +150,7 @@ class TopicConfig:
     segment_jitter_ms: int = setting("segment.jitter.ms", 0, "Random part taken off segment.ms.", low=0, high=MAX_LONG)
     segment_ms: int = setting("segment.ms", 604_800_000, "Record time a segment may span.", low=1, high=MAX_LONG)
     unclean_leader_election_enable: bool = setting(
-        "unclean.leader.election.enable", False, "Let a replica that is behind become leader.", effect=False
+        "unclean.leader.election.enable", False, "Of several nodes: one that is behind may become the leader."
     )
 
     def __post_init__(self) -> None:
@@ -187,7 +195,8 @@ class BrokerConfig:
     log_flush_interval_ms: int = setting(
         "log.flush.interval.ms",
         1000,
-        "Most time between two syncs of the flush policy interval; 16 MB of a partition do not wait for it.",
+        "Most time between two syncs of the flush policy interval; 16 MB of a partition do not wait for it. "
+        "Default of flush.ms, under every policy.",
         low=1,
         high=MAX_LONG,
     )
@@ -361,7 +370,7 @@ class BrokerConfig:
     max_connection_creation_rate: int = setting(
         "max.connection.creation.rate",
         MAX_INT,
-        "Connections taken in a second; those beyond wait.",
+        "Connections taken in a second; those beyond wait, for half a minute at most.",
         low=0,
         high=MAX_INT,
     )
@@ -402,10 +411,10 @@ class BrokerConfig:
     dynamic: Mapping[str, str] = field(default_factory=dict, hash=False)
     """What AlterConfigs laid over it."""
     started: BrokerConfig | None = field(default=None, hash=False, compare=False, repr=False)
-    """The configuration before AlterConfigs; None where there is no change."""
+    """The configuration before AlterConfigs; None if there is no change."""
 
     def text(self, name: str) -> str | None:
-        """The effective text of any broker property of Kafka, in force or not; None where it has no value."""
+        """The effective text of any broker property of Kafka, in force or not; None if it has no value."""
         f = properties(BrokerConfig).get(name)
         if f is not None:
             value = getattr(self, f.name)

@@ -72,7 +72,7 @@ ANYTHING = Allowed()
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One property of Kafka; ``default`` is text as Kafka shows it, None where there is none."""
+    """One property of Kafka; ``default`` is text as Kafka shows it, None if there is none."""
 
     name: str
     kind: Kind

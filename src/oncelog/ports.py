@@ -23,7 +23,7 @@ class File(Protocol):
     def send_to(self, target: int, position: int, size: int) -> int:
         """At most ``size`` bytes from ``position`` to the socket ``target``, uncopied; answers how many were taken.
 
-        -1 where the bytes are in memory: they have to be read and sent. :raises OSError: as ``os.sendfile``.
+        -1 if the bytes are in memory: they have to be read and sent. :raises OSError: as ``os.sendfile``.
         """
         ...
 
@@ -43,6 +43,10 @@ class File(Protocol):
 
     def sync(self) -> None:
         """Return when the content is on stable storage (fdatasync). Safe to call from another thread."""
+        ...
+
+    def complete(self) -> None:
+        """Nothing more is appended for now: what the disk has set aside for that is given back."""
         ...
 
     def close(self) -> None: ...
@@ -82,6 +86,10 @@ class Disk(Protocol):
         ...
 
     def sync_folder(self, path: str) -> None: ...
+
+    def space(self) -> tuple[int, int] | None:
+        """Bytes of the volume that the folder is on, and those of them that are left for us; None if nobody knows."""
+        ...
 
     def all_of(self, work: Sequence[Callable[[], None]]) -> Sequence[StorageError | None]:
         """Do all of it, side by side if syncs are quicker so; each one's failure, in the order of ``work``."""

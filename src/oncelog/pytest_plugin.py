@@ -152,7 +152,10 @@ class Clock:
         self._broker = broker
 
     def advance(self, seconds: float) -> None:
-        """Let time pass for the broker alone: transactions, sessions and records that were to expire do so now."""
+        """Let time pass for the broker alone: transactions, sessions and records that were to expire do so now.
+
+        :param seconds: above 0.
+        """
         self._broker.pass_time(seconds)
 
 

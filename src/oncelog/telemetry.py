@@ -33,12 +33,15 @@ except ImportError as missing:
     raise ConfigError("tracing needs OpenTelemetry: install it with pip install 'oncelog[otel]'") from missing
 
 if TYPE_CHECKING:
+    _Asyncio = aio.Producer[Any, Any] | aio.Consumer[Any, Any]
+    _Blocking = blocking.Producer[Any, Any] | blocking.Consumer[Any, Any]
+
     from oncelog.client.core.structs import ConsumerRecord
 
 MOST_LINKS = 128
 """Of one span (OpenTelemetry's own limit unless set otherwise): what is beyond is counted and not linked."""
 _Headers = list[tuple[str, bytes | None]]
-_Client = TypeVar("_Client", aio.Producer, aio.Consumer, blocking.Producer, blocking.Consumer)
+_Client = TypeVar("_Client", bound="_Asyncio | _Blocking")
 _MARK = "_oncelog_traced"
 
 
@@ -71,7 +74,9 @@ _SETTER, _GETTER = _ToHeaders(), _FromHeaders()
 def instrument(client: _Client, tracer_provider: TracerProvider | None = None) -> _Client:
     """Trace a producer or a consumer, asyncio, blocking or of aiokafka's shape; returns it.
 
+    :param client: one that is traced already stays as it is.
     :param tracer_provider: OpenTelemetry's global one unless given.
+    :raises ConfigError: it is no producer and no consumer of oncelog.
     """
     if getattr(client, _MARK, False):
         return client
@@ -86,14 +91,17 @@ def instrument(client: _Client, tracer_provider: TracerProvider | None = None) -
     return client
 
 
-def context_of(record: ConsumerRecord) -> Context:
-    """The context that a record's headers carry."""
+def context_of(record: ConsumerRecord[object, object]) -> Context:
+    """The context that a record's headers carry; an empty one if they carry none."""
     return propagate.extract(record.headers, context=Context(), getter=_GETTER)
 
 
 @contextlib.contextmanager
-def process(record: ConsumerRecord, tracer_provider: TracerProvider | None = None) -> Iterator[Span]:
-    """A span around the work on one record; what is sent within belongs to it."""
+def process(record: ConsumerRecord[object, object], tracer_provider: TracerProvider | None = None) -> Iterator[Span]:
+    """A span around the work on one record; what is sent within belongs to it, and what is raised ends it as failed.
+
+    :param tracer_provider: OpenTelemetry's global one unless given.
+    """
     tracer = trace.get_tracer("oncelog", tracer_provider=tracer_provider)
     attributes: dict[str, Any] = {
         **_operation("process", "process"),
@@ -232,7 +240,7 @@ class _Consuming:
         return found
 
 
-def _links(records: Iterable[ConsumerRecord]) -> list[Link]:
+def _links(records: Iterable[ConsumerRecord[object, object]]) -> list[Link]:
     """One for each record that carries a context, as many as a span takes."""
     found: list[Link] = []
     for record in records:

@@ -38,12 +38,13 @@ class Timer:
 class Timers:
     """A heap of timers; cancelled ones leave it when their time comes or when they are the majority."""
 
-    __slots__ = ("_heap", "_repeated", "_sequence")
+    __slots__ = ("_heap", "_repeated", "_sequence", "_shifts")
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Timer]] = []
         self._repeated: list[Repeated] = []
         self._sequence = 0
+        self._shifts = 0
 
     def schedule(self, at_ms: int, callback: TimerCallback) -> Timer:
         """Call ``callback(now_ms)`` once ``at_ms`` has come."""
@@ -60,8 +61,14 @@ class Timers:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
-    def fire(self, now_ms: int) -> None:
-        """Run what is due; a timer scheduled meanwhile for now or earlier runs too."""
+    def fire(self, now_ms: int, is_enough: Callable[[], bool] = lambda: False) -> None:
+        """Run what is due; a timer scheduled meanwhile for now or earlier runs too.
+
+        Where the clock is set meanwhile, ``now_ms`` is of the time before, and the others wait for the next call.
+
+        :param is_enough: asked after each one: whether the others wait for the next call.
+        """
+        shifts = self._shifts
         while (at_ms := self.next_ms()) is not None and at_ms <= now_ms:
             timer = heapq.heappop(self._heap)[2]
             callback, timer.callback = timer.callback, None
@@ -71,6 +78,8 @@ class Timers:
                 callback(now_ms)
             except Exception:
                 logger.exception("what was due failed; all else that is due goes on")
+            if self._shifts != shifts or is_enough():
+                return
 
     def repeat(self, first_ms: int, interval_ms: Callable[[], int], work: TimerCallback) -> Repeated:
         """Call ``work`` at ``first_ms``, then again and again after what ``interval_ms()`` says at that time."""
@@ -88,6 +97,7 @@ class Timers:
 
     def shift(self, delta_ms: int) -> None:
         """The wall clock was set ``delta_ms`` on (below zero: back): what was to come in a minute still does."""
+        self._shifts += 1
         for _, _, timer in self._heap:
             timer.at_ms += delta_ms
         self._heap = [(at_ms + delta_ms, sequence, timer) for at_ms, sequence, timer in self._heap]

@@ -48,7 +48,7 @@ class IsolationLevel(IntEnum):
     READ_COMMITTED = 1
 
 
-class ProducerStamp(NamedTuple):
+class ProducerIdAndEpoch(NamedTuple):
     """The producer identity written into a batch (KIP-98)."""
 
     producer_id: int
@@ -56,10 +56,10 @@ class ProducerStamp(NamedTuple):
 
 
 new_tuple: Final = tuple.__new__
-"""``new_tuple(ProducerStamp, (7, 0))`` is ``ProducerStamp(7, 0)`` in a third of the time, if every field is given: for
-what each step of a transaction makes."""
+"""``new_tuple(ProducerIdAndEpoch, (7, 0))`` is ``ProducerIdAndEpoch(7, 0)`` in a third of the time, if every field is
+given: for what each step of a transaction makes."""
 
-NO_PRODUCER = ProducerStamp(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+NO_PRODUCER = ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
 
 
 def java_hash_partition(name: str, partitions: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import weakref
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
@@ -15,6 +16,7 @@ from oncelog.aiokafka import (
     AIOKafkaConsumer,
     AIOKafkaProducer,
     ConsumerRebalanceListener,
+    OffsetAndMetadata,
     TopicPartition,
 )
 from oncelog.aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
@@ -192,3 +194,55 @@ def test_what_aiokafka_refuses_is_refused_by_the_names_of_its_arguments(kind: Ca
 def test_an_isolation_level_that_there_is_not_is_refused() -> None:
     with pytest.raises(ValueError, match="Incorrect isolation level READ_CCC: it is read_committed or "):
         AIOKafkaConsumer(isolation_level="READ_CCC")
+
+
+@on_loop
+async def test_a_topic_of_wrong_types_makes_none_of_the_others(servers: str, unique_name: str) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=servers)
+    await admin.start()
+    wrong: Any = "one"
+    with pytest.raises(TypeError, match="num_partitions of topic"):
+        await admin.create_topics([NewTopic(unique_name, 1, 1), NewTopic(f"{unique_name}-2", wrong, 1)])
+    many = [NewTopic(f"{unique_name}-{number}", 1, 1) for number in range(30)]
+    made = await admin.create_topics(many)
+    assert [row[:2] for row in made.topic_errors] == [(topic.name, 0) for topic in many]
+    assert unique_name not in await admin.list_topics()
+    await admin.close()
+
+
+@on_loop
+async def test_a_compiled_pattern_and_a_position_without_a_text_are_taken(servers: str, unique_name: str) -> None:
+    await make_topic(servers, unique_name)
+    consumer = AIOKafkaConsumer(bootstrap_servers=servers, group_id=unique_name)
+    consumer.subscribe(pattern=re.compile(unique_name.upper(), re.IGNORECASE))
+    consumer.unsubscribe()
+    consumer.assign([TopicPartition(unique_name, 0)])
+    await consumer.start()
+    without: Any = OffsetAndMetadata(3, None)  # type: ignore[arg-type]
+    await consumer.commit({TopicPartition(unique_name, 0): without})
+    assert await consumer.committed(TopicPartition(unique_name, 0)) == 3
+    await consumer.stop()
+
+
+@on_loop
+async def test_deserializers_are_called_for_null(servers: str, unique_name: str) -> None:
+    producer = AIOKafkaProducer(bootstrap_servers=servers)
+    await producer.start()
+    await producer.send_and_wait(unique_name, None, key=b"k")
+    await producer.send_and_wait(unique_name, b"v")
+    await producer.stop()
+    given: list[bytes | None] = []
+    consumer = AIOKafkaConsumer(
+        unique_name,
+        bootstrap_servers=servers,
+        auto_offset_reset="earliest",
+        key_deserializer=lambda key: key or b"no key",
+        value_deserializer=lambda value: given.append(value) or "seen",
+    )
+    await consumer.start()
+    assert [(record.key, record.value) for record in [await consumer.getone(), await consumer.getone()]] == [
+        (b"k", "seen"),
+        (b"no key", "seen"),
+    ]
+    assert given == [None, b"v"]
+    await consumer.stop()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import socket
 import struct
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,11 +52,41 @@ def test_a_full_disk_behind_the_output_is_one_sentence(served: Served) -> None:
     assert (ended.returncode, ended.stderr) == (1, "oncelog: nothing more can be written: No space left on device\n")
 
 
+@pytest.mark.parametrize("words", [("--version",), ("--help",), ("topics", "--help")])
+def test_a_full_disk_behind_version_and_help_is_one_sentence(words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [str(ONCELOG), *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=SECONDS
+        )
+    assert (ended.returncode, ended.stderr) == (1, "oncelog: nothing more can be written: No space left on device\n")
+
+
+def test_ctrl_c_while_modules_are_imported_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(600)\n")
+    command = [sys.executable, "-c", "from oncelog.cli import run; run()"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as importing:
+        assert importing.stdout is not None
+        assert importing.stdout.readline() == "importing\n"
+        importing.send_signal(signal.SIGINT)
+        _, said = importing.communicate(timeout=SECONDS)
+    assert (importing.returncode, said) == (-signal.SIGINT, "")
+
+
 def test_names_that_do_not_exist_are_told_so(served: Served) -> None:
     for words in (("describe", "nope"), ("fence", "nope"), ("complete", "nope", "--token", "1:1")):
         assert "transactional id 'nope' does not exist" in served.run("transactions", *words).sentence(), words
     served.run("topics", "create", "short", "--partitions", "1").done()
-    assert "has no partition 3; its only partition is 0" in served.run("get-offsets", "-t", "short:3").sentence()
+    assert (
+        served.run("get-offsets", "-t", "short:3")
+        .sentence()
+        .endswith("has no partition 3; its only partition is 0 [UNKNOWN_TOPIC_OR_PARTITION]")
+    )
+    assert "takes earliest, latest, max-timestamp" in served.run("get-offsets", "--time", "max").sentence()
+    assert served.run("get-offsets", "-t", "short", "--time", "-2").done().out.split()[-1] == "0"
+    assert served.run("delete-records", "-t", "short", "--before", "-1").done().out.split()[-1] == "0"
     refused = served.run("delete-records", "-t", "short:0", "--before", "7").sentence()
     assert "before 7 were not deleted: there are none up to there" in refused
 
@@ -268,3 +301,27 @@ def test_a_broker_that_is_started_without_its_input_serves() -> None:
         finally:
             process.terminate()
         assert process.wait(120) == 0
+
+
+def test_numbers_that_no_request_can_carry_are_told_so(served: Served, unique_name: str) -> None:
+    served.run("topics", "create", unique_name).done()
+    for words in (
+        ("topics", "create", f"{unique_name}-2", "--partitions", 99999999999),
+        ("topics", "alter", unique_name, "--partitions", 99999999999),
+        ("transactions", "abort", "--topic", unique_name, "--partition", 99999999999, "--start-offset", 0),
+        ("consume", "--topic", unique_name, "--offset", 10**20, "--to-end"),
+    ):
+        said = served.run(*words).sentence()
+        assert "unexpected" not in said, words
+        assert "out of range" in said or "cannot be" in said, words
+
+
+def test_a_record_for_a_partition_that_cannot_be_leaves_the_count_of_the_others(
+    served: Served, unique_name: str
+) -> None:
+    lines = '{"value": "a"}\n{"value": "b", "partition": 99999999999}\n'
+    ended = served.run("produce", "--topic", unique_name, "--json-lines", stdin=lines)
+    assert "partition=99999999999 is out of range" in ended.sentence()
+    assert ended.out == f"1 record acknowledged in {unique_name}\n"
+    told = served.run("produce", "--topic", unique_name, "--json-lines", "--json", stdin=lines).json
+    assert (told["sent"], told["acknowledged"], told["failed"]) == (2, 1, 1)

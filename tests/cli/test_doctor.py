@@ -63,11 +63,29 @@ def test_it_tells_every_part(tmp_path: Path) -> None:
 
 
 def test_a_port_in_use_and_a_folder_that_is_none_are_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        found = doctor("--listen", f"127.0.0.1:{taken.getsockname()[1]}", "--data", tmp_path / "none")
+        found = doctor("--listen", f"127.0.0.1:{taken.getsockname()[1]}", "--data", tmp_path / "file" / "none")
     assert found["port"][0]["status"] == "warn" and "in use" in found["port"][0]["found"]
     assert found["disk"][0]["status"] == "bad"
-    assert call("doctor", "--data", tmp_path / "none").code == 1
+    assert call("doctor", "--data", tmp_path / "file").code == 1
+
+
+def test_a_folder_that_is_yet_to_be_made_is_looked_at_where_it_would_be(tmp_path: Path) -> None:
+    (finding,) = doctor("--listen", "127.0.0.1:0", "--data", tmp_path / "data" / "of" / "mine")["disk"]
+    assert finding["status"] == "ok" and finding["found"].endswith("/data/of/mine, which oncelog serve would make")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_in_which_no_file_can_be_made_is_bad() -> None:
+    (finding,) = doctor("--listen", "127.0.0.1:0", "--data", "/proc")["disk"]
+    assert finding["status"] == "bad" and "/proc" in finding["found"]
+
+
+def test_properties_of_a_client_without_a_cluster_are_refused_and_may_name_it(broker: RunningBroker) -> None:
+    refused = call("doctor", "--set", "client.id=x")
+    assert refused.code == 2 and "client.id: properties of a client need --bootstrap-server" in refused.sentence()
+    assert "1 node," in doctor("--set", f"bootstrap.servers={broker.bootstrap_servers}")["cluster"][0]["found"]
 
 
 def test_a_python_that_spark_could_not_start_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:

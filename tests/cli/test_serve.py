@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 
@@ -15,8 +17,6 @@ from tests.cli.conftest import Serve, Served, run
 
 
 def test_one_line_says_when_and_where_it_listens(tmp_path: Path) -> None:
-    import subprocess
-
     from tests.cli.conftest import ONCELOG
 
     process = subprocess.Popen(
@@ -75,6 +75,9 @@ def test_without_a_folder_everything_is_in_memory(served: Served) -> None:
         (("--listen", "SASL_SSL://127.0.0.1:0"), "needs a key and a certificate"),
         (("--listen", "SASL_PLAINTEXT://127.0.0.1:0"), "SCRAM-SHA-512"),
         (("--listen", "CLIENTS://127.0.0.1:0"), "listener.security.protocol.map"),
+        (("--listen", "SSL://"), "'SSL://' is not an address: write HOST:PORT"),
+        (("--set", "listeners=SSL://"), "'SSL://' is not an address: write HOST:PORT"),
+        (("--listen", ""), "name a listener"),
     ],
 )
 def test_a_listener_that_lacks_what_it_needs_is_refused(where: tuple[str, str], words: str) -> None:
@@ -105,6 +108,23 @@ def test_a_hangup_rereads_what_may_change_and_says_what_may_not(serve: Serve, tm
     os.kill(broker.process.pid, signal.SIGHUP)
     assert "settings stay as they were" in logged(broker)["message"]
     assert "200000" in broker.run("configs", "describe", "topic", "t", "--json").done().out
+
+
+def test_a_hangup_while_it_starts_has_it_reread_its_settings(tmp_path: Path) -> None:
+    config = tmp_path / "server.properties"
+    os.mkfifo(config)
+    command = [sys.executable, "-m", "oncelog", "serve", "--listen", "127.0.0.1:0", "--config", str(config)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        with config.open("w") as settings:  # which waits until the settings are read
+            process.send_signal(signal.SIGHUP)
+            settings.write("log.retention.ms=100000\n")
+        assert process.stdout.readline().startswith("oncelog listens on")
+        with config.open("w") as settings:
+            settings.write("log.retention.ms=200000\n")
+        assert "settings reread; changed: log.retention.ms" in process.stderr.readline()
+        process.terminate()
+        assert process.wait(120) == 0
 
 
 def test_a_service_manager_is_told_of_start_and_stop(

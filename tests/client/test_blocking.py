@@ -1,8 +1,7 @@
-"""The blocking face, and the admin client through it."""
+"""The blocking face: producer, consumer, threads, forks, and the end of a program."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -15,23 +14,14 @@ import oncelog
 from oncelog.client.aio import ConsumerRebalanceListener
 from oncelog.client.background import Background, background
 from oncelog.client.blocking import Admin, Consumer, Producer
-from oncelog.client.core.admin_types import ConfigResource, ConfigResourceType, NewTopic
+from oncelog.client.core.admin_types import NewTopic
 from oncelog.client.errors import (
-    IllegalStateError,
     KafkaError,
-    TopicAlreadyExistsError,
     UnknownTopicOrPartitionError,
 )
 from oncelog.types import TopicPartition
 from tests.client.reading import values
 from tests.conftest import RunningBroker
-
-
-@pytest.fixture
-def topic(broker: RunningBroker, unique_name: str) -> str:
-    with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
-        admin.create_topics([NewTopic(unique_name, 2, 1)])
-    return unique_name
 
 
 def test_records_go_round(broker: RunningBroker, topic: str) -> None:
@@ -159,6 +149,9 @@ class Interrupting:
             raise KeyboardInterrupt
         return result
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
 
 @pytest.mark.parametrize("first", ["getone", "getmany", "getmany_columns", "getmany_arrow"])
 @pytest.mark.parametrize("then", ["getone", "getmany", "seek", "partitions", "columns"])
@@ -188,132 +181,6 @@ def test_an_interrupt_loses_no_record(broker: RunningBroker, topic: str, first: 
                 offsets += [record.offset for record in consumer.getmany(*asked, timeout_ms=60_000)[name]]
         assert offsets == list(range(10))
         assert consumer.position(name) == 10
-
-
-def test_topics_are_made_described_changed_and_deleted(broker: RunningBroker, topic: str) -> None:
-    with Admin(bootstrap_servers=broker.bootstrap_servers) as admin:
-        with pytest.raises(TopicAlreadyExistsError, match=topic):
-            admin.create_topics([NewTopic(topic, 1, 1)])
-        assert topic in admin.list_topics()
-        (described,) = admin.describe_topics([topic])
-        assert [item.partition for item in described.partitions] == [0, 1]
-        admin.create_partitions({topic: 4})
-        assert len(admin.partitions(topic)) == 4
-        resource = ConfigResource(ConfigResourceType.TOPIC, topic)
-        assert admin.describe_configs([resource])[resource]["retention.ms"].is_default
-        admin.alter_configs({resource: {"retention.ms": "123456"}})
-        changed = admin.describe_configs([resource], names=["retention.ms"])[resource]["retention.ms"]
-        assert (changed.value, changed.source) == ("123456", "DYNAMIC_TOPIC_CONFIG")
-        admin.alter_configs({resource: {"retention.ms": None}})
-        assert admin.describe_configs([resource])[resource]["retention.ms"].is_default
-        assert admin.describe_cluster().nodes
-        admin.delete_topics([topic])
-        with pytest.raises(UnknownTopicOrPartitionError, match=topic):
-            admin.describe_topics([topic])
-        with pytest.raises(UnknownTopicOrPartitionError, match=topic):
-            admin.delete_topics([topic])
-
-
-def test_records_are_deleted_and_offsets_listed(broker: RunningBroker, topic: str) -> None:
-    servers, name = broker.bootstrap_servers, TopicPartition(topic, 0)
-    with Producer(bootstrap_servers=servers) as producer:
-        for n in range(10):
-            producer.send(topic, b"%d" % n, partition=0, timestamp_ms=100 + n)
-    with Admin(bootstrap_servers=servers) as admin:
-        assert admin.delete_records({name: 4}) == {name: 4}
-        assert admin.list_offsets({name: -2})[name].offset == 4
-        assert admin.list_offsets({name: -1})[name].offset == 10
-        assert admin.list_offsets({name: 107})[name][:2] == (7, 107)
-        with pytest.raises(KafkaError, match="OFFSET_OUT_OF_RANGE"):
-            admin.delete_records({name: 50})
-        with pytest.raises(UnknownTopicOrPartitionError, match="no partition 7"):
-            admin.list_offsets({TopicPartition(topic, 7): -1})
-
-
-def test_groups_are_listed_described_changed_and_deleted(broker: RunningBroker, topic: str) -> None:
-    servers, name = broker.bootstrap_servers, TopicPartition(topic, 0)
-    with Admin(bootstrap_servers=servers) as admin:
-        with Consumer(topic, bootstrap_servers=servers, group_id=topic) as consumer:
-            while not consumer.assignment():
-                consumer.getmany(timeout_ms=100)
-            (described,) = admin.describe_consumer_groups([topic])
-            assert (described.type, described.state, described.assignor) == ("classic", "Stable", "range")
-            assert set(described.members[0].assignment) == {name, TopicPartition(topic, 1)}
-            with pytest.raises(KafkaError, match="has members"):
-                admin.delete_consumer_groups([topic])
-        assert topic in [item.group_id for item in admin.list_consumer_groups()]
-        admin.alter_consumer_group_offsets(topic, {name: (5, "by hand"), TopicPartition(topic, 1): 6})
-        assert admin.list_consumer_group_offsets(topic)[name][:2] == (5, "by hand")
-        admin.delete_consumer_group_offsets(topic, [name])
-        assert set(admin.list_consumer_group_offsets(topic)) == {TopicPartition(topic, 1)}
-        admin.delete_consumer_groups([topic])
-        assert topic not in [item.group_id for item in admin.list_consumer_groups()]
-
-
-def test_transactions_are_listed_described_and_fenced(broker: RunningBroker, topic: str) -> None:
-    servers, name = broker.bootstrap_servers, TopicPartition(topic, 0)
-    with Admin(bootstrap_servers=servers) as admin:
-        producer = Producer(bootstrap_servers=servers, transactional_id=topic)
-        producer.begin_transaction()
-        producer.send(topic, b"open", partition=0)
-        producer.flush()
-        (described,) = admin.describe_transactions([topic])
-        assert (described.state, described.partitions) == ("Ongoing", (name,))
-        assert topic in [item.transactional_id for item in admin.list_transactions(states=["Ongoing"])]
-        (state,) = admin.describe_producers([name])[name]
-        assert (state.producer_id, state.transaction_start_offset) == (described.producer_id, 0)
-        assert admin.find_hanging_transactions([name]) == []
-        admin.fence_producers([topic])
-        with pytest.raises(KafkaError, match="stop this producer"):
-            producer.commit_transaction()
-        producer.stop()
-        assert admin.describe_transactions([topic])[0].state in ("CompleteAbort", "Empty")
-
-
-def test_a_hanging_transaction_is_ended_by_an_abort_marker(broker: RunningBroker, topic: str) -> None:
-    servers, name = broker.bootstrap_servers, TopicPartition(topic, 0)
-    with Admin(bootstrap_servers=servers) as admin:
-        producer = Producer(bootstrap_servers=servers, transactional_id=topic)
-        producer.begin_transaction()
-        producer.send(topic, b"open", partition=0)
-        producer.flush()
-        assert admin.list_offsets({name: -1}, read_committed=True)[name].offset == 0
-        with pytest.raises(IllegalStateError, match="open ones begin at"):
-            admin.abort_transaction(name, start_offset=77)
-        admin.abort_transaction(name, start_offset=0)
-        assert admin.list_offsets({name: -1}, read_committed=True)[name].offset == 2
-        admin.fence_producers([topic])
-        producer.stop()
-    assert values(servers, topic, 2) == []
-
-
-def test_a_forked_process_uses_clients_of_its_own(broker: RunningBroker, topic: str) -> None:
-    script = """
-import os, sys
-from oncelog.client.blocking import Producer
-servers, topic = sys.argv[1:]
-parent = Producer(bootstrap_servers=servers)
-parent.send_and_wait(topic, b"parent", partition=0)
-child = os.fork()
-if not child:
-    del parent  # the parent's affair: neither a warning nor a closed connection comes of it
-    with Producer(bootstrap_servers=servers) as producer:
-        producer.send_and_wait(topic, b"child", partition=0)
-    os._exit(0)
-assert os.waitpid(child, 0)[1] == 0
-parent.send_and_wait(topic, b"parent again", partition=0)
-parent.stop()
-"""
-    done = subprocess.run(
-        [sys.executable, "-W", "always", "-c", script, broker.bootstrap_servers, topic],
-        check=True,
-        timeout=60,
-        env=os.environ.copy(),
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert "Unclosed" not in done.stderr
-    assert values(broker.bootstrap_servers, topic, 2) == [b"parent", b"child", b"parent again"]
 
 
 FORGETS_TO_CLOSE = """
@@ -468,3 +335,28 @@ def test_what_a_partitioner_raises_is_the_outcome_of_its_record(broker: RunningB
         assert isinstance(refused.exception(60), KeyError)
         sent = producer.send(topic, b"v", key=b"known")
         assert sent.result(60).partition == 1
+
+
+def test_a_buffer_that_is_used_again_changes_nothing_that_was_sent(broker: RunningBroker, unique_name: str) -> None:
+    buffer = bytearray(4)
+    with Producer(bootstrap_servers=broker.bootstrap_servers) as producer:
+        for number in range(500):
+            buffer[:] = number.to_bytes(4, "big")
+            producer.send(unique_name, memoryview(buffer), buffer, headers=[("h", buffer)])
+    with Consumer(bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest") as consumer:
+        consumer.assign([TopicPartition(unique_name, 0)])
+        for number in range(500):
+            record, sent = consumer.getone(), number.to_bytes(4, "big")
+            assert (record.value, record.key, record.headers) == (sent, sent, (("h", sent),))
+
+
+def test_what_is_given_may_call_a_blocking_client_while_it_is_walked(broker: RunningBroker, unique_name: str) -> None:
+    with (
+        Admin(bootstrap_servers=broker.bootstrap_servers) as admin,
+        Consumer(bootstrap_servers=broker.bootstrap_servers) as consumer,
+    ):
+        admin.create_topics(NewTopic(unique_name, len(admin.describe_cluster().nodes), 1) for _ in range(1))
+        consumer.assign(name for topic in [unique_name] for name in admin.partitions(topic))
+        assert consumer.assignment() == {TopicPartition(unique_name, 0)}
+        found = consumer.end_offsets(name for topic in [unique_name] for name in admin.partitions(topic))
+        assert found == {TopicPartition(unique_name, 0): 0}

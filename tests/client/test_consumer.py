@@ -202,7 +202,7 @@ async def test_read_committed_waits_behind_an_open_transaction(broker: RunningBr
 @on_loop
 async def test_positions_seek_pause_and_times(broker: RunningBroker, unique_name: str) -> None:
     servers, name = broker.bootstrap_servers, TopicPartition(unique_name, 0)
-    await make_topic(servers, unique_name)
+    await make_topic(servers, unique_name, retention_ms="-1")  # records of 1970 are deleted when Kafka looks next
     async with Producer(bootstrap_servers=servers) as producer:
         for n in range(10):
             await producer.send_and_wait(unique_name, b"%d" % n, timestamp_ms=1000 * n)

@@ -7,16 +7,19 @@ from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import oncelog
-from oncelog.client.aio import Consumer, Producer, reading
+from oncelog.aiokafka import AIOKafkaProducer
+from oncelog.client.aio import Consumer, Producer, reading, sending_arrow
 from oncelog.client.aio.reading import columns_of
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.client.core.fetched import Chunk
 from oncelog.client.core.structs import Columns
 from oncelog.client.errors import IllegalStateError, KafkaError, RecordTooLargeError, UnknownTopicOrPartitionError
+from oncelog.records.arrow import encode_from_arrow
 from oncelog.records.errors import CorruptBatch
 from oncelog.records.partitioner import partition_for_key
 from oncelog.types import TopicPartition
@@ -106,6 +109,25 @@ async def test_arrow_goes_where_keys_or_the_partition_column_say(
 
 
 @on_loop
+async def test_columns_of_buffers_and_of_numpys_numbers_are_taken(servers: str, unique_name: str) -> None:
+    name = TopicPartition(await make_topic(servers, unique_name), 0)
+    buffer = bytearray(b"buffer")
+    async with Producer(bootstrap_servers=servers) as producer:
+        stamps = np.array([1000, 2000], np.int64)
+        first = await producer.send_many(
+            unique_name, [buffer, memoryview(b"view")], [None, buffer], timestamp_ms=stamps
+        )
+        buffer[:] = b"reused"
+        await first
+        await (await producer.send_many(unique_name, [None], timestamp_ms=np.int32(3000)))
+    async with Consumer(bootstrap_servers=servers, auto_offset_reset="earliest") as consumer:
+        consumer.assign([name])
+        found = [await consumer.getone() for _ in range(3)]
+    told = [(record.key, record.value, record.timestamp) for record in found]
+    assert told == [(None, b"buffer", 1000), (b"buffer", b"view", 2000), (None, None, 3000)]
+
+
+@on_loop
 async def test_wrong_columns_are_refused_and_nothing_is_sent(servers: str, unique_name: str) -> None:
     await make_topic(servers, unique_name)
     async with Producer(bootstrap_servers=servers) as producer:
@@ -114,7 +136,7 @@ async def test_wrong_columns_are_refused_and_nothing_is_sent(servers: str, uniqu
             (([b"a", "b"],), {}, "each value must be bytes or None, not str"),
             (([b"a"], ["k"]), {}, "each key must be bytes or None, not str"),
             (([b"a"], [b"k", b"l"]), {}, "keys has 2 rows, values has 1"),
-            (([b"a"],), {"timestamp_ms": [1.5]}, "timestamps must be whole numbers of ms"),
+            (([b"a"],), {"timestamp_ms": [1.5]}, "each timestamp_ms must be int, not float"),
             (([b"a"],), {"headers": [[(b"n", b"")]]}, "a header's name must be str"),
         ]
         for positional, named, says in bad:
@@ -216,3 +238,169 @@ async def test_a_partition_that_cannot_be_read_does_not_take_the_others_records_
         assert offsets == list(range(10))
         found = (await consumer.getmany_columns(one, timeout_ms=30_000))[one]
         assert found.offsets == list(range(10))
+
+
+@on_loop
+async def test_rows_whose_batch_was_split_are_told_where_each_part_is(servers: str, unique_name: str) -> None:
+    name = await make_topic(servers, unique_name, max_message_bytes="1000")
+    values = [b"%0300d" % n for n in range(8)]
+    async with Producer(bootstrap_servers=servers) as producer:
+        told = await (await producer.send_many(name, values))
+        batch = producer.create_batch()
+        for value in values:
+            batch.append(value=value)
+        first = await (await producer.send_batch(batch, name, partition=0))
+    assert [(run.offset, run.records) for run in told] == [(0, 2), (2, 2), (4, 2), (6, 2)]
+    assert first.offset == 8
+    assert [record.value for record in await asyncio.to_thread(read_back, servers, name, 1)] == values * 2
+
+
+@on_loop
+async def test_a_part_that_is_refused_is_not_told_as_stored(servers: str, unique_name: str) -> None:
+    name = await make_topic(servers, unique_name, max_message_bytes="1000")
+    values = [b"small", b"x" * 2000]
+    async with Producer(bootstrap_servers=servers) as producer:
+        with pytest.raises(RecordTooLargeError):
+            await (await producer.send_many(name, values))
+        batch = producer.create_batch()
+        for value in values:
+            batch.append(value=value)
+        with pytest.raises(RecordTooLargeError):
+            await (await producer.send_batch(batch, name, partition=0))
+
+
+@pytest.mark.parametrize("producer_class", [Producer, AIOKafkaProducer])
+@on_loop
+async def test_without_acknowledgements_batches_are_told_at_once(
+    servers: str, unique_name: str, producer_class: type[Producer]
+) -> None:
+    name = await make_topic(servers, unique_name)
+    async with producer_class(bootstrap_servers=servers, acks=0, enable_idempotence=False) as producer:
+        told = await (await producer.send_many(name, [b"x" * 1000] * 200))
+        assert sum(run.records for run in told) == 200
+        assert {run.offset for run in told} == {-1}
+        for _ in range(10):
+            batch = producer.create_batch()
+            while batch.append(value=b"x" * 1000) is not None:
+                pass
+            await (await producer.send_batch(batch, name, partition=0))
+
+
+@on_loop
+async def test_a_table_is_encoded_batch_by_batch_as_there_is_room(servers: str, unique_name: str) -> None:
+    """Not all of it before the first batch goes: the loop works meanwhile, and memory is bounded."""
+    name = await make_topic(servers, unique_name, 2)
+    keys, values = [b"k%d" % (n % 7) for n in range(150_000)], [b"%d" % n for n in range(150_000)]
+    table = pa.table({"key": keys, "value": values})
+    pieces = [table.slice(at, 40_000) for at in range(0, 150_000, 40_000)]
+    yielded = most = turns = 0
+
+    async with Producer(bootstrap_servers=servers, linger_ms=60_000, max_batch_size=100_000) as producer:
+        incomplete = producer._accumulator.incomplete
+
+        def counted(*args: Any, **settings: Any) -> Iterator[Any]:
+            nonlocal yielded, most
+            for batch in encode_from_arrow(*args, **settings):
+                yielded += batch.records_count
+                most = max(most, yielded - sum(batch.count for batch in incomplete))
+                yield batch
+
+        async def count_turns() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        with (
+            patch.object(sending_arrow, "encode_from_arrow", counted),
+            patch.object(producer._sender, "poll", lambda now_ms: None),  # all that is queued stays
+        ):
+            counting = asyncio.create_task(count_turns())
+            told = await producer.send_arrow(name, pa.concat_tables(pieces))
+            counting.cancel()
+        await producer.flush()
+        assert sum(run.records for run in await told) == 150_000
+    assert yielded == 150_000
+    assert 0 < most < 20_000
+    assert turns > 10
+    seen = await asyncio.to_thread(read_back, servers, name, 2)
+    for key in set(keys):
+        assert [s.value for s in seen if s.key == key] == [v for k, v in zip(keys, values, strict=True) if k == key]
+
+
+@on_loop
+async def test_large_rows_in_many_chunks_are_put_together_few_at_a_time(
+    servers: str, unique_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So many bytes are copied at once, not only so many rows: 2 GiB of them would not even fit into a column."""
+    name = await make_topic(servers, unique_name, 2)
+    values = [b"%d" % n * 100 for n in range(1000)]
+    chunks = [values[at : at + 7] for at in range(0, 1000, 7)]
+    table = pa.table(
+        {"key": pa.chunked_array([[b"k"] * len(chunk) for chunk in chunks]), "value": pa.chunked_array(chunks)}
+    )
+    monkeypatch.setattr(sending_arrow, "PIECE_BYTES", 10_000)
+    largest: list[int] = []
+
+    def measured(value: pa.Array, *args: Any, **settings: Any) -> Iterator[Any]:
+        largest.append(value.nbytes)
+        return encode_from_arrow(value, *args, **settings)
+
+    monkeypatch.setattr(sending_arrow, "encode_from_arrow", measured)
+    async with Producer(bootstrap_servers=servers) as producer:
+        await (await producer.send_arrow(name, table))
+    assert max(largest) <= 10_000
+    assert [s.value for s in await asyncio.to_thread(read_back, servers, name, 2)] == values
+
+
+@pytest.mark.parametrize("arrow", [False, True])
+@on_loop
+async def test_a_partitioner_of_the_programs_own_is_asked_for_each_key(
+    servers: str, unique_name: str, arrow: bool
+) -> None:
+    await make_topic(servers, unique_name, 3)
+    values, keys = [b"%d" % n for n in range(300)], [b"%d" % (n % 30) if n % 10 else None for n in range(300)]
+
+    def choose(key: bytes | None, every: list[int], there: list[int]) -> int:
+        return 0 if key is None else int(key) % len(every)
+
+    table = pa.table({"key": keys, "value": values})
+    async with Producer(bootstrap_servers=servers, partitioner=choose) as producer:
+        if arrow:
+            await (await producer.send_arrow(unique_name, table))
+        else:
+            await (await producer.send_many(unique_name, values, keys))
+    seen = await asyncio.to_thread(read_back, servers, unique_name, 3)
+    assert {s.value: s.partition for s in seen} == {
+        value: choose(key, [0, 1, 2], []) for key, value in zip(keys, values, strict=True)
+    }
+    async with Producer(bootstrap_servers=servers, partitioner=lambda key, every, there: -1) as producer:
+        sent = producer.send_arrow(unique_name, table) if arrow else producer.send_many(unique_name, values, keys)
+        with pytest.raises(UnknownTopicOrPartitionError, match="no partition -1"):
+            await sent
+
+
+@on_loop
+async def test_of_a_table_with_a_row_that_cannot_be_sent_nothing_is(servers: str, unique_name: str) -> None:
+    name = await make_topic(servers, unique_name, 2)
+    good = [b"v"] * 70_000
+    some = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    headers = pa.array([None] * 70_000 + [[{"key": None, "value": b"x"}]], some)
+    async with Producer(bootstrap_servers=servers) as producer:
+        with pytest.raises(RecordTooLargeError):
+            await producer.send_arrow(name, pa.table({"value": [*good, b"x" * 2_000_000]}))
+        with pytest.raises(ValueError, match="a header needs a key"):
+            await producer.send_arrow(name, pa.table({"value": [*good, b"v"], "headers": headers}))
+        with pytest.raises(UnknownTopicOrPartitionError):
+            await producer.send_arrow(name, pa.table({"value": [*good, b"v"], "partition": [0] * 70_000 + [2]}))
+        with pytest.raises(TypeError, match="each row needs a partition"):
+            await producer.send_arrow(name, pa.table({"value": [*good, b"v"], "partition": [0] * 70_000 + [None]}))
+    assert await asyncio.to_thread(read_back, servers, name, 2) == []
+
+
+@on_loop
+async def test_rows_of_a_table_without_keys_fill_batches_of_partitions_in_turn(servers: str, unique_name: str) -> None:
+    name = await make_topic(servers, unique_name, 4)
+    async with Producer(bootstrap_servers=servers) as producer:
+        told = await (await producer.send_arrow(name, pa.table({"value": [b"x" * 1000] * 1000})))
+    assert {run.partition for run in told} == {0, 1, 2, 3}

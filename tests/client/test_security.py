@@ -12,6 +12,8 @@ import pytest
 from oncelog.client.aio import Admin, Producer
 from oncelog.client.core.config import AdminConfig
 from oncelog.errors import ConfigError, KafkaError
+from oncelog.spark.connections import cluster_for
+from oncelog.spark.options import parse_sink_options, parse_source_options
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.token_server import TokenServer, unsecured_token
 
@@ -188,6 +190,42 @@ def test_java_stores_are_read(secure_kafka: ApacheKafka, stores: Stores, kind: s
         asyncio.run(_topics(properties | {"ssl.truststore.password": "wrong"}))
     with pytest.raises(ConfigError, match=r"ssl\.keystore\.location=.*nowhere cannot be read"):
         asyncio.run(_topics(properties | {"ssl.keystore.location": "/nowhere"}))
+
+
+def test_sparks_source_and_sink_log_in_as_the_client_does(secure_kafka: ApacheKafka, stores: Stores) -> None:
+    """Their options are the client's settings behind ``kafka.``."""
+    tls = {"bootstrap.servers": secure_kafka.address("TLS"), "security.protocol": "SSL"}
+    key, chain = stores.pem_identity()
+    pem = {
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.certificates": (stores.folder / "broker.pem").read_text(),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.key": key,
+        "ssl.keystore.certificate.chain": chain,
+    }
+    stored = [
+        {
+            "ssl.truststore.type": kind,
+            "ssl.truststore.location": stores.path(f"client-trust.{kind}"),
+            "ssl.truststore.password": PASSWORD,
+            "ssl.keystore.type": kind,
+            "ssl.keystore.location": stores.path(f"client.{kind}"),
+            "ssl.keystore.password": PASSWORD,
+        }
+        for kind in ("JKS", "PKCS12")
+    ]
+    with TokenServer({"svc": "secret"}) as server:
+        credentials = "sasl.oauthbearer.client.credentials.client"
+        asked = {"sasl.oauthbearer.token.endpoint.url": server.url, f"{credentials}.id": "svc"}
+        asked[f"{credentials}.secret"] = "secret"
+        provided = {"sasl.oauthbearer.token.provider": f"{__name__}:provided_token"}
+        ways = [tls | more for more in (pem, *stored)] + [oauth(secure_kafka) | more for more in (asked, provided)]
+        for properties in ways:
+            given = {f"kafka.{name}": value for name, value in properties.items()}
+            source = parse_source_options(given | {"subscribe": "t"}, streaming=True)
+            sink = parse_sink_options(given | {"topic": "t"}, streaming=False)
+            for options in (source, sink):
+                assert cluster_for(options).partition_counts(["no-such-topic"]) == {}
 
 
 @pytest.mark.parametrize("one_line", [False, True])

@@ -59,11 +59,16 @@ async def test_records_that_take_the_place_of_lost_ones_are_read(node: Node) -> 
             consumer.assign([partition])
             consumer.seek(partition, 0)
             assert await read(consumer, 8) == [f"old-{n}" for n in range(8)]
+        async with Consumer("t", group_id="g", auto_offset_reset="earliest", **settings) as committing:
+            assert await read(committing, 8) == [f"old-{n}" for n in range(8)]
+            await committing.commit()
         node.kill()
         cut(node, 5, 8)
         node.start()
         await write(node, *(f"new-{n}" for n in range(6)))
         assert await read(resetting, 6) == [f"new-{n}" for n in range(6)]
+        async with Consumer("t", group_id="g", auto_offset_reset="earliest", **settings) as committed:
+            assert await read(committed, 6) == [f"new-{n}" for n in range(6)], "the commit tells the epoch"
         with pytest.raises(LogTruncationError, match="lost records from offset 5 on"):
             await read(asking, 1)
         asking.seek(partition, 5)

@@ -91,7 +91,7 @@ def test_check_46_a_transaction_past_its_time_is_aborted_and_its_producer_fenced
     assert eager.error_code in (0, FENCED)
 
 
-def test_check_46_a_fenced_producer_may_begin_anew(connection: Connection, topic: str, unique_name: str) -> None:
+def test_check_46_a_fenced_producer_may_begin_again(connection: Connection, topic: str, unique_name: str) -> None:
     producer = Transactional(connection, unique_name + "-id", timeout_ms=300).init()
     producer.send(topic, b"never")
     eventually(lambda: producer.describe().transaction_state == "CompleteAbort")

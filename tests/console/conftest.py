@@ -7,14 +7,14 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
 
 from tests.conftest import RunningBroker
-from tests.support.running_console import RunningConsole
+from tests.support.running_console import BROWSERS, RunningConsole
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
            "--disable-component-update", "--disable-sync"]  # fmt: skip
+VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 SECONDS = 90
 PATIENT = {"default.api.timeout.ms": "90000", "request.timeout.ms": "90000"}
 """A busy machine is no defect."""
@@ -36,7 +36,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A visitor of their own, in a zone that is not UTC."""
-    with browser.new_context(timezone_id="Asia/Kathmandu", viewport={"width": 1280, "height": 900}) as visitor:
+    with browser.new_context(locale="en-US", timezone_id="Asia/Kathmandu", viewport=VIEWPORT) as visitor:
         visitor.set_default_timeout(SECONDS * 1000)
         yield visitor
 

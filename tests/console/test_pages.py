@@ -273,6 +273,15 @@ def test_hanging_transactions_are_looked_for_behind_the_page(show: Open, produce
     write(producer, topic, ["x"], end=None)
     page = show("/transactions")
     expect(page.locator("#hanging")).to_contain_text(re.compile(r"None in [\d\u202f]+ partitions"))
+    assert page.title() == "Transactions · oncelog"  # what was loaded into the page brought a title of its own
+
+
+def test_an_address_that_is_none_leads_on(page: Page, oncelog_console: RunningConsole) -> None:
+    answer = page.goto(f"{oncelog_console.url}/topics/orders")
+    assert answer is not None and answer.status == 404
+    expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+    page.get_by_role("link", name="Topics").click()
+    expect(page.get_by_role("heading", name="Topics")).to_be_visible()
 
 
 def test_producers_of_a_partition(show: Open, producer: Producer, topic: str) -> None:

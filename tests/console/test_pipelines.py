@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from oncelog.client.blocking import Admin
 from oncelog.client.core.admin_types import NewTopic
@@ -77,3 +77,17 @@ def test_reports_hold_no_more_than_they_must(oncelog_console: RunningConsole, pa
     assert "x" * 201 not in page.content()
     expect(card).to_contain_text("7: 0 rows")
     assert json.loads(card.locator("[data-chart]").get_attribute("data-chart") or "")["series"][0]["values"] == [0.0]
+
+
+def test_a_browser_whose_language_is_no_language_tag_shows_times_and_charts(
+    browser: Browser, oncelog_console: RunningConsole, unique_name: str
+) -> None:
+    report(oncelog_console, *(replace(PROGRESS, pipeline=unique_name, batch=batch) for batch in (1, 2, 3)))
+    complaints: list[str] = []
+    with browser.new_context(locale="en-US@posix", timezone_id="Asia/Kathmandu") as visitor:
+        page = visitor.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{oncelog_console.url}/pipelines")
+        expect(page.locator(".uplot").first).to_be_visible()
+        assert page.evaluate("navigator.language") == "en"
+    assert complaints == []

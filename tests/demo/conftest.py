@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from oncelog.demo.flights import Flight, read_flights
-from tests.class_archive import QUICK_JAVA
 from tests.support.spark_cluster import SparkCluster
 
 HERE = Path(__file__).parent
@@ -32,7 +32,7 @@ def flights() -> list[Flight]:
 
 
 @pytest.fixture(scope="session")
-def spark_cluster() -> Iterator[SparkCluster]:
+def spark_cluster(quick_spark: None) -> Iterator[SparkCluster]:
     """A standalone cluster with two workers of one core each."""
-    with SparkCluster(2, cores=1, memory="1g", java_options=QUICK_JAVA) as cluster:
+    with SparkCluster(2, cores=1, memory="1g", java_options=os.environ["SPARK_SUBMIT_OPTS"]) as cluster:
         yield cluster

@@ -15,8 +15,14 @@ from oncelog.errors import Error
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "troubleshooting-spark.md"
-SPARKS_OWN = {"DATA_SOURCE_NOT_FOUND"}
-"""Error conditions of Spark's JVM; those of PySpark are in its own file."""
+SPARKS_OWN = {
+    "DATA_SOURCE_NOT_FOUND",
+    "UNSUPPORTED_DATA_SOURCE_SAVE_MODE",
+    "STREAMING_REAL_TIME_MODE",
+    "oncelog does not support Update mode",
+    "does not support continuous processing",
+}
+"""Of Spark's JVM, names where it has given them; those of PySpark are in its own file."""
 _GAP = "\N{HORIZONTAL ELLIPSIS}"
 
 

@@ -225,9 +225,21 @@ def test_the_command_stands_in_front_of_a_broker(oncelog_broker: oncelog.Broker,
             assert producer.send_and_wait(unique_name, b"x").offset == 0
         assert ask(place["control"], "/faults") == (200, [])
         process.send_signal(signal.SIGINT)
-        told = process.stderr.read()
+        told = json.loads(process.stdout.read())
         assert process.wait(120) == 130
-    assert f"lose_answer (Produce, topic {unique_name}) struck 1 times" in told
+    assert told == {"struck": [f"lose_answer (Produce, topic {unique_name}) struck 1 times"]}
+
+
+def test_the_command_tells_what_struck_when_it_is_terminated(oncelog_broker: oncelog.Broker) -> None:
+    command = [sys.executable, "-m", "oncelog", "proxy", "--to", oncelog_broker.bootstrap_servers]
+    command += ["--fault", "delay 1 Fetch"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert "listens on" in process.stdout.readline()
+        process.terminate()
+        told = process.stderr.read()
+        assert process.wait(120) == 143
+    assert "struck 0 times" in told
 
 
 def test_a_wrong_fault_is_refused_before_anything_listens() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import resource
 from pathlib import Path
 
+import pytest
+
 from oncelog.conformance.batches import batch
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.wire import Connection
@@ -36,6 +38,28 @@ def test_no_partition_goes_offline_for_want_of_a_descriptor(tmp_path: Path) -> N
         node.launch()
         node.await_ready()
         check_all_read(node, refused)
+    finally:
+        node.close()
+
+
+@pytest.mark.parametrize(("descriptors", "partitions"), [(256, 300), pytest.param(1024, 1500, marks=pytest.mark.soak)])
+def test_new_clients_are_served_beside_a_produce_to_more_partitions_than_descriptors(
+    tmp_path: Path, descriptors: int, partitions: int
+) -> None:
+    node = Node(tmp_path, {})
+    node.prefix = ("prlimit", f"--nofile={descriptors}:{descriptors}")
+    node.start()
+    try:
+        wide = {("wide", index): batch(b"v") for index in range(partitions)}
+        with node.connect() as client:
+            client.create_topic("wide", partitions=partitions)
+            sent = client.send_produce(wide)
+            for _ in range(5):  # each a new connection
+                node.check_neighbour()
+            answered = client.receive_produce(sent)
+            assert {answer.error for answer in answered.values()} == {NONE}
+            assert len(answered) == partitions
+        assert "Too many open files" not in node.log_tail(100_000)
     finally:
         node.close()
 

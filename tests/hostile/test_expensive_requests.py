@@ -10,9 +10,11 @@ from oncelog.conformance.batches import batch
 from oncelog.conformance.bodies import Position
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.wire import ConnectionClosed
+from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.delete_topics_request import DeleteTopicsRequest
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.list_transactions_request import ListTransactionsRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from tests.hostile.conftest import Node
@@ -69,14 +71,30 @@ def test_topics_made_by_a_long_metadata_request_are_all_there_and_all_go(node: N
         assert rest.isdisjoint(names)
 
 
-def test_an_expression_that_would_never_end_is_answered(node: Node) -> None:
-    with node.connect() as client:
-        for pattern, expected in (("(((){1000}){1000}){1000}", INVALID_REGULAR_EXPRESSION), ("(a+)+b", 0)):
-            request = ListTransactionsRequest(
-                state_filters=[], producer_id_filters=[], duration_filter=-1, transactional_id_pattern=pattern
-            )
-            assert client.ask(request, 2).error_code == expected
-    node.check_neighbour()
+def test_expressions_that_would_never_end_are_answered_and_a_stop_is_honoured(tmp_path: Path) -> None:
+    """Both APIs that take one, where there is something to match."""
+    node = Node(tmp_path, {})
+    node.start()
+    try:
+        with node.connect() as client:
+            client.create_topic("a" * 40)
+            for kind in (0, 1):
+                request = FindCoordinatorRequest(key_type=kind, coordinator_keys=["a" * 40])
+                client.ask_until(request, 4, lambda answer: answer.coordinators[0].error_code == 0)
+            init = InitProducerIdRequest(transactional_id="a" * 40, transaction_timeout_ms=60_000)
+            assert client.ask(init, 4).error_code == 0
+            for pattern, expected in (("(((){1000}){1000}){1000}", INVALID_REGULAR_EXPRESSION), ("(a+)+b", 0)):
+                listing = ListTransactionsRequest(duration_filter=-1, transactional_id_pattern=pattern)
+                assert client.ask(listing, 2).error_code == expected
+                joining = ConsumerGroupHeartbeatRequest("g", "AAAAAAAAAAAAAAAAAAAAAA", 0, None, None, 60_000, None)
+                joining.subscribed_topic_regex, joining.topic_partitions = pattern, []
+                assert client.ask(joining, 1).error_code == expected
+        node.check_neighbour()
+        process = node._running()
+        node.stop()
+        assert process.returncode == 0, node.log_tail()
+    finally:
+        node.close()
 
 
 def test_a_fetch_of_many_partitions_that_waits_is_answered_when_there_is_enough(node: Node) -> None:

@@ -1,9 +1,10 @@
-"""aiokafka's own tests on our client: ``python -m tests.interop.aiokafka_suite FOLDER [PYTEST OPTION ...]``.
+"""aiokafka's own tests on our client: ``make aiokafka``, or ``python -m tests.interop.aiokafka_suite [FOLDER [PYTEST
+OPTION ...]]``.
 
-FOLDER is ``tests`` of a checkout of aiokafka 0.14.0: its packages hold none. Those of its clients are copied to
-``.cache/interop`` with each import of a name that ``oncelog.aiokafka`` has taken from there, and run on a broker of
-ours instead of a container. Exit status 1 if another test failed than those of :data:`BEYOND`, or one of these passed:
-each looks at, or replaces, what is not public.
+FOLDER is ``tests`` of a checkout of aiokafka 0.14.0, which git makes in ``.cache/interop`` if none is named: its
+packages hold no tests. Those of its clients are copied there with each import of a name that ``oncelog.aiokafka`` has
+taken from there, and run on a broker of ours instead of a container. Exit status 1 if another test failed than those of
+:data:`BEYOND`, or one of these passed: each looks at, or replaces, what is not public.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+REPOSITORY, RELEASE = "https://github.com/aio-libs/aiokafka", "v0.14.0"
 CACHE = Path(__file__).parents[2] / ".cache" / "interop" / "aiokafka" / "from_aiokafka"
 FILES = (
     "admin",
@@ -124,6 +126,19 @@ def failures(report: Path) -> tuple[int, set[str]]:
     return len(cases), failed
 
 
+def checkout() -> Path:
+    """The tests of aiokafka's release, fetched once."""
+    source = CACHE.parent / RELEASE
+    if not source.exists():
+        source.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = source.with_name("unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        command = ["git", "clone", "--quiet", "--depth", "1", "--branch", RELEASE, REPOSITORY, str(unfinished)]
+        subprocess.run(command, check=True)
+        unfinished.rename(source)
+    return source / "tests"
+
+
 def main(folder: Path, options: list[str]) -> int:
     shutil.rmtree(CACHE, ignore_errors=True)
     CACHE.mkdir(parents=True)
@@ -133,7 +148,17 @@ def main(folder: Path, options: list[str]) -> int:
     (CACHE / "conftest.py").write_text(FIXTURES)
     (CACHE / "pytest.ini").write_text("[pytest]\nmarkers =\n    ssl\n")
     report = CACHE / "report.xml"
-    command = [sys.executable, "-m", "pytest", "-q", "-c", str(CACHE / "pytest.ini"), "--rootdir", str(CACHE)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--tb=native",
+        "-c",
+        str(CACHE / "pytest.ini"),
+        "--rootdir",
+        str(CACHE),
+    ]
     subprocess.run([*command, f"--junitxml={report}", str(CACHE), *options], cwd=Path(__file__).parents[2], check=False)
     ran, failed = failures(report)
     beyond = {name for names in BEYOND.values() for name in names.split()}
@@ -145,4 +170,4 @@ def main(folder: Path, options: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))
+    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else checkout(), sys.argv[2:]))

@@ -58,6 +58,8 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Busy]:
             set_quota(broker, "user", "ANONYMOUS", "producer_byte_rate", 1e9)
             set_quota(broker, "user", "ANONYMOUS", "consumer_byte_rate", 1e9)
             set_quota(broker, "user", "ANONYMOUS", "request_percentage", 1000.0)
+            set_quota(broker, "user", "ANONYMOUS", "controller_mutation_rate", 1e9)
+            connection.create_topic("counted")
             assert connection.produce("gone", batch(b"more")).error == 0
             connection.fetch("gone")
             yield Busy(broker, connection)

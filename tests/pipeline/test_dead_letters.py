@@ -53,8 +53,9 @@ def test_malformed_record_goes_to_the_dead_letters_with_its_error_and_origin(
     for name in (unique_name, f"{unique_name}-late", f"{unique_name}-dead"):
         create_topic(address, name, 1)
     good = [json.dumps({"carrier": "AA", "delay": 20}).encode(), b'{"carrier": "UA", "delay": 5}']
-    bad = [b"no json", b'{"carrier": "XX", "delay": "soon"}', b"\xff\xfe"]
-    produce(address, unique_name, [good[0], bad[0], None, bad[1], good[1], bad[2]])
+    bad = [b"no json", b'{"carrier": "XX", "delay": "soon"}', b"\xff\xfe", b"", good[0] + good[0]]
+    bad += [good[0] + b'],"parsed":[' + good[1], good[0] + b'],"whole":1} text', good[0] + b"," + good[1], b"null"]
+    produce(address, unique_name, [good[0], bad[0], None, bad[1], good[1], *bad[2:]])
     file = pipeline.write("late.toml", DEAD_LETTER.format(topic=unique_name))
     for _ in range(2):
         run = pipeline.run(str(file), "--once", "--bootstrap-server", address)
@@ -63,9 +64,12 @@ def test_malformed_record_goes_to_the_dead_letters_with_its_error_and_origin(
     assert [(record.key, json.loads(record.value or b"")) for record in late] == [
         (b"AA", {"carrier": "AA", "delay": 20})
     ]
-    dead = sorted(committed(address, f"{unique_name}-dead"), key=lambda record: record.key or b"")
-    assert [(record.key, record.value) for record in dead] == [(b"k1", bad[0]), (b"k3", bad[1]), (b"k5", bad[2])]
-    for record, offset in zip(dead, (1, 3, 5), strict=True):
+    dead = sorted(committed(address, f"{unique_name}-dead"), key=lambda record: int((record.key or b"")[1:]))
+    offsets = (1, 3, *range(5, 3 + len(bad)))
+    assert [(record.key, record.value) for record in dead] == [
+        (b"k%d" % offset, value) for offset, value in zip(offsets, bad, strict=True)
+    ]
+    for record, offset in zip(dead, offsets, strict=True):
         assert headers_of(record) == {
             "own": str(offset),
             "oncelog.error": "the value is no JSON of the schema carrier string, delay int",
@@ -77,24 +81,32 @@ def test_malformed_record_goes_to_the_dead_letters_with_its_error_and_origin(
 
 SEVERAL = """
 from pyspark.sql import DataFrame
-from pyspark.sql.functions import col, concat, lit
+from pyspark.sql.functions import coalesce, col, concat, lit
+from pyspark.sql.types import IntegerType, StringType, StructType
 
 from oncelog.spark.pipeline import Sink, Source, pipeline
 
 ORDERS = Source("{topic}-orders", schema="id int, kind string", malformed="dead-letter", dead_letter="{topic}-dead")
 
+SCHEMA = StructType().add("id", IntegerType()).add("why", StringType()).json()
+RETURNS = Source("{topic}-returns", schema=SCHEMA, malformed="null")
+
 
 @pipeline(
-    source={{"orders": ORDERS, "returns": Source("{topic}-returns", schema="id int")}},
+    source={{"orders": ORDERS, "returns": RETURNS}},
     sink={{"all": Sink("{topic}-all"), "by_kind": Sink(key="id", topics=("{topic}-a", "{topic}-b"))}},
 )
 def shop(orders: DataFrame, returns: DataFrame) -> dict[str, DataFrame]:
-    ids = orders.select("id").unionByName(returns.select("id"))
+    known = coalesce(returns.id.cast("string"), returns.why)
+    ids = orders.selectExpr("cast(id as string) as value").unionByName(returns.select(known.alias("value")))
     routed = orders.select("id", "kind").withColumn("topic", concat(lit("{topic}-"), col("kind")))
-    return {{"all": ids.selectExpr("cast(id as string) as value"), "by_kind": routed}}
+    return {{"all": ids, "by_kind": routed}}
 """
 
 
+@pytest.mark.parametrize(
+    "broker", ["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])], indirect=True
+)
 def test_function_with_several_sources_and_sinks_routes_rows_by_their_topic(
     broker: RunningBroker, unique_name: str, pipeline: PipelineCommand
 ) -> None:
@@ -103,7 +115,7 @@ def test_function_with_several_sources_and_sinks_routes_rows_by_their_topic(
         create_topic(address, f"{unique_name}-{name}", 1)
     orders: list[bytes | None] = [b'{"id": %d, "kind": "%s"}' % (n, b"ab"[n % 2 : n % 2 + 1]) for n in range(6)]
     produce(address, f"{unique_name}-orders", [*orders, b"{"])
-    produce(address, f"{unique_name}-returns", [b'{"id": 7}'])
+    produce(address, f"{unique_name}-returns", [b'{"id": 7}', b'{"id": 8}{"id": 9}', b'{"id": "x", "why": "late"}'])
     file = pipeline.write("shop.py", SEVERAL.format(topic=unique_name))
     run = pipeline.run(str(file), "--once", "--bootstrap-server", address)
     assert run.returncode == 0, run.stderr
@@ -111,7 +123,7 @@ def test_function_with_several_sources_and_sinks_routes_rows_by_their_topic(
     def found(name: str) -> list[bytes]:
         return sorted(record.value or b"" for record in committed(address, f"{unique_name}-{name}"))
 
-    assert found("all") == [b"0", b"1", b"2", b"3", b"4", b"5", b"7"]
+    assert found("all") == [b"", b"0", b"1", b"2", b"3", b"4", b"5", b"7", b"late"]
     assert found("dead") == [b"{"]
     assert [json.loads(value) for value in found("a")] == [{"id": n, "kind": "a"} for n in (0, 2, 4)]
     assert [record.key for record in committed(address, f"{unique_name}-b")] == [b"1", b"3", b"5"]

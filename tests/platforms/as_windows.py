@@ -49,7 +49,9 @@ def _without_sockets(duplicate: Callable[[int], int]) -> Callable[[int], int]:
 
 
 def become_windows() -> None:
-    """Take it all away from this process."""
+    """Take it all away from this process; on Windows there is nothing to take."""
+    if sys.platform == "win32":
+        return
     for name in NOT_IMPORTABLE:
         sys.modules[name] = None  # type: ignore[assignment]
     for module, names in UNIX_ONLY.items():

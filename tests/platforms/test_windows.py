@@ -130,3 +130,17 @@ def test_a_broker_on_a_folder_says_what_it_lacks(tmp_path: Path) -> None:
     assert "no os.pread, os.pwrite, os.pwritev, os.O_CLOEXEC, os.O_DIRECTORY;" in sentence
     assert "leave the data folder out" in sentence
     assert made == "False"
+
+
+def _the_tests_own_conftest() -> None:
+    import sys
+
+    sys.modules["pyspark"] = None  # type: ignore[assignment]
+    import tests.conftest
+
+    print(tests.conftest.__name__)
+
+
+def test_tests_are_collected_there_and_where_spark_is_not_installed() -> None:
+    ended = on_windows(_the_tests_own_conftest)
+    assert (ended.stdout, ended.stderr) == ("tests.conftest\n", "")

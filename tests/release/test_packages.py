@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import email
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
+import tomllib
 import venv
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -25,6 +30,16 @@ with oncelog.Broker() as broker:
         assert consumer.getone().value == b"hello"
 """
 
+BUILD = """
+import sys
+
+from setuptools import build_meta
+
+folder, *kinds = sys.argv[1:]
+for kind in kinds:
+    getattr(build_meta, f"build_{kind}")(folder)
+"""
+
 
 def _run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
     ended = subprocess.run(
@@ -32,6 +47,18 @@ def _run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
     )
     assert ended.returncode == 0, f"{command}:\n{ended.stdout}\n{ended.stderr}"
     return ended.stdout
+
+
+def _environment(folder: Path, *packages: str) -> Path:
+    """The Python of a new virtual environment with these packages and what they need, no pip of its own among them.
+
+    What pip compiles on the way is compiled fast: the wheel has it as it is released.
+    """
+    venv.create(folder)
+    python = folder / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", python, "--quiet", "--disable-pip-version-check"]
+    _run(*pip, "install", "--no-compile", *packages, cwd=folder, CFLAGS="-O0")
+    return python
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +73,19 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def distributions(source: Path) -> dict[str, Path]:
-    """The source distribution and the two kinds of wheel made from it."""
-    for pure in ("", "1"):
-        kinds = ["--sdist", "--wheel"] if pure else ["--wheel"]
-        _run(sys.executable, "-m", "build", *kinds, cwd=source, ONCELOG_PURE=pure)
+def distributions(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The source distribution and the two kinds of wheel, made by what ``pyproject.toml`` says is needed."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        builder = _environment(tmp_path_factory.mktemp("builder"), *tomllib.load(file)["build-system"]["requires"])
+    _run(builder, "-c", BUILD, "dist", "wheel", cwd=source)
+    _run(builder, "-c", BUILD, "dist", "sdist", "wheel", cwd=source, ONCELOG_PURE="1")
+    for built in (source / "build").glob("[lbt]*.*"):  # what the compiler made; Cython's C files stay
+        shutil.rmtree(built)
+    _run(builder, "-c", BUILD, "without", "wheel", cwd=source, CC=shutil.which("false") or "")
     found = {path.name: path for path in (source / "dist").iterdir()}
+    (without_compiler,) = (source / "without").iterdir()
     return {
+        "without a compiler": without_compiler,
         "sdist": next(path for name, path in found.items() if name.endswith(".tar.gz")),
         "pure": next(path for name, path in found.items() if name.endswith("-py3-none-any.whl")),
         "compiled": next(path for name, path in found.items() if "-abi3-" in name),
@@ -61,7 +94,39 @@ def distributions(source: Path) -> dict[str, Path]:
 
 def test_metadata_is_what_an_index_takes(distributions: dict[str, Path]) -> None:
     _run(BIN / "twine", "check", "--strict", *distributions.values())
-    _run(BIN / "check-wheel-contents", distributions["pure"], distributions["compiled"])
+    _run(BIN / "check-wheel-contents", *(path for path in distributions.values() if path.suffix == ".whl"))
+
+
+def test_a_build_without_a_compiler_is_tagged_as_what_it_is(distributions: dict[str, Path]) -> None:
+    """And is the pure wheel, file for file: what :func:`test_an_installed_distribution_serves_and_reads` installs."""
+    wheel, pure = distributions["without a compiler"], distributions["pure"]
+    assert wheel.name == pure.name
+    contents = [{item.filename: item.CRC for item in zipfile.ZipFile(path).infolist()} for path in (wheel, pure)]
+    assert contents[0] == contents[1]
+
+
+def test_the_source_distribution_has_what_comes_with_the_code(distributions: dict[str, Path]) -> None:
+    with tarfile.open(distributions["sdist"]) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert names >= {"LICENSE", "NOTICE", "CHANGELOG.md", "README.md", "SECURITY.md", "pyproject.toml", "setup.py"}
+    assert "src/oncelog/records/_native.pyx" in names
+
+
+def test_every_extra_is_in_the_metadata_and_can_be_had(distributions: dict[str, Path]) -> None:
+    """Each of their packages is installed here in a version that the extra takes."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    wheel = zipfile.ZipFile(distributions["compiled"])
+    (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    metadata = email.message_from_bytes(wheel.read(name))
+    assert set(metadata.get_all("Provides-Extra", ())) == set(extras)
+    for extra in sorted(extras):
+        wanted = [Requirement(text) for text in metadata.get_all("Requires-Dist", ())]
+        asked = [item for item in wanted if item.marker is not None and item.marker.evaluate({"extra": extra})]
+        assert len(asked) >= 1, extra
+        for requirement in asked:
+            assert version(requirement.name) in requirement.specifier, f"{extra}: {requirement}"
+            assert requirement.extras <= (extras.keys() if requirement.name == "oncelog" else requirement.extras)
 
 
 def test_a_wheel_carries_the_licence_and_nothing_for_developers_only(distributions: dict[str, Path]) -> None:
@@ -78,9 +143,10 @@ def test_a_wheel_carries_the_licence_and_nothing_for_developers_only(distributio
 
 @pytest.mark.parametrize("kind", ["pure", "compiled", "sdist"])
 def test_an_installed_distribution_serves_and_reads(kind: str, distributions: dict[str, Path], tmp_path: Path) -> None:
-    venv.create(tmp_path / "venv", with_pip=True)
-    python = tmp_path / "venv" / "bin" / "python"
-    _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", distributions[kind], cwd=tmp_path)
+    with_commands = kind == "compiled"
+    python = _environment(tmp_path / "venv", f"{distributions[kind]}{'[cli]' if with_commands else ''}")
     _run(python, "-c", FIRST_MINUTE, cwd=tmp_path)
+    has_rich = "import importlib.util; print(importlib.util.find_spec('rich') is not None)"
+    assert _run(python, "-c", has_rich, cwd=tmp_path) == f"{with_commands}\n"
     version = _run(tmp_path / "venv" / "bin" / "oncelog", "--version", cwd=tmp_path)
     assert ("pure Python" in version) == (kind == "pure"), version

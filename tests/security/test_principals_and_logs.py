@@ -17,8 +17,16 @@ import oncelog
 from oncelog.broker.security import sasl_gate
 from oncelog.broker.security.security_log import LINES_IN_A_PERIOD, PERIOD_MS, SecurityLog
 from oncelog.client import blocking
+from oncelog.conformance.batches import batch
 from oncelog.conformance.wire import Connection, ConnectionClosed
+from oncelog.protocol.generated.alter_client_quotas_request import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
 from oncelog.protocol.generated.metadata_request import MetadataRequest
+from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
 from tests.cli.conftest import ONCELOG, call
 from tests.security.certificates import Authority, Identity
@@ -115,6 +123,21 @@ def test_refusals_are_a_hundred_lines_in_ten_seconds_and_the_rest_is_counted(cap
     ]
 
 
+@pytest.mark.parametrize("step_ms", [0, 3_600_000, -3_600_000])
+def test_ten_seconds_are_ten_seconds_whatever_becomes_of_the_clock(
+    caplog: pytest.LogCaptureFixture, step_ms: int
+) -> None:
+    log = SecurityLog()
+    with caplog.at_level(logging.WARNING, "oncelog.security"):
+        for number in range(LINES_IN_A_PERIOD + 1):
+            log.refused_login(Peer(), f"reason {number}", 1000)
+        log.clock_was_set(step_ms)
+        log.refused_login(Peer(), "early", 1000 + step_ms + PERIOD_MS - 1)
+        assert len(caplog.records) == LINES_IN_A_PERIOD
+        log.refused_login(Peer(), "later", 1000 + step_ms + PERIOD_MS)
+    assert caplog.messages[-2:] == ["2 more refusals were not logged", "login refused from 192.0.2.1: later"]
+
+
 def test_a_name_that_a_client_made_up_cannot_forge_a_line(caplog: pytest.LogCaptureFixture) -> None:
     SecurityLog().refused_operation("User:a\nlogin", "192.0.2.1", 3, 2, "t\nlogin refused", "FETCH", 1000)
     assert "\n" not in caplog.messages[0]
@@ -168,10 +191,31 @@ def test_an_exception_in_a_login_ends_its_connection_alone(
 PASSWORD = "admin-secret"
 SERVE = {
     "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
-    "sasl.enabled.mechanisms": "SCRAM-SHA-512",
+    "sasl.enabled.mechanisms": "SCRAM-SHA-512,PLAIN",
+    "listener.name.sasl_plaintext.plain.sasl.jaas.config": (
+        f'org.apache.kafka.common.security.plain.PlainLoginModule required user_admin="{PASSWORD}";'
+    ),
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:admin",
 }
+RATE, SIZE = 1000, 100_000
+"""A second's bytes of a quota, and those of a batch: many times what a window saves up."""
+
+
+def as_admin(servers: str) -> Connection:
+    return Connection(servers, login={"sasl.username": "admin", "sasl.password": PASSWORD})
+
+
+def limit_producer(admin: Connection) -> None:
+    entry = EntryData([EntityData("user", "admin")], [OpData("producer_byte_rate", RATE, False)])
+    assert [told.error_code for told in admin.ask(AlterClientQuotasRequest([entry], False), 1).entries] == [0]
+
+
+def produce_throttled_ms(admin: Connection) -> int:
+    data = TopicProduceData(name="t", partition_data=[PartitionProduceData(0, batch(bytes(SIZE)))])
+    answer = admin.ask(ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[data]), 9)
+    assert answer.responses[0].partition_responses[0].error_code == 0
+    return int(answer.throttle_time_ms)
 
 
 def test_acls_credentials_and_quotas_are_there_after_kill_9(tmp_path: Path) -> None:
@@ -200,6 +244,10 @@ def test_acls_credentials_and_quotas_are_there_after_kill_9(tmp_path: Path) -> N
         where = ("--bootstrap-server", servers, "--config", client_of("admin", PASSWORD))
         call("users", "set", "alice", "--password-file", "-", *where, stdin="alice-secret\n").done()
         call("acls", "add", "--allow", "User:alice", "--operation", "describe", "--topic", "*", *where).done()
+        with as_admin(servers) as admin:
+            admin.create_topic("t")
+            assert produce_throttled_ms(admin) == 0
+            limit_producer(admin)
         process.send_signal(signal.SIGKILL)
         process.wait(60)
         process = served()
@@ -211,6 +259,8 @@ def test_acls_credentials_and_quotas_are_there_after_kill_9(tmp_path: Path) -> N
         where = ("--bootstrap-server", servers, "--config", client_of("alice", "alice-secret"))
         assert "CLUSTER_AUTHORIZATION_FAILED" in call("acls", "list", *where).sentence()
         assert call("topics", "list", *where).done().code == 0
+        with as_admin(servers) as admin:
+            assert 1000 * (SIZE / RATE - 11) - 1000 < produce_throttled_ms(admin) < 2000 * SIZE / RATE
     finally:
         process.kill()
         process.communicate()

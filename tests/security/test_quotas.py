@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import oncelog
+from oncelog.conformance.batches import batch
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.wire import Connection
 from oncelog.protocol.generated.alter_client_quotas_request import (
@@ -16,7 +17,9 @@ from oncelog.protocol.generated.alter_client_quotas_request import (
     OpData,
 )
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.metadata_request import MetadataRequest
+from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 
 
 @pytest.fixture
@@ -40,6 +43,58 @@ def test_request_percentage_throttles_a_client_and_its_end_frees_it(broker: once
     set_quota(broker, "user", "ANONYMOUS", "request_percentage", None)
     with Connection(broker.bootstrap_servers) as connection:
         eventually(lambda: connection.ask(MetadataRequest(None, False), 9).throttle_time_ms == 0)
+
+
+WINDOW_MS = 11_000
+"""What may be saved up by default: ``quota.window.num`` times ``quota.window.size.seconds``."""
+RATE = 10_000
+SIZE = 1_000_000
+"""Bytes a second, and of a batch: beyond what was saved up, 89 s of it."""
+
+
+def fetched(client: Connection, topic: str) -> tuple[int, int]:
+    """Bytes of records in the answer, and for how many ms the client is told to wait."""
+    partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=2 * SIZE)
+    topics = [FetchTopic(topic=topic, partitions=[partition])]
+    answer = client.ask(FetchRequest(max_wait_ms=0, max_bytes=2 * SIZE, session_epoch=-1, topics=topics), 12)
+    return len(answer.responses[0].partitions[0].records or b""), answer.throttle_time_ms
+
+
+def produced(client: Connection, topic: str) -> int:
+    """For how many ms the client is told to wait."""
+    data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(0, batch(bytes(SIZE)))])
+    answer = client.ask(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[data]), 9)
+    assert answer.responses[0].partition_responses[0].error_code == 0
+    return int(answer.throttle_time_ms)
+
+
+@pytest.mark.parametrize("of", ["consumer", "producer"])
+def test_bytes_over_the_rate_are_waited_for_by_everybody_who_shares_the_quota(broker: oncelog.Broker, of: str) -> None:
+    """What is waited for is exactly what the bytes take at the rate, without what was saved up."""
+    with Connection(broker.bootstrap_servers) as client:
+        client.create_topic("t")
+        assert produced(client, "t") == 0
+        assert fetched(client, "t")[1] == 0
+    set_quota(broker, "user", "ANONYMOUS", f"{of}_byte_rate", RATE)
+
+    def waits() -> int:
+        with Connection(broker.bootstrap_servers) as client:
+            if of == "producer":
+                return produced(client, "t")
+            size, wait_ms = fetched(client, "t")
+            assert size > SIZE, "the answer that goes over the rate is whole"
+            return wait_ms
+
+    of_one_ms = SIZE * 1000 // RATE
+    first = waits()
+    assert 0 <= first - (of_one_ms - WINDOW_MS) < 100, "headers of the batch and of the request"
+    second = waits()
+    assert first < second <= first + of_one_ms + 100, "another connection waits for both"
+    other = "producer" if of == "consumer" else "consumer"
+    with Connection(broker.bootstrap_servers) as client:
+        assert (produced(client, "t") if other == "producer" else fetched(client, "t")[1]) == 0
+    set_quota(broker, "user", "ANONYMOUS", f"{of}_byte_rate", None)
+    assert waits() == 0
 
 
 @pytest.fixture

@@ -7,12 +7,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from oncelog.conformance.batches import batch
+from oncelog.conformance.bodies import Position
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.wire import Connection, ConnectionClosed
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
+from oncelog.protocol.generated.sasl_authenticate_response import SaslAuthenticateResponse
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
-from tests.security.sides import PASSWORD, Side, kafka_side, oncelog_side
+from oncelog.protocol.generated.sasl_handshake_response import SaslHandshakeResponse
+from tests.security.sides import PASSWORD, Rule, Side, kafka_side, oncelog_side
 
 SESSION_MS = 10_000
 SETTINGS = {
@@ -108,3 +112,42 @@ def test_a_session_is_renewed_at_once_but_not_twice_in_a_second(side: Side) -> N
         assert connection.ask(plain("alice"), 2).error_code == 0
         assert connection.ask(SaslHandshakeRequest("PLAIN"), 1).error_code == ILLEGAL_SASL_STATE
         assert works(connection)
+
+
+@pytest.fixture
+def topic(side: Side, request: pytest.FixtureRequest) -> str:
+    """Of the test's own, which alice may read and write."""
+    name = f"of-{request.node.originalname}"
+    side.admin.create_topic(name)
+    side.set_rules(Rule(kind=2, name=name, pattern=3, principal="User:alice", host="*", operation=2, permission=3))
+    return name
+
+
+def test_a_login_among_requests_that_were_sent_together_takes_its_turn(side: Side, topic: str) -> None:
+    """A fetch that waits, the login, and what comes behind it, all before the first answer."""
+    with side.connect("alice") as connection:
+        lasted_a_second(connection)
+        waiting = connection.send_fetch({(topic, 0): Position(0)}, max_wait_ms=300)
+        handshake = connection.send_message(SaslHandshakeRequest("PLAIN"), 1)
+        login = connection.send_message(plain("alice"), 2)
+        produced = [connection.send_produce({(topic, 0): batch(b"x")}) for _ in range(3)]
+        assert connection.receive_fetch(waiting).partitions[topic, 0].batches == []
+        assert SaslHandshakeResponse.decode(connection.receive(handshake, flexible=False), 1, 0).error_code == 0
+        assert SaslAuthenticateResponse.decode(connection.receive(login, flexible=True), 2, 0).error_code == 0
+        answers = [connection.receive_produce(sent)[topic, 0] for sent in produced]
+        assert [(answer.error, answer.base_offset) for answer in answers] == [(0, 0), (0, 1), (0, 2)]
+
+
+def test_what_comes_behind_a_login_that_fails_is_not_done(side: Side, topic: str) -> None:
+    with side.connect("alice") as connection:
+        lasted_a_second(connection)
+        before = connection.send_produce({(topic, 0): batch(b"before")})
+        handshake = connection.send_message(SaslHandshakeRequest("PLAIN"), 1)
+        login = connection.send_message(plain("bob"), 2)
+        behind = [connection.send_produce({(topic, 0): batch(b"behind")}) for _ in range(3)]
+        assert connection.receive_produce(before)[topic, 0].error == 0
+        assert SaslHandshakeResponse.decode(connection.receive(handshake, flexible=False), 1, 0).error_code == 0
+        assert SaslAuthenticateResponse.decode(connection.receive(login, flexible=True), 2, 0).error_code == FAILED
+        with pytest.raises(ConnectionClosed):
+            connection.receive_produce(behind[0])
+    assert side.admin.list_offset(topic).offset == 1

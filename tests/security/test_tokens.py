@@ -27,6 +27,7 @@ from oncelog.errors import ConfigError, KafkaError
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_authenticate_request import SaslAuthenticateRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
+from oncelog.server import token_validation
 from tests.support.token_server import unsecured_token
 
 ISSUER, AUDIENCE, KEY_ID = "https://issuer.example", "kafka", "first"
@@ -257,10 +258,16 @@ class KeyServer:
 
     def __init__(self, keys: bytes) -> None:
         self.keys = keys
+        self.speaks_http = True
+        self.asked = 0
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                outer.asked += 1
+                if not outer.speaks_http:
+                    self.wfile.write(b"220 mail.example ready\r\n")
+                    return
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(outer.keys)))
                 self.end_headers()
@@ -294,6 +301,48 @@ def test_keys_from_an_address_are_fetched_again(signer: Signer) -> None:
             assert not accepted(broker, signer.token())
             server.keys = b"no keys"
             assert accepted(broker, second.token(key_id="second")), "the last keys hold"
+
+
+@pytest.mark.parametrize("nonsense", [None, b"[" * 100_000, b"[]"])
+def test_an_address_that_answers_nonsense_is_asked_again(signer: Signer, nonsense: bytes | None) -> None:
+    """None: not even HTTP, as of a port that something else has meanwhile."""
+    with KeyServer(signer.key_set()) as server:
+        keys = token_validation.KeySet(server.url, refresh_s=0.01, retry_s=0.01)
+        if nonsense is None:
+            server.speaks_http = False
+        else:
+            server.keys = nonsense
+        before = server.asked
+        eventually(lambda: server.asked > before + 1)
+        assert keys.key(KEY_ID) is not None, "the last keys hold"
+        server.speaks_http, server.keys = True, Signer().key_set("second")
+        eventually(lambda: keys.key("second") is not None)
+        keys.close()
+        keys._thread.join(60)
+
+
+def test_a_stop_does_not_wait_for_an_address_that_does_not_answer(
+    signer: Signer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, released = threading.Event(), threading.Event()
+    fetched = [token_validation._fetch]
+
+    def fetch(source: str) -> dict[str, object]:
+        if fetched:
+            return fetched.pop()(source)
+        asked.set()
+        released.wait(60)
+        raise OSError("it does not answer")
+
+    monkeypatch.setattr(token_validation, "_fetch", fetch)
+    with KeyServer(signer.key_set()) as server:
+        keys = token_validation.KeySet(server.url, refresh_s=0, retry_s=0)
+        assert asked.wait(60)
+        keys.close()
+        assert keys._thread.is_alive()
+        released.set()
+        keys._thread.join(60)
+        assert not keys._thread.is_alive()
 
 
 @pytest.mark.parametrize(

@@ -121,8 +121,8 @@ CLIENT: Sequence[Mutant] = (
     Mutant(
         "the position passes the end of what was fetched",
         "client.core.fetcher:Fetcher._keep",
-        "next_offset = headers[-1][1].next_offset",
-        "next_offset = headers[-1][1].next_offset + (len(headers) > 3)",
+        "kept, last.next_offset,",
+        "kept, last.next_offset + (len(headers) > 3),",
     ),
 )
 LAST_STABLE_OFFSET: Sequence[Mutant] = (
@@ -324,7 +324,7 @@ DURABILITY: Sequence[Mutant] = (
     Mutant(
         "a sync covers what came after it",
         "broker.partition:Partition.flushed",
-        "self._advance(ticket.end_offset)",
+        "self._advance(self._written_or_synced)",
         "self._advance(self.log.log_end_offset)",
     ),
     Mutant(

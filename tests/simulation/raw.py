@@ -23,7 +23,7 @@ from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.records.batch import BatchBuilder
 from oncelog.testing.simulation import Simulation
-from oncelog.types import NO_PRODUCER, IsolationLevel, ProducerStamp, TopicPartition
+from oncelog.types import NO_PRODUCER, IsolationLevel, ProducerIdAndEpoch, TopicPartition
 from tests.simulation.history import Fate, History, Sent
 from tests.simulation.programs import Program
 
@@ -81,7 +81,7 @@ class Raw(Program):
     async def work(self, life: str) -> None:
         raise NotImplementedError
 
-    def batch(self, stamp: ProducerStamp, sequence: int, values: list[bytes]) -> bytes:
+    def batch(self, stamp: ProducerIdAndEpoch, sequence: int, values: list[bytes]) -> bytes:
         builder = BatchBuilder()
         for value in values:
             builder.append(time.time_ns() // 1_000_000, None, value)
@@ -165,10 +165,10 @@ class RawProducer(Raw):
             await self.rng.choice(tries)(stamp.producer_id, place, life)
             await asyncio.sleep(self.rng.expovariate(3.0))
 
-    async def _init(self) -> ProducerStamp:
+    async def _init(self) -> ProducerIdAndEpoch:
         api, build, read = TxnRequests(None, 0).init(NO_PRODUCER)
 
-        async def ask() -> ProducerStamp:
+        async def ask() -> ProducerIdAndEpoch:
             node = self.cluster.network.any_node()
             answer, version = await self.cluster.network.call(node, api, build)
             outcome = read(answer, version)
@@ -180,7 +180,7 @@ class RawProducer(Raw):
 
     async def _send(self, producer_id: int, place: _Place, life: str) -> None:
         values = [self.value() for _ in range(self.rng.randint(1, 3))]
-        payload = self.batch(ProducerStamp(producer_id, place.epoch), place.sequence, values)
+        payload = self.batch(ProducerIdAndEpoch(producer_id, place.epoch), place.sequence, values)
         self.sent(values, place.where, life)
         lives = self.world.broker.lives
         try:
@@ -214,7 +214,7 @@ class RawProducer(Raw):
     async def _gap(self, producer_id: int, place: _Place, life: str) -> None:
         if place.kept:
             values = self.forbidden("its sequence leaves others out")
-            stamp = ProducerStamp(producer_id, place.epoch + self.rng.randrange(2))
+            stamp = ProducerIdAndEpoch(producer_id, place.epoch + self.rng.randrange(2))
             await self.must_be_refused(place.where, self.batch(stamp, place.sequence + FAR, values))
 
     async def _bump(self, producer_id: int, place: _Place, life: str) -> None:
@@ -229,7 +229,7 @@ class RawProducer(Raw):
     async def _old_epoch(self, producer_id: int, place: _Place, life: str) -> None:
         if place.kept and place.old_epochs:
             values = self.forbidden("its epoch is over")
-            stamp = ProducerStamp(producer_id, self.rng.choice(place.old_epochs))
+            stamp = ProducerIdAndEpoch(producer_id, self.rng.choice(place.old_epochs))
             await self.must_be_refused(place.where, self.batch(stamp, 0, values))
 
     async def _stranger(self, producer_id: int, place: _Place, life: str) -> None:
@@ -240,7 +240,7 @@ class RawProducer(Raw):
             return
         node = self.rng.choice(nodes)
         values = self.forbidden(f"node {node} does not lead")
-        payload = self.batch(ProducerStamp(producer_id, place.epoch), place.sequence + FAR, values)
+        payload = self.batch(ProducerIdAndEpoch(producer_id, place.epoch), place.sequence + FAR, values)
         try:
             await self.ask_produce(node, place.where, payload)
         except KafkaError as error:

@@ -8,11 +8,14 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming import DataStreamWriter
 
 from tests.conftest import RunningBroker
 from tests.spark.crash_query import run_to_the_end, source_of
@@ -66,6 +69,30 @@ class Driver:
         return self.process.wait(timeout_s)
 
 
+class Here:
+    """One run of the query in this process, if its driver is not to die: it starts no JVM."""
+
+    def __init__(self, run: Callable[[], object]) -> None:
+        self._error: PySparkException | None = None
+        self._thread = threading.Thread(target=self._keep_error_of, args=(run,), daemon=True)
+        self._thread.start()
+
+    def _keep_error_of(self, run: Callable[[], object]) -> None:
+        try:
+            run()
+        except PySparkException as error:
+            self._error = error
+
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def finish(self, *, timeout_s: float = 180) -> PySparkException | None:
+        """What it ended with, None if it did what it had to."""
+        self._thread.join(timeout_s)
+        assert not self.alive(), f"the query did not end in {timeout_s} s"
+        return self._error
+
+
 class Job:
     """A query with its topics and its checkpoint, run as often as it takes."""
 
@@ -107,18 +134,30 @@ class Job:
             if driver.alive():
                 driver.kill()
 
+    def run_here(self, options: dict[str, str]) -> Here:
+        """A run in this process, with the options of a pause."""
+        writer = self._writer("oncelog_paused").options(**options)
+
+        def run() -> None:
+            self._spark.createDataFrame([], "key int")  # makes the session, with its data sources, this thread's
+            run_to_the_end(writer.start)
+
+        return Here(run)
+
     def complete(self) -> None:
         """A run to the end, then the proof."""
+        run_to_the_end(self._writer("oncelog").start)
+        self.check(self.batches)
+
+    def _writer(self, data_source: str) -> DataStreamWriter:
         stream = source_of(self._spark, self.address, self._source, ROWS)
-        writer = (
-            stream.writeStream.format("oncelog")
+        return (
+            stream.writeStream.format(data_source)
             .option("kafka.bootstrap.servers", self.address)
             .option("topic", self.sink)
             .option("checkpointLocation", str(self._folder / "checkpoint"))
             .trigger(availableNow=True)
         )
-        run_to_the_end(writer.start)
-        self.check(self.batches)
 
     def seen(self) -> list[Seen]:
         return committed(self.address, self.sink)

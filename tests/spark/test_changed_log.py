@@ -35,7 +35,7 @@ def values(options: SourceOptions, tasks: Iterable[InputPartition]) -> list[byte
     ]
 
 
-def make_anew(broker: RunningBroker, topic: str, values: Iterable[bytes]) -> None:
+def make_again(broker: RunningBroker, topic: str, values: Iterable[bytes]) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     admin.delete_topics([topic])[topic].result(120)
     eventually(lambda: topic in admin.list_topics(timeout=120).topics, False)
@@ -52,7 +52,7 @@ def test_task_reads_nothing_of_a_topic_made_again_after_its_plan(broker: Running
     end = stream.latestOffset(start, ReadAllAvailable())
     tasks = stream.partitions(start, end)
     batch = BatchReader(strict).partitions()
-    make_anew(broker, unique_name, [b"%d:new" % n for n in range(15)])
+    make_again(broker, unique_name, [b"%d:new" % n for n in range(15)])
     for planned in (tasks, batch):
         with pytest.raises(DataLoss, match=f"topic {unique_name} was deleted and made again"):
             values(strict, planned)
@@ -114,11 +114,11 @@ def test_log_that_was_cut_and_has_grown_again_is_noticed(
         values(strict, tasks)
     old = [b"%d:old" % n for n in range(6)]
     assert values(lenient, tasks) == old
-    anew = StreamReader(strict)
+    again = StreamReader(strict)
     with pytest.raises(DataLoss, match="its log has been cut at offset 6 since"):
-        anew.latestOffset(end, ReadAllAvailable())
+        again.latestOffset(end, ReadAllAvailable())
     with pytest.raises(DataLoss, match="its log has been cut at offset 6 since"):
-        anew.partitions(start, end)
+        again.partitions(start, end)
     going_on = StreamReader(lenient)
     assert values(lenient, going_on.partitions(start, end)) == old
     after = going_on.latestOffset(end, ReadAllAvailable())

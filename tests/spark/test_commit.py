@@ -87,8 +87,18 @@ def batch(batch_id: int, rows: int = 30) -> list[bytes]:
 
 
 @pytest.fixture
-def sink(broker: RunningBroker, unique_name: str) -> Sink:
+def sink(broker: RunningBroker, unique_name: str, monkeypatch: pytest.MonkeyPatch) -> Sink:
+    """With so small a window that half of a batch is with the broker when half of it was taken."""
+    monkeypatch.setattr("oncelog.spark.lanes.WINDOW", 4)
     return Sink(broker, unique_name)
+
+
+def test_half_of_a_batch_that_is_under_way_is_in_the_log_and_not_visible(sink: Sink) -> None:
+    with pytest.raises(Crash):
+        sink.commit(0, crash=Step.HALF_PRODUCED)
+    written = values(committed(sink.address, sink.name, isolation="read_uncommitted"))
+    assert 0 < len(written) < 30
+    assert sink.visible() == []
 
 
 @pytest.mark.parametrize("step", list(Step))

@@ -179,7 +179,7 @@ def test_speculative_copy_of_a_task_writes_nothing_twice(job: Job) -> None:
     assert (job.folder / "speculated").exists()
 
 
-def test_stage_that_spark_repeats_in_part_makes_the_whole_batch_anew(job: Job) -> None:
+def test_stage_that_spark_repeats_in_part_makes_the_whole_batch_again(job: Job) -> None:
     """Files that cannot be fetched, no executor lost, and rows that come in other tasks when they are made again."""
     job.complete(lose_files=True, settings={"spark.locality.wait": "0"})
     assert (job.folder / "lost").exists()

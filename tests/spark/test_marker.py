@@ -32,7 +32,7 @@ from oncelog.spark.planning import now_ms, plan_write
 from oncelog.spark.session import for_each_batch
 from oncelog.spark.sink_protocol import BatchWrite, Outcome, PartitionBatch, SinkRefused, Step, commit_batch, ignore
 from oncelog.types import TopicPartition
-from tests.spark.crash_query import run_to_the_end
+from tests.spark.crash_query import run_to_the_end, worker_was_late
 from tests.spark.kafka_records import committed, create_topic, eventually, produce, values, wait_until_settled
 from tests.unit.spark.test_checkpoint import spark_writes
 
@@ -43,6 +43,11 @@ class RunningBroker(Protocol):
 
 
 MONTH_MS = 30 * 24 * 3_600_000
+KAFKA_IN_SOAK = pytest.mark.parametrize(
+    "broker", ["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])], indirect=True
+)
+"""For rows of the table that ask the cluster nothing else than the rows that always run on both brokers: the marker as
+it is (a restored checkpoint, a log that lost batches), and none (a month ago, another cluster)."""
 
 
 class Job:
@@ -73,6 +78,23 @@ class Job:
     def start(self, checkpoint: Path) -> StreamingQuery:
         """A run that does not end."""
         return self._writer(checkpoint, topic=self.sink).start()
+
+    def rested(self, expire: Callable[[], None]) -> StreamingQuery:
+        """A query that has processed all, a month ago, and runs."""
+        while True:
+            query = self.start(self.checkpoint)
+            try:
+                query.processAllAvailable()
+                break
+            except PySparkException as error:
+                if not worker_was_late(error):
+                    raise
+        last = max(int(file.name) for file in (self.checkpoint / "offsets").glob("[0-9]*"))
+        for number in range(last + 1):
+            self.age(number)
+        wait_until_settled(self.address, self.sink)
+        expire()
+        return query
 
     def _writer(self, checkpoint: Path, **options: str) -> DataStreamWriter:
         writing = {"kafka.bootstrap.servers": self.address} | self.writing | options
@@ -166,6 +188,7 @@ def test_restored_checkpoint_is_refused_with_the_batch_both_plans_and_what_to_do
     assert job.numbers() == list(range(30))
 
 
+@KAFKA_IN_SOAK
 def test_checkpoint_older_by_several_batches_is_refused(job: Job) -> None:
     job.send()
     job.run()
@@ -176,6 +199,7 @@ def test_checkpoint_older_by_several_batches_is_refused(job: Job) -> None:
     assert "the log holds batch 2 already" in job.refused("older than the log", checkpoint=yesterday)
 
 
+@KAFKA_IN_SOAK
 def test_copied_checkpoint_with_another_topic_never_touches_production(job: Job) -> None:
     job.send()
     job.run()
@@ -195,6 +219,7 @@ def test_copied_checkpoint_with_another_topic_never_touches_production(job: Job)
     assert (job.numbers(blue), job.numbers()) == (list(range(10, 30)), list(range(30)))
 
 
+@KAFKA_IN_SOAK
 def test_query_that_rested_longer_than_its_marker_goes_on(job: Job) -> None:
     """A month's rest: the batch that is planned then needs no marker, as the last one ended."""
     job.send()
@@ -204,6 +229,16 @@ def test_query_that_rested_longer_than_its_marker_goes_on(job: Job) -> None:
     job.send()
     job.run()
     assert job.numbers() == list(range(20))
+
+
+@pytest.mark.soak  # a worker of Spark that comes late ends it, and it cannot be begun again
+def test_running_query_that_rested_longer_than_its_marker_goes_on(job: Job) -> None:
+    """It died at its next record, and could not be started again."""
+    job.send()
+    query = job.rested(job.forget_marker)
+    job.send()
+    eventually(job.numbers, list(range(20)), timeout_s=300)
+    query.stop()
 
 
 def test_batch_that_may_have_been_written_a_month_ago_is_refused_and_has_two_ways_out(job: Job) -> None:
@@ -222,6 +257,7 @@ def test_batch_that_may_have_been_written_a_month_ago_is_refused_and_has_two_way
     assert job.numbers() == list(range(20))
 
 
+@KAFKA_IN_SOAK
 def test_replay_is_skipped_while_the_marker_is_there(job: Job) -> None:
     for _ in range(2):
         job.send()
@@ -231,6 +267,7 @@ def test_replay_is_skipped_while_the_marker_is_there(job: Job) -> None:
     assert job.numbers() == list(range(20))
 
 
+@KAFKA_IN_SOAK
 def test_marker_that_cannot_have_expired_and_is_gone_is_refused(job: Job) -> None:
     """The log went back to before the first marker, or somebody deleted the group."""
     job.send()

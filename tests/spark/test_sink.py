@@ -302,6 +302,9 @@ class Totals(StatefulProcessor):
         """Nothing is held."""
 
 
+@pytest.mark.parametrize(
+    "broker", ["oncelog", pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.soak])], indirect=True
+)
 def test_state_of_transform_with_state_and_output_agree_over_a_restart(
     spark: SparkSession, broker: RunningBroker, unique_name: str, tmp_path: Path
 ) -> None:

@@ -61,11 +61,11 @@ def test_transaction_that_times_out_before_its_end_is_written_by_the_replay(
     job = Job(spark, timeout_broker, unique_name, tmp_path, 2)
     with PausePoint() as point:
         options = point.options(Step.MARKER_ADDED, 0) | {"kafka.transaction.timeout.ms": "1000"}
-        with job.run(options) as driver:
-            paused = wait_paused(point, driver)
-            wait_until_settled(job.address, job.sink)
-            paused.resume()
-            assert driver.finish() != 0
+        run = job.run_here(options)
+        paused = point.wait(run.alive)
+        wait_until_settled(job.address, job.sink)
+        paused.resume()
+        assert run.finish() is not None
     job.check(0)
     job.complete()
 
@@ -150,11 +150,12 @@ def test_broker_killed_inside_the_commit_and_started_again(
 ) -> None:
     """The commit goes on with the broker that is back, or fails and the replay writes the batch."""
     job = Job(spark, own_broker, unique_name, tmp_path, 2)
-    with PausePoint() as point, job.run(point.options(step, 0)) as driver:
-        paused = wait_paused(point, driver)
+    with PausePoint() as point:
+        run = job.run_here(point.options(step, 0))
+        paused = point.wait(run.alive)
         own_broker.kill()
         own_broker.start()
         paused.resume()
-        driver.finish()
+        run.finish()
     assert len(job.seen()) in (0, ROWS, 2 * ROWS)
     job.complete()

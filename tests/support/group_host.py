@@ -49,7 +49,7 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
 )
 from oncelog.protocol.wire import ZERO_UUID
 from oncelog.timers import Timers
-from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
+from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 
 START_MS = 1_700_000_000_000
 Logged = LoggedRecord | LoggedMarker
@@ -83,7 +83,7 @@ class MemoryGroupHost:
         """Keys and values of one append; more is MESSAGE_TOO_LARGE."""
         self.verification = Error.NONE
         """What a transaction's verification answers."""
-        self.verified: list[tuple[str, ProducerStamp, TopicPartition, bool]] = []
+        self.verified: list[tuple[str, ProducerIdAndEpoch, TopicPartition, bool]] = []
         self.settings_of: dict[str, dict[str, str]] = {}
         """What is set for single groups."""
         self._topics = dict(topics)
@@ -137,7 +137,7 @@ class MemoryGroupHost:
         for _, committed in waiting:
             committed.resolve(error)
 
-    def end_transaction(self, group_id: str, stamp: ProducerStamp, *, commit: bool) -> None:
+    def end_transaction(self, group_id: str, stamp: ProducerIdAndEpoch, *, commit: bool) -> None:
         """Write the transaction's marker on the group's partition."""
         index = self.coordinator.runtime.partition_for(group_id).partition
         marker = LoggedMarker(len(self.log[index]), stamp, commit)
@@ -194,7 +194,7 @@ class MemoryGroupHost:
         partition: TopicPartition,
         records: Sequence[CoordinatorRecord],
         now_ms: int,
-        producer: ProducerStamp = NO_PRODUCER,
+        producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
     ) -> Appended:
         if self.append_error is not Error.NONE:
@@ -215,7 +215,7 @@ class MemoryGroupHost:
     def verify_transaction(
         self,
         transactional_id: str,
-        stamp: ProducerStamp,
+        stamp: ProducerIdAndEpoch,
         partition: TopicPartition,
         operation: TransactionSupportedOperation,
         now_ms: int,
@@ -349,7 +349,7 @@ class GroupClient:
     def commit_in_transaction(
         self,
         offset: int,
-        stamp: ProducerStamp,
+        stamp: ProducerIdAndEpoch,
         *,
         topic: str = "t",
         partition: int = 0,

@@ -11,6 +11,8 @@ from typing import Self
 from oncelog.console.app import serve
 from oncelog.console.settings import ConsoleSettings
 
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""Programs to show pages with, the first that there is. Of the browsers' processor time the first takes a third."""
 TOKEN = "a-token-for-tests"
 SECONDS = 30
 

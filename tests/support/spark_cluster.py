@@ -30,6 +30,7 @@ class SparkCluster:
     """``with SparkCluster() as cluster: session(master=cluster.master)``.
 
     :param workers: processes that start executors; each gives ``cores`` and ``memory``.
+    :param java_options: for every JVM, the executors' too.
     :param hosts: whether each worker has a loopback address of its own (Linux), as Spark starts a speculative copy of
         a task only on another host.
     """
@@ -40,7 +41,7 @@ class SparkCluster:
         self._count = workers
         self._cores = cores
         self._memory = memory
-        self._java_options = java_options.split()
+        self._java_options = java_options
         self._hosts = hosts
         self.folder = Path(tempfile.mkdtemp(prefix="oncelog-spark-"))
         self._port = _free_port()
@@ -74,10 +75,11 @@ class SparkCluster:
             "SPARK_NO_DAEMONIZE": "1",
         }
         environment |= {"SPARK_LOCAL_IP": host, "SPARK_SCALA_VERSION": "2.13"}
+        environment |= {"JDK_JAVA_OPTIONS": self._java_options}
         environment.pop("SPARK_SUBMIT_OPTS", None)
         log4j = self.folder / "log4j2.properties"
         log4j.write_text(_LOG4J)
-        command = [find_java(), *self._java_options, "-Xmx256m", f"-Dlog4j2.configurationFile={log4j}"]
+        command = [find_java(), "-Xmx256m", f"-Dlog4j2.configurationFile={log4j}"]
         command += ["-cp", f"{home}/jars/*", f"org.apache.spark.deploy.{class_name}"]
         with self._log(name).open("wb") as log:
             return subprocess.Popen(

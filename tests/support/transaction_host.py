@@ -16,7 +16,7 @@ from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.log.verification import VerificationGuard
 from oncelog.timers import Timers
-from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
+from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 
 
 class MemoryTransactionHost:
@@ -79,7 +79,7 @@ class MemoryTransactionHost:
         partition: TopicPartition,
         records: Sequence[CoordinatorRecord],
         now_ms: int,
-        producer: ProducerStamp = NO_PRODUCER,
+        producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
     ) -> Appended:
         if self.append_error is not Error.NONE:

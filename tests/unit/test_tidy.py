@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -62,6 +63,11 @@ PUBLIC = {
 
 GENERATED_CALLS = {"protocol/wire.py": "the generated codecs call its functions"}
 
+USED_BY_TOOLS = {
+    "coordinator/group/states.py:CONSUMER_STATES": "drawn into docs/reference/group-states.md",
+    "coordinator/group/states.py:MEMBER_STATES": "drawn into docs/reference/group-states.md",
+}
+
 NOT_CALLED_YET = {
     "log/partition_log.py:roll": "a new segment on demand, for tests of what happens to closed ones",
 }
@@ -98,6 +104,17 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+def constants(path: Path) -> set[str]:
+    """Names that a module assigns outside of classes and functions."""
+    return {
+        target.id
+        for node in tree_of(path).body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    }
+
+
 def functions() -> Iterator[tuple[str, int]]:
     for path in sources():
         for node in ast.walk(tree_of(path)):
@@ -112,11 +129,15 @@ def test_every_definition_is_used() -> None:
     exempt = {*PUBLIC, *GENERATED_CALLS}
     unused = []
     for item in finder.get_unused_code(min_confidence=60):
-        if item.typ not in ("function", "method", "class", "property"):
-            continue
         path = Path(item.filename)
+        is_constant = item.typ == "variable" and item.name in constants(path)
+        if item.typ not in ("function", "method", "class", "property") and not is_constant:
+            continue
         place = name_of(path) if path.is_relative_to(PACKAGE) else path.name
-        if any(Path(place).match(pattern) for pattern in exempt) or f"{place}:{item.name}" in NOT_CALLED_YET:
+        if any(Path(place).match(pattern) for pattern in exempt) or f"{place}:{item.name}" in {
+            *NOT_CALLED_YET,
+            *USED_BY_TOOLS,
+        }:
             continue
         unused.append(f"{place}:{item.first_lineno} {item.typ} {item.name}")
     assert not unused, "\n".join(unused)
@@ -132,6 +153,26 @@ def test_files_are_short() -> None:
     assert not long - set(LONG_FILES)
 
 
+LONG_TESTS = {
+    "benchmarks/clients.py": "one case a client, side by side",
+    "tests/interop/admin/test_same_answers.py": "a table of requests, asked of both brokers",
+    "tests/interop/group_log/test_group_log.py": "every record of one log, on both brokers",
+    "tests/interop/transaction_log/test_transaction_log.py": "every record of one log, on both brokers",
+    "tests/simulation/mutants.py": "a table of planted bugs",
+    "tests/spark/test_marker.py": "one restored or lost marker after another, on one session",
+    "tests/unit/coordinator/group/test_classic_protocol.py": "the protocol step by step, on one stand-in of its host",
+    "tests/unit/coordinator/group/test_consumer_protocol.py": "the protocol step by step, on one stand-in of its host",
+    "tests/unit/coordinator/transaction/test_transaction_coordinator.py": "every event in every state, on one stand-in",
+    "tests/unit/spark/test_stream.py": "one source, and what may become of its topics between two batches",
+}
+
+
+def test_files_of_tests_tools_and_benchmarks_are_short() -> None:
+    files = [path for folder in ("tests", "tools", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    long = {path.relative_to(ROOT).as_posix() for path in files if path.read_text().count("\n") > MOST_LINES_OF_A_FILE}
+    assert not long - set(LONG_TESTS)
+
+
 def test_parts_of_a_module_are_headed_in_one_way() -> None:
     other = re.compile(r"^ *# *(?:-{2}|={2}|\*{2}).*", re.MULTILINE)
     headed = [line.strip() for path in sources() for line in other.findall(path.read_text())]
@@ -142,6 +183,33 @@ def test_every_newtype_is_used() -> None:
     text = "\n".join(path.read_text() for path in sources())
     made = re.findall(r"^(\w+) = NewType\(", text, re.MULTILINE)
     assert [name for name in made if len(re.findall(rf"\b{name}\b", text)) <= 2] == []
+
+
+ODD = re.compile(
+    r"\banew\b|\b(?:None|empty|nothing|0|1|True|False) where (?!mistakes)|\bshall\b|\bthereby\b", re.IGNORECASE
+)
+"""Words that no native speaker writes there: "again", "if", "is to"."""
+
+
+def test_what_people_read_is_plain_english() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    odd = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in [*pages, *sources()]
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if ODD.search(line)
+    ]
+    assert not odd, "\n".join(odd)
+
+
+# --- layers -------------------------------------------------------------------------------------------------------
+
+
+def test_the_contract_about_testing_names_every_module() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (named,) = (set(contract["source_modules"]) for contract in contracts if "imports testing" in contract["name"])
+    there = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert named == {f"oncelog.{name}" for name in there - {"testing", "pytest_plugin", "__init__", "__main__"}}
 
 
 # --- references ---------------------------------------------------------------------------------------------------

@@ -32,6 +32,18 @@ def test_timer_scheduled_by_a_timer_for_now_fires_in_the_same_turn() -> None:
     assert fired == [12]
 
 
+def test_what_is_due_may_take_several_turns() -> None:
+    timers = Timers()
+    fired: list[int] = []
+    for number in range(5):
+        timers.schedule(number, lambda _, number=number: fired.append(number))  # type: ignore[misc]
+    timers.fire(3, lambda: len(fired) % 2 == 0)
+    assert fired == [0, 1]
+    timers.fire(3, lambda: len(fired) % 2 == 0)
+    assert fired == [0, 1, 2, 3]
+    assert timers.next_ms() == 4
+
+
 def test_cancelled_timers_do_not_pile_up() -> None:
     timers = Timers()
     for _ in range(10_000):
@@ -80,3 +92,17 @@ def test_deadlines_move_with_the_wall_clock() -> None:
     assert later.at_ms == 2000 - 3_600_000
     timers.fire(1000 - 3_600_000)
     assert fired == [1000 - 3_600_000]
+
+
+def test_who_finds_out_in_its_turn_that_the_clock_was_set_back_makes_nothing_else_due() -> None:
+    """Timers that are due within the step would fire an hour early: the turn goes by the time of before."""
+    timers = Timers()
+    fired: list[int] = []
+    timers.schedule(1000, lambda _: timers.shift(-3_600_000))
+    timers.schedule(1000, fired.append)
+    timers.schedule(2000, fired.append)
+    timers.fire(1000)
+    assert fired == []
+    timers.fire(1000 - 3_600_000)
+    assert fired == [1000 - 3_600_000]
+    assert timers.next_ms() == 2000 - 3_600_000

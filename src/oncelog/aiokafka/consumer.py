@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from oncelog.aiokafka.abc import AbstractTokenProvider, ConsumerRebalanceListener
@@ -19,8 +19,17 @@ from oncelog.aiokafka.errors import (
     UnknownTopicOrPartitionError,
 )
 from oncelog.client.aio.cluster import UnknownPartition
-from oncelog.client.aio.consumer import Consumer, Deserializer
-from oncelog.client.core.structs import ConsumerRecord, OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
+from oncelog.client.aio.consumer import Consumer
+from oncelog.client.core import arguments
+from oncelog.client.core.structs import (
+    ConsumerRecord,
+    OffsetAndMetadata,
+    OffsetAndTimestamp,
+    ReadK,
+    ReadV,
+    TopicPartition,
+)
+from oncelog.client.core.subscription import TopicPattern
 from oncelog.errors import ConfigError
 from oncelog.kafka_properties import MAX_INT
 
@@ -28,11 +37,11 @@ T = TypeVar("T")
 Offsets = Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]]
 
 
-class AIOKafkaConsumer(Consumer):
+class AIOKafkaConsumer(Consumer[ReadK, ReadV]):
     """aiokafka's consumer.
 
     Its defaults are kept, the assignor among them: members that still run aiokafka can be in the same group.
-    ``consumer_timeout_ms`` has no effect.
+    ``consumer_timeout_ms`` has no effect. Deserializers are called for None, too.
     """
 
     _tells_of_nothing = True
@@ -45,8 +54,8 @@ class AIOKafkaConsumer(Consumer):
         client_id: str | None = None,
         group_id: str | None = None,
         group_instance_id: str | None = None,
-        key_deserializer: Deserializer | None = None,
-        value_deserializer: Deserializer | None = None,
+        key_deserializer: Callable[[bytes], ReadK] | None = None,
+        value_deserializer: Callable[[bytes], ReadV] | None = None,
         fetch_max_wait_ms: int = 500,
         fetch_max_bytes: int = 52_428_800,
         fetch_min_bytes: int = 1,
@@ -122,6 +131,7 @@ class AIOKafkaConsumer(Consumer):
             sasl_oauth_token_provider=sasl_oauth_token_provider,
             client_rack=client_rack,
         )
+        self._fetcher.deserialize_nulls()
 
     async def start(self) -> None:
         """Connect, and wait for the first assignment if topics are subscribed to already.
@@ -154,7 +164,7 @@ class AIOKafkaConsumer(Consumer):
     def subscribe(
         self,
         topics: Iterable[str] = (),
-        pattern: str | None = None,
+        pattern: TopicPattern | None = None,
         listener: ConsumerRebalanceListener | None = None,
     ) -> None:
         """As :meth:`Consumer.subscribe`; misuse is a TypeError or a ValueError here."""
@@ -162,20 +172,18 @@ class AIOKafkaConsumer(Consumer):
             raise TypeError(f"topics must be a list of names, not {topics!r}")
         if bool(topics) == (pattern is not None):
             raise TypeError("give either topics or a pattern")
-        if listener is not None and not isinstance(listener, ConsumerRebalanceListener):
-            raise TypeError(f"the listener must be a ConsumerRebalanceListener, not {listener!r}")
         if pattern is not None:
             try:
-                re.compile(pattern)
+                re.compile(arguments.text(pattern, "pattern") if not isinstance(pattern, re.Pattern) else pattern)
             except re.error as error:
                 raise ValueError(f"{pattern!r} is no valid pattern: {error}") from error
         super().subscribe(topics, pattern, listener)
 
     async def getmany(
         self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
-    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+    ) -> dict[TopicPartition, list[ConsumerRecord[ReadK, ReadV]]]:
         """As :meth:`Consumer.getmany`; one that waits while the consumer stops returns nothing."""
-        if max_records is not None and max_records < 1:
+        if max_records is not None and arguments.whole(max_records, "max_records") < 1:
             raise ValueError(f"max_records={max_records} must be at least 1")
         if self._closed:
             raise ConsumerStoppedError("the consumer was stopped")
@@ -194,7 +202,7 @@ class AIOKafkaConsumer(Consumer):
         self, timestamps: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """As :meth:`Consumer.offsets_for_times`; a negative time is a ValueError."""
-        for name, timestamp in timestamps.items():
+        for name, timestamp in arguments.times(timestamps).items():
             if timestamp < 0:
                 raise ValueError(f"the time {timestamp} for {name} is negative")
         return await _found(super().offsets_for_times(timestamps))
@@ -219,11 +227,12 @@ class AIOKafkaConsumer(Consumer):
         for name, position in offsets.items():
             if not isinstance(name, TopicPartition):
                 raise TypeError(f"Key should be TopicPartition instance, not {name!r}")
+            arguments.partition(name)
             if isinstance(position, OffsetAndMetadata | int):
                 continue
             if not isinstance(position, tuple) or len(position) != 2:
                 raise ValueError(f"the offset of {name} must be a number or (number, text), not {position!r}")
-            if not isinstance(position[1], str):
+            if position[1] is not None and not isinstance(position[1], str):
                 raise TypeError(f"Metadata should be a string, not {position[1]!r}")
         if self.config.group_id is None:
             return

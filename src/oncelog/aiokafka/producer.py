@@ -9,7 +9,7 @@ from typing import Any
 from oncelog.aiokafka.abc import AbstractTokenProvider
 from oncelog.aiokafka.client import AIOKafkaClient, check_security, warn_of_no_effect
 from oncelog.client.aio.producer import Batch, Partitioner, Producer, RecordHeaders, Serializer
-from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
+from oncelog.client.core.structs import AnyK, AnyV, ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 
 _UNSET: Any = object()
 
@@ -18,7 +18,7 @@ class BatchBuilder(Batch):
     """A batch to fill by hand, through the producer's serializers."""
 
     def __init__(
-        self, max_size_bytes: int, key_serializer: Serializer | None, value_serializer: Serializer | None
+        self, max_size_bytes: int, key_serializer: Serializer[AnyK] | None, value_serializer: Serializer[AnyV] | None
     ) -> None:
         super().__init__(max_size_bytes)
         self._serializers = key_serializer, value_serializer
@@ -41,7 +41,7 @@ class BatchBuilder(Batch):
         )
 
 
-class AIOKafkaProducer(Producer):
+class AIOKafkaProducer(Producer[AnyK, AnyV]):
     """aiokafka's producer.
 
     Its defaults are kept: ``acks=1`` and no idempotence unless it is asked for or a ``transactional_id`` is set; and
@@ -61,8 +61,8 @@ class AIOKafkaProducer(Producer):
         request_timeout_ms: int = 40_000,
         api_version: object = None,
         acks: int | str = _UNSET,
-        key_serializer: Serializer | None = None,
-        value_serializer: Serializer | None = None,
+        key_serializer: Serializer[AnyK] | None = None,
+        value_serializer: Serializer[AnyV] | None = None,
         compression_type: str | None = None,
         max_batch_size: int = 16_384,
         partitioner: Partitioner | None = None,
@@ -133,6 +133,7 @@ class AIOKafkaProducer(Producer):
         group_id: str | ConsumerGroupMetadata,
     ) -> None:
         """As :meth:`Producer.send_offsets_to_transaction`; a group that is none is a ValueError."""
+        self._intake.check_send()  # as in aiokafka, that no transaction is open is told first
         if self.transaction_open and not (group_id and isinstance(group_id, (str, ConsumerGroupMetadata))):
             raise ValueError(f"group_id must name a group, not {group_id!r}")
         await super().send_offsets_to_transaction(offsets, group_id)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from oncelog.broker.context import Part, RequestContext
 from oncelog.broker.slices import Work
 from oncelog.log.results import FileSlice
 from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.errors import UnencodableValue
 from oncelog.protocol.fetch_fast import encode_fetch_response_parts, join_fetch_response
 from oncelog.protocol.framing import encode_response_header
-from oncelog.protocol.wire import Message
+from oncelog.protocol.wire import Message, Struct
 
 FETCH = int(ApiKey.FETCH)
+LONGEST_MESSAGE = 1_000
+"""Characters of an error message where the answer does not fit otherwise: it may repeat what a client made up."""
+LOOKED_AT_IN_A_PIECE = 1_000
 
 
 def encoded(context: RequestContext, response: Message) -> list[Part]:
@@ -20,18 +24,42 @@ def encoded(context: RequestContext, response: Message) -> list[Part]:
     if context.api_key == FETCH:
         body = encode_fetch_response_parts(response, context.api_version)  # type: ignore[arg-type]
         return [_header(context, body.size_bytes), *body]
-    written = response.encode(context.api_version)
+    try:
+        written = response.encode(context.api_version)
+    except UnencodableValue:
+        for _ in _shorten(response):
+            pass
+        written = response.encode(context.api_version)
     return [_header(context, len(written)), written]
 
 
 def encoded_in_pieces(context: RequestContext, response: Message) -> Work[list[Part]]:
     """The same of a long answer, with others' turns between."""
-    parts = yield from response.encode_parts_in_pieces(context.api_version)
+    try:
+        parts = yield from response.encode_parts_in_pieces(context.api_version)
+    except UnencodableValue:
+        for number, _ in enumerate(_shorten(response)):
+            if number % LOOKED_AT_IN_A_PIECE == 0:
+                yield
+        parts = yield from response.encode_parts_in_pieces(context.api_version)
     if context.api_key == FETCH:
         body = yield from join_fetch_response(parts)
         return [_header(context, body.size_bytes), *body]
     written = b"".join(parts)
     return [_header(context, len(written)), written]
+
+
+def _shorten(part: Struct) -> Iterator[None]:
+    """Cut the error messages of an answer; a step for each of its structures."""
+    for name in part.__slots__:
+        value = getattr(part, name)
+        if isinstance(value, list):
+            for item in value:
+                if isinstance(item, Struct):
+                    yield from _shorten(item)
+        elif name == "error_message" and value is not None:
+            part.error_message = value[:LONGEST_MESSAGE]  # type: ignore[attr-defined]
+    yield
 
 
 def _header(context: RequestContext, size_bytes: int) -> bytes:

@@ -7,7 +7,7 @@ of events decides everything; time comes as an argument. Source: Kafka's ``Kafka
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from oncelog.broker.answer_memory import AnswerMemory, AnswerTooLong
 from oncelog.broker.answers import encoded, encoded_in_pieces, size_of
 from oncelog.broker.apis.api_versions import unsupported_version
 from oncelog.broker.apis.registry import Served, handler_for, import_handlers, served_apis
+from oncelog.broker.batch_checks import BatchChecks
 from oncelog.broker.commit_order import CommitOrder
 from oncelog.broker.context import Channel, Part, RequestContext
 from oncelog.broker.coordinators import Coordinators
@@ -25,6 +26,7 @@ from oncelog.broker.interception import Interceptor, MarkerGate
 from oncelog.broker.listeners import ListenersAtWork
 from oncelog.broker.log_manager import LogManager
 from oncelog.broker.long_requests import MAY_WAIT_LONG, READ_AT_ONCE_BYTES, LongRequests
+from oncelog.broker.metadata_sync import MetadataSync
 from oncelog.broker.node import Node
 from oncelog.broker.nodes import BrokerNodes
 from oncelog.broker.partition import Partition
@@ -65,8 +67,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PRODUCE, FETCH, OFFSET_COMMIT = int(ApiKey.PRODUCE), int(ApiKey.FETCH), int(ApiKey.OFFSET_COMMIT)
-END_TXN = int(ApiKey.END_TXN)
+PRODUCE, FETCH, OFFSET_COMMIT, END_TXN = map(int, (ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.OFFSET_COMMIT, ApiKey.END_TXN))
 """For every request: a member of an enumeration takes as long to be looked up as some calls."""
 
 
@@ -99,14 +100,14 @@ class Broker:
         self.random = random
         self.timers = Timers()
         self.fetches = FetchPurgatory(self.timers)
-        self.slices = Slices(work_clock)
+        self.slices = Slices(work_clock, all_at_once=bool(nodes))
         self.request_memory = RequestMemory(config.queued_max_request_bytes, config.socket_request_max_bytes)
         self.long_requests = LongRequests(self.slices, self.request_memory)
+        self.batch_checks = BatchChecks(self.request_memory, work_clock)
         self.answer_memory = AnswerMemory(self.request_memory, all_at_once=bool(nodes))
         self.commit_order = CommitOrder(self)
         self.fetch_sessions = FetchSessionCache(config.max_incremental_fetch_session_cache_slots, random)
-        self.logs = LogManager(disk, config, self.timers, background, random)
-        self.slices.all_at_once = bool(nodes)
+        self.logs = LogManager(disk, config, self.timers, background, random, self.slices)
         self._produce_runs = ProduceRuns(self)
         self.gathered = self._produce_runs.gathered
         """What the end of a turn settles; empty for most."""
@@ -117,6 +118,7 @@ class Broker:
         }
         self._coordinators = Coordinators(self)
         self.flushing = Flushing(self)
+        self.metadata_sync = MetadataSync(self)
         self.interceptor: Interceptor | None = None
         self.listeners: ListenersAtWork | None = None
         """Set by the shell, where listeners may change while it runs."""
@@ -129,8 +131,9 @@ class Broker:
         """The APIs, with the versions of each."""
         self.security_log = SecurityLog()
         self.authorizer = authorizer_of(config, metadata)
-        self._work_clock = work_clock
         self.throttle: Throttle | None = None
+        self.now_ms = 0
+        """The latest time that it was told; a request that has waited goes by it, for the clock may have been set."""
         self.quotas_changed()
 
     def intercept(self, interceptor: Interceptor, markers: MarkerGate) -> None:
@@ -148,7 +151,7 @@ class Broker:
         return self._coordinators.groups
 
     def coordinators_in_use(self) -> tuple[TransactionCoordinator | None, GroupCoordinator | None]:
-        """Both, None where nobody has needed one yet; for those who only look."""
+        """Both, None if nobody has needed one yet; for those who only look."""
         return self._coordinators.made()
 
     # --- life
@@ -189,8 +192,9 @@ class Broker:
         """
         self.settle(now_ms)
         self.answer_memory.stop()
+        self.metadata_sync.end()
         self.slices.finish()
-        while self.flushing.before_commit and (job := self.flushing.take(now_ms)) is not None:
+        while self.flushing.wanted and (job := self.flushing.take(now_ms)) is not None:
             self.flushing.done(job, job.sync(), now_ms)
         self.fetches.expire_all()
         self.slices.finish()
@@ -206,18 +210,18 @@ class Broker:
             partition.log.close(clean=False)
         self.metadata.close()
 
-    def advance(self, now_ms: int) -> None:
-        """Fire the timers that are due."""
+    def advance(self, now_ms: int, is_enough: Callable[[], bool] = lambda: False) -> None:
+        """Fire the timers that are due, until it is enough for one turn."""
         self.settle(now_ms)
-        self.timers.fire(now_ms)
+        self.timers.fire(now_ms, is_enough)
 
     def clock_was_set(self, step_ms: int) -> None:
         """The wall clock was set on by ``step_ms`` (below zero: back): what was to last a minute still does."""
+        self.now_ms += step_ms
         self.timers.shift(step_ms)
-        self.fetch_sessions.clock_was_set(step_ms)
-        self._coordinators.clock_was_set(step_ms)
-        if self.throttle is not None:
-            self.throttle.clock_was_set(step_ms)
+        for part in (self.fetch_sessions, self._coordinators, self.security_log, self.throttle):
+            if part is not None:
+                part.clock_was_set(step_ms)
 
     def next_wakeup_ms(self) -> int | None:
         """When ``advance`` is to be called next."""
@@ -264,13 +268,7 @@ class Broker:
                 channel.close(f"a {name} request of {len(frame)} bytes; at most {most} are taken: ask for less at once")
                 return
             context = RequestContext(
-                channel,
-                slot,
-                header.api_key,
-                header.api_version,
-                header.correlation_id,
-                header.client_id or "",
-                now_ms,
+                channel, slot, header.api_key, header.api_version, header.correlation_id, header.client_id or "", now_ms
             )
             if self.requests is not None:
                 context.begun_ns = self.requests.clock()
@@ -296,6 +294,7 @@ class Broker:
         cluster, size = self.cluster, len(frame)
 
         def work_on(request: Message) -> None:
+            context.now_ms = self.now_ms
             with nullcontext() if cluster is None else cluster.asked(context.session.node_id):
                 self._work_on(context, served, request, size)
 
@@ -304,8 +303,8 @@ class Broker:
 
     def _work_on(self, context: RequestContext, served: Served, request: Message, size_bytes: int) -> None:
         """Have a request handled, and answered now or later."""
-        if self.throttle is not None:
-            context.request_bytes, context.work_ns = size_bytes, self._work_clock()
+        context.request_bytes = size_bytes
+        begun_ns = self.slices.begins_for(context) if self.throttle is not None else None
         try:
             rights = served.rights if self.authorizer is not None else ()
             refused = refused_request(self, context, request, rights) if rights else None
@@ -317,8 +316,8 @@ class Broker:
         except Exception as error:  # noqa: BLE001 - one client's request ends its own connection, nothing else
             self._defect(context, error)
             return
-        if self.throttle is not None:
-            context.work_ns = self._work_clock() - context.work_ns
+        finally:
+            self.slices.ends_for(context, begun_ns)
         if not isinstance(result, Deferred):
             self._reply(context, result)
         elif result.succeeded:
@@ -338,7 +337,7 @@ class Broker:
 
         :param gather: a short run may wait for :meth:`settle`, which the caller sees to at the end of its turn.
         """
-        gate = channel.session.gate
+        self.now_ms, gate = now_ms, channel.session.gate
         if (
             self.throttle is not None
             or self.cluster is not None
@@ -360,6 +359,7 @@ class Broker:
 
     def settle(self, now_ms: int) -> None:
         """A turn ends: append and answer what was gathered in it."""
+        self.now_ms = now_ms
         if self.gathered:
             self._produce_runs.settle(now_ms)
 
@@ -394,9 +394,16 @@ class Broker:
         self.answer_memory.end(channel)
 
     def _reply(self, context: RequestContext, response: Message | None) -> None:
+        if not self.metadata_sync.is_settled and self.metadata_sync.holds(
+            context, partial(self._reply, context, response), partial(self._defect, context)
+        ):
+            return
         if context.place is not None:
             context.place.leave()
         if context.is_long and not self.long_requests.carried_out(context):
+            self.answer_memory.end(context.channel)
+            if self.throttle is not None:  # else who hangs up at once would write for nothing
+                self.throttle.count(context, 0, self.now_ms)
             return
         if self.requests is not None:
             total_ns = self.requests.clock() - context.begun_ns
@@ -406,16 +413,17 @@ class Broker:
                 self.requests.handled_and_answered(context.api_key, context.api_version, total_ns, response)
         if response is None:
             if self.throttle is not None:
-                self.throttle.count(context, 0)
+                self.throttle.count(context, 0, self.now_ms)
             self._send(context, ())
             return
         if context.is_wide or (context.api_key not in (PRODUCE, FETCH) and response.is_long()):
-            written = self.slices.begin(self._write_in_pieces(context, response), context.channel, goes_on=True)
+            work = self._write_in_pieces(context, response)
+            written = self.slices.begin(work, context.channel, owner=context, goes_on=True)
             written.then(lambda parts: self._send(context, parts), lambda error: self._defect(context, error))
             return
         try:
             parts = encoded(context, response)
-            if self.throttle is not None and (wait_ms := self.throttle.count(context, size_of(parts))):
+            if self.throttle is not None and (wait_ms := self.throttle.count(context, size_of(parts), self.now_ms)):
                 response.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
                 parts = encoded(context, response)
         except Exception as error:  # noqa: BLE001 - as above: it may be another's turn
@@ -432,7 +440,7 @@ class Broker:
     def _write_in_pieces(self, context: RequestContext, response: Message) -> Work[list[Part]]:
         """A long answer, with others' turns between."""
         parts = yield from encoded_in_pieces(context, response)
-        if self.throttle is not None and (wait_ms := self.throttle.count(context, size_of(parts))):
+        if self.throttle is not None and (wait_ms := self.throttle.count(context, size_of(parts), self.now_ms)):
             response.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
             parts = yield from encoded_in_pieces(context, response)
         return parts
@@ -467,11 +475,11 @@ class Broker:
     def partitions(self) -> Mapping[TopicPartition, Partition]:
         return self._partitions
 
-    def change_acls(self, added: Iterable[Acl] = (), removed: Iterable[Acl] = ()) -> None:
+    def change_acls(self, added: Collection[Acl] = (), removed: Collection[Acl] = ()) -> None:
         """Add and remove ACLs, for good and at once."""
         self.metadata.change_acls(added, removed)
         if self.authorizer is not None:
-            self.authorizer.update(self.metadata.acls())
+            self.authorizer.change(added, removed)
             self._coordinators.metadata_changed()
         self.forget_routes()
 
@@ -484,13 +492,6 @@ class Broker:
         if self.listeners is not None:
             self.listeners.follow()
         self.forget_routes()
-
-    def partition_deleted(self, partition: Partition, now_ms: int) -> None:
-        """Nobody is to wait for a partition whose topic was deleted; its files go later."""
-        self.flushing.forget(partition)
-        partition.close_waiters(Error.UNKNOWN_TOPIC_OR_PARTITION)
-        self.logs.delete(partition.log, now_ms)
-        self.fetches.wake(partition.topic_partition)
 
     # --- transactions
 

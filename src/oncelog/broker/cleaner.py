@@ -3,6 +3,9 @@
 Called by the log manager on a timer. The rewriting runs elsewhere and touches only closed segments; putting the new
 segments in place happens on the core's thread. Progress is kept in ``cleaner-offset-checkpoint``: where it is lost, a
 log is compacted again from its start.
+
+Invariant: whatever becomes of one log, the others have their turn. One that the disk refuses (it is full, or there is
+no file descriptor) is tried again later, after twice as long each time; one that is damaged is left as it is.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import logging
 from bisect import bisect_right
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from oncelog.errors import CorruptLogError, StorageError
 from oncelog.log import checkpoints, compaction
@@ -18,6 +22,18 @@ from oncelog.ports import Background, Disk
 from oncelog.types import TopicPartition
 
 logger = logging.getLogger(__name__)
+
+FIRST_PAUSE = 4
+LONGEST_PAUSE = 240
+"""Times that ``clean`` is called until a log is tried again which the disk refused: a minute, and an hour, by default.
+What a compaction writes is gone again if it fails, but until then others have no room for it."""
+
+
+class _Pause(NamedTuple):
+    """How often ``clean`` is to be called before a log has its turn again, and how often it was to be."""
+
+    left: int
+    whole: int
 
 
 class Cleaner:
@@ -30,6 +46,7 @@ class Cleaner:
         self._logs = logs
         self._first_dirty: dict[TopicPartition, int] = {}
         self._refused: set[TopicPartition] = set()
+        self._pauses: dict[TopicPartition, _Pause] = {}
         self._cut: set[TopicPartition] = set()
         """Logs that have lost their ends since a compaction of them began."""
         self._last: TopicPartition | None = None
@@ -49,6 +66,7 @@ class Cleaner:
     def forget(self, topic_partition: TopicPartition) -> None:
         """The log is gone; one of the same name is another one, and begins at its start."""
         self._refused.discard(topic_partition)
+        self._pauses.pop(topic_partition, None)
         self._first_dirty.pop(topic_partition, None)
 
     def truncated(self, topic_partition: TopicPartition, end_offset: int) -> bool:
@@ -68,23 +86,31 @@ class Cleaner:
 
         After each other: one that is always due does not keep the others waiting.
         """
+        self._pauses = {tp: _Pause(max(left - 1, 0), whole) for tp, (left, whole) in self._pauses.items()}
+        self._begin_next(now_ms)
+
+    def _begin_next(self, now_ms: int) -> None:
         if self._running or self._stopped:
             return
         names = sorted(self._logs)
         begin = 0 if self._last is None else bisect_right(names, self._last)
         for topic_partition in names[begin:] + names[:begin]:
             log = self._logs[topic_partition]
-            if not log.config.compacted or log.failed is not None or topic_partition in self._refused:
+            if not log.config.compacted or log.failed is not None or self._passes_over(topic_partition):
                 continue
             try:
                 job = compaction.plan(log, self._first_dirty.get(topic_partition, 0), now_ms)
-            except (CorruptLogError, StorageError) as error:
-                logger.error("%s can not be compacted now: %s", topic_partition, error)
+            except Exception as error:  # noqa: BLE001 - told; the other logs have their turn
+                self._failed(topic_partition, error)
                 continue
             if job is not None:
                 self._last = topic_partition
                 self._start(topic_partition, log, job, now_ms)
                 return
+
+    def _passes_over(self, topic_partition: TopicPartition) -> bool:
+        pause = self._pauses.get(topic_partition)
+        return topic_partition in self._refused or (pause is not None and pause.left > 0)
 
     def _start(
         self, topic_partition: TopicPartition, log: PartitionLog, job: compaction.Compaction, now_ms: int
@@ -98,13 +124,13 @@ class Cleaner:
 
         def rewritten(error: Exception | None) -> None:
             if not is_there():
-                job.discard()  # whatever became of it: one of the same name is another log
+                self._discard(topic_partition, job)  # whatever became of it: one of the same name is another log
             elif error is not None:
                 self._give_up(topic_partition, job, error)
             else:
                 try:
                     first_dirty = job.finish(log, now_ms)
-                except StorageError as refusal:
+                except Exception as refusal:  # noqa: BLE001 - told; the other logs have their turn
                     self._give_up(topic_partition, job, refusal)
                 else:
                     put_in_place(first_dirty)
@@ -128,28 +154,48 @@ class Cleaner:
     def _next(self, now_ms: int) -> None:
         """The next one that has enough to gain, without a pause."""
         self._running = False
-        self.clean(now_ms)
+        self._begin_next(now_ms)
 
     def _cleaned(self, topic_partition: TopicPartition, job: compaction.Compaction, first_dirty: int) -> None:
         self._first_dirty[topic_partition] = first_dirty
+        self._pauses.pop(topic_partition, None)
         self.write_checkpoint()
         logger.info("compacted %s: %d to %d bytes", topic_partition, job.bytes_before, job.bytes_after)
 
     def _give_up(self, topic_partition: TopicPartition, job: compaction.Compaction, error: Exception) -> None:
-        """A log that can not be compacted is left as it is until the next start (``uncleanable-partitions``)."""
-        foreseen = isinstance(error, (CorruptLogError, StorageError))
+        self._failed(topic_partition, error)
+        self._discard(topic_partition, job)
+
+    def _failed(self, topic_partition: TopicPartition, error: Exception) -> None:
+        """A log whose disk refuses has its turn later; any other is left until the next start
+        (``uncleanable-partitions``)."""
+        if isinstance(error, StorageError):
+            before = self._pauses.get(topic_partition)
+            whole = FIRST_PAUSE if before is None else min(2 * before.whole, LONGEST_PAUSE)
+            self._pauses[topic_partition] = _Pause(whole, whole)
+            logger.error("%s can not be compacted now, and is tried again later: %s", topic_partition, error)
+            return
         logger.error(
             "%s can not be compacted and keeps growing until a restart: %s",
             topic_partition,
             error,
-            exc_info=None if foreseen else error,
+            exc_info=None if isinstance(error, CorruptLogError) else error,
         )
         self._refused.add(topic_partition)
-        job.discard()
+
+    @staticmethod
+    def _discard(topic_partition: TopicPartition, job: compaction.Compaction) -> None:
+        try:
+            job.discard()
+        except StorageError as error:
+            logger.error("what a compaction of %s has written stays until a restart: %s", topic_partition, error)
+
+    def known(self) -> dict[TopicPartition, int]:
+        """What the checkpoint says: the first offset of each log that was not compacted yet."""
+        return {tp: offset for tp, offset in self._first_dirty.items() if tp in self._logs}
 
     def write_checkpoint(self) -> None:
-        offsets = {tp: offset for tp, offset in self._first_dirty.items() if tp in self._logs}
         try:
-            checkpoints.write_offset_checkpoint(self._disk, checkpoints.CLEANER_OFFSET_CHECKPOINT, offsets)
+            checkpoints.write_offset_checkpoint(self._disk, checkpoints.CLEANER_OFFSET_CHECKPOINT, self.known())
         except StorageError as error:
             logger.error("the cleaner's checkpoint can not be written: %s", error)

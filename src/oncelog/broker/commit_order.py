@@ -111,7 +111,7 @@ class CommitOrder:
         def begin() -> None:
             """As the node that was asked: it may be the turn of a request to another one."""
             with nullcontext() if cluster is None else cluster.asked(context.session.node_id):
-                made = slices.begin(work)
+                made = slices.begin(work, owner=context)
             made.then(lambda answered: answered.then(answer.resolve, answer.fail), answer.fail)
             made.then(lambda _: place.leave(), lambda _: place.leave())
 
@@ -120,7 +120,7 @@ class CommitOrder:
 
 
 def _group_of(context: RequestContext, frame: memoryview, body: int) -> str | None:
-    """The group of a commit that is not read yet; None where it cannot be read."""
+    """The group of a commit that is not read yet; None if it cannot be read."""
     strings = 1 if context.api_key == ApiKey.OFFSET_COMMIT else 2  # the transactional id comes first
     position, text = body, ""
     try:

@@ -117,8 +117,6 @@ def refusal_of_resource(broker: Broker, kind: int, name: str, *, loggers_too: bo
             message = name_refusal(name)
             if message is not None:
                 return Refusal(Error.INVALID_TOPIC_EXCEPTION, message)
-            if broker.metadata.topic(name) is None:
-                return Refusal(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         case ResourceType.BROKER:
             return _refusal_of_node(broker, name, "Unexpected broker id, expected") if name else None
         case ResourceType.BROKER_LOGGER if loggers_too:
@@ -215,6 +213,8 @@ def change(
         case ResourceType.TOPIC:
             message = overrides_refusal(values, broker.metadata.topic_defaults)
             refusal = Refusal(Error.INVALID_CONFIG, message) if message is not None else None
+            if refusal is None and broker.metadata.topic(name) is None:
+                refusal = Refusal(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         case ResourceType.BROKER:
             refusal = _refusal_of_broker_settings(broker, name, values) or _refusal_of_min_in_sync(broker, name, values)
         case ResourceType.GROUP:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from oncelog.broker.security.session import Session
+from oncelog.deferred import Deferred
 from oncelog.log.partition_log import FileSlice
 from oncelog.ports import Buffer
 
 if TYPE_CHECKING:
     from oncelog.broker.commit_order import Place
+    from oncelog.broker.partition import Partition
 
 Part = Buffer | FileSlice
 """A piece of an answer: bytes in memory, or a range of a file that the shell sends without copying it."""
@@ -43,6 +46,10 @@ class Channel(Protocol):
         """Start no request of this connection, produce requests neither, before the one in hand is answered."""
         ...
 
+    def go_on(self) -> None:
+        """The produce request that is held for needs it no longer: those behind it may go ahead of its answer."""
+        ...
+
     def close(self, reason: str) -> None:
         """End this connection, nobody else's; ``reason`` goes to the broker's log."""
         ...
@@ -68,8 +75,16 @@ class RequestContext:
     """Set by ``long_requests``, which count what it takes until it is answered."""
     mutation_wait_ms: int = 0
     """For how long the caller has to wait after what it has made or removed (``broker.mutations``)."""
+    under_check: int = 0
+    """Batches of a Produce that ``batch_checks`` has."""
+    checks: dict[Partition, deque[Callable[[], None]]] | None = None
+    """By the partition that one of them is for: how others for it begin, once that one has gone on."""
+    room: Deferred[None] | None = None
+    """Of a Produce that has as many batches under check as it may: until there is room for more."""
     place: Place | None = None
     """In the line of its group: of a long commit, and of those that came behind one."""
+    settled: bool = False
+    """Its answer has waited, if it had to, for the sync of the metadata that it speaks of."""
     request_bytes: int = 0
     work_ns: int = 0
     begun_ns: int = 0

@@ -30,7 +30,7 @@ from oncelog.types import (
     NO_PRODUCER,
     NO_PRODUCER_ID,
     TRANSACTION_STATE_TOPIC,
-    ProducerStamp,
+    ProducerIdAndEpoch,
     TopicPartition,
     new_tuple,
 )
@@ -179,7 +179,7 @@ class Coordinators:
         owners = [self._broker.partition(TopicPartition(TRANSACTION_STATE_TOPIC, index)) for index in range(count)]
         if not owners or any(owner is None or owner.failed for owner in owners):
             return ()
-        if not self.transactions.runtime.is_whole:
+        if self.transactions.runtime.unreadable:
             return ()
         return self.transactions.abort_orphans(self._held(), now_ms)
 
@@ -189,7 +189,7 @@ class Coordinators:
 
         for topic_partition, partition in self._broker.partitions().items():
             for entry in () if partition.failed else partition.log.active_producers():
-                stamp = ProducerStamp(entry.producer_id, entry.producer_epoch)
+                stamp = ProducerIdAndEpoch(entry.producer_id, entry.producer_epoch)
                 is_open = entry.current_txn_first_offset != NONE_OPEN
                 yield Held(topic_partition, stamp, entry.coordinator_epoch, is_open)
 
@@ -262,7 +262,7 @@ class Coordinators:
         partition: TopicPartition,
         records: Sequence[CoordinatorRecord],
         now_ms: int,
-        producer: ProducerStamp = NO_PRODUCER,
+        producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
     ) -> Appended:
         target = self._broker.partition(partition)
@@ -286,7 +286,7 @@ class Coordinators:
 
     def allocate_producer_id(self) -> int:
         try:
-            return self._broker.metadata.allocate_producer_id()
+            return self._broker.metadata_sync.producer_id()
         except StorageError as error:
             logger.error("no producer id can be given out: %s", error)
             return NO_PRODUCER_ID
@@ -357,7 +357,7 @@ class Coordinators:
     def verify_transaction(
         self,
         transactional_id: str,
-        stamp: ProducerStamp,
+        stamp: ProducerIdAndEpoch,
         partition: TopicPartition,
         operation: TransactionSupportedOperation,
         now_ms: int,
@@ -397,7 +397,7 @@ def _not_appended(error: Error) -> Appended:
 def _replay(log: PartitionLog) -> Iterator[LoggedRecord | LoggedMarker]:
     """Every record of an internal partition and every transaction's end, in the order of the log."""
     for header, batch in log.batches(log.log_start_offset):
-        stamp = ProducerStamp(header.producer_id, header.producer_epoch)
+        stamp = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
         if header.is_control:
             marker = parse_control(batch)
             if marker is not None:

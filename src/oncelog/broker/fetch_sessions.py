@@ -114,7 +114,7 @@ class FetchSessionCache:
     def open(
         self, partitions: dict[PartitionKey, FetchPosition], uses_topic_ids: bool, now_ms: int
     ) -> FetchSession | None:
-        """A new session, or None where the cache is full of sessions in use."""
+        """A new session, or None if the cache is full of sessions in use."""
         weight = sum(map(_weight, partitions))
         if weight > MOST_PARTITIONS or not self._make_room(self._slots - 1, MOST_PARTITIONS - weight, now_ms):
             return None

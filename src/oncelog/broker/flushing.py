@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from oncelog.broker.log_manager import FlushJob
 from oncelog.broker.partition import Partition
 from oncelog.errors import OutOfDescriptors, StorageError
+from oncelog.kafka_properties import MAX_LONG
 from oncelog.log.results import FlushTicket
+from oncelog.timers import Timer
 from oncelog.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -44,8 +46,10 @@ class Flushing:
         self.before_commit = broker.config.oncelog_flush_policy == "commit"
         self._at_intervals = broker.config.oncelog_flush_policy == "interval"
         self._dirty: dict[Partition, None] = {}
-        self._large: dict[Partition, None] = {}
-        """Those of them that are to be synced early."""
+        self._early: dict[Partition, None] = {}
+        """Those of them that are to be synced early: much waits, or the topic's settings say so."""
+        self._timed: dict[Partition, Timer] = {}
+        """Those that are looked at again when ``flush.ms`` is over."""
         self._due = 0
         """How many partitions, those that have waited longest, are to be synced without anybody's waiting for it."""
 
@@ -67,20 +71,61 @@ class Flushing:
 
     def appended(self, partition: Partition) -> None:
         """Something was appended to a partition."""
+        metadata = self._broker.metadata_sync
+        if not metadata.is_settled and metadata.holds_back(partition):
+            return
         self._dirty[partition] = None
         log = partition.log
         if log.activity.bytes_in - log.flush_begun_bytes >= EARLY_BYTES and self._at_intervals:
-            self._large[partition] = None
+            self._early[partition] = None
+        if log.syncs_early and not self.before_commit:
+            self._by_its_topic(partition)
+
+    def settings_changed(self, partition: Partition) -> None:
+        """What waits follows the settings that the partition's topic has now."""
+        if partition in self._dirty and partition.log.syncs_early and not self.before_commit:
+            self._by_its_topic(partition)
+
+    def _by_its_topic(self, partition: Partition) -> None:
+        """``flush.messages``: sync now. ``flush.ms``: sync so long after the first record that waits."""
+        log, broker = partition.log, self._broker
+        if log.needs_sync:
+            self._early[partition] = None
+        wait_ms = log.config.flush_ms
+        most_ms = broker.config.log_flush_interval_ms if self._at_intervals else MAX_LONG
+        if wait_ms >= most_ms:
+            return
+        at_ms, timer = log.written_ms + wait_ms, self._timed.get(partition)
+        if timer is not None:
+            if timer.at_ms <= at_ms:
+                return
+            timer.cancel()
+
+        def over(_: int) -> None:
+            del self._timed[partition]
+            if partition in self._dirty:
+                self._early[partition] = None
+
+        self._timed[partition] = broker.timers.schedule(at_ms, over)
+
+    def commits_at_once(self, topic: str) -> bool:
+        """Whether nothing that is appended to a topic waits for a sync."""
+        partition = self._broker.partition(TopicPartition(topic, 0))
+        return not self.before_commit and (partition is None or not partition.log.syncs_early)
 
     def forget(self, partition: Partition) -> None:
         """A partition is deleted: nothing of it is synced."""
+        self._broker.metadata_sync.forget(partition)
         self._dirty.pop(partition, None)
-        self._large.pop(partition, None)
+        self._early.pop(partition, None)
+        timer = self._timed.pop(partition, None)
+        if timer is not None:
+            timer.cancel()
 
     @property
     def wanted(self) -> bool:
         """Whether answers wait for a sync, or one is due."""
-        return bool(self._large) or ((self.before_commit or self._due > 0) and bool(self._dirty))
+        return bool(self._early) or ((self.before_commit or self._due > 0) and bool(self._dirty))
 
     def take(self, now_ms: int) -> FlushJob | None:
         """What was appended since the last call, to be synced in one go (group commit); None if there is nothing.
@@ -88,7 +133,7 @@ class Flushing:
         Of many partitions those that have waited longest; the others come with the next call. Those that are to be
         synced early come by themselves.
         """
-        waiting = self._large if self._large and not self._due else self._dirty
+        waiting = self._early if self._early and not self._due else self._dirty
         tickets: list[tuple[Partition, FlushTicket]] = []
         while waiting and not tickets:
             tickets = self._tickets_of(list(islice(waiting, MOST_AT_ONCE)), now_ms)
@@ -99,7 +144,7 @@ class Flushing:
         tickets, later = [], []
         for partition in dirty:
             del self._dirty[partition]
-            self._large.pop(partition, None)
+            self._early.pop(partition, None)
             if partition.log.failed is not None:
                 partition.flush_failed(partition.log.failed)  # by other work than a sync: who waits does not know yet
                 continue

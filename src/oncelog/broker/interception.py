@@ -21,7 +21,7 @@ class Interceptor(Protocol):
     """Sees each request before the broker does."""
 
     def takes(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> bool:
-        """True where the request is the interceptor's from now on: to be handed to ``Broker.handle``, or never."""
+        """True if the request is the interceptor's from now on: to be handed to ``Broker.handle``, or never."""
         ...
 
 

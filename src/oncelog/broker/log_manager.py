@@ -8,12 +8,14 @@ of the same name can be made at once. Source: Kafka's ``LogManager``.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from oncelog.broker.cleaner import Cleaner
+from oncelog.broker.slices import Slices, Work, finished, in_parts
 from oncelog.config import BrokerConfig, TopicConfig
+from oncelog.deferred import Deferred
 from oncelog.errors import ConfigError, CorruptLogError, OutOfDescriptors, StorageError
 from oncelog.log import checkpoints
 from oncelog.log.file_names import is_deleted_folder, parse_partition_folder, stray_folder
@@ -33,6 +35,8 @@ FLUSH_CHECKPOINT_INTERVAL_MS = 60_000
 FIRST_RETENTION_DELAY_MS = 30_000
 MOST_PRODUCER_IDS_UNKNOWN = 2**32
 """Of producer ids that logs know and the metadata does not, after it was lost: the largest gap between two of them."""
+LOGS_IN_A_PIECE = 100
+"""Of which the lines of checkpoints are written at a time."""
 SMALL_FLUSH_BYTES = 32 * 1024
 SMALL_FLUSH_PARTITIONS = 4
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
@@ -55,6 +59,10 @@ class FlushJob(NamedTuple):
             and sum(ticket.size_bytes for _, ticket in tickets) <= SMALL_FLUSH_BYTES
         )
 
+    def shared_out(self, count: int) -> list[FlushJob]:
+        """The same in at most so many jobs, one at least."""
+        return [FlushJob(self.disk, self.tickets[first::count]) for first in range(min(count, len(self.tickets)))]
+
     def sync(self) -> dict[TopicPartition, StorageError]:
         """Sync every file (any thread); answers the partitions of which one could not be synced, with the cause."""
         failed: dict[TopicPartition, StorageError] = {}
@@ -74,7 +82,13 @@ class LogManager:
     """Every log of one data folder."""
 
     def __init__(
-        self, disk: Disk, config: BrokerConfig, timers: Timers, background: Background, random: Random
+        self,
+        disk: Disk,
+        config: BrokerConfig,
+        timers: Timers,
+        background: Background,
+        random: Random,
+        slices: Slices,
     ) -> None:
         self.disk = disk
         self._config = config
@@ -86,8 +100,19 @@ class LogManager:
         """Whether the run before this one ended cleanly."""
         self._recovery_points: dict[TopicPartition, int] = {}
         self._log_starts: dict[TopicPartition, int] = {}
-        self._deleted: set[TopicPartition] = set()
-        """Logs that checkpoint files may still name though they are gone."""
+        self._names_others = False
+        """Whether checkpoint files tell of logs that are gone, in whose places there are others since this start."""
+        self._slices = slices
+        self.elsewhere: Background | None = None
+        """Writes checkpoints, where the shell has a thread for that; without one they are written in their turn."""
+        self._is_writing = False
+        self.is_stuck = False
+        """Whether the broker stops while checkpoints are on their way: who waits for that waits in vain."""
+        self._next_write: Deferred[None] | None = None
+        """Of checkpoints: resolves when the one is over that begins next."""
+        self._deleted: dict[str, int] = {}
+        """Topics of which checkpoint files may still name partitions that are gone, with a number for the last one."""
+        self._deletions = 0
         self._stopped = False
         self._lost_clean = False
         """Whether logs end below what the cleaner's checkpoint says of them."""
@@ -107,7 +132,9 @@ class LogManager:
     def started(self, now_ms: int) -> None:
         """Every log is open: begin the periodic work."""
         self._tidy(now_ms)
-        if self._lost_clean:
+        if self._names_others or not self._logs.keys() >= self._recovery_points.keys() | self._log_starts.keys():
+            self._write_checkpoints()  # a kill came before they forgot a topic, of whose name there may soon be another
+        elif self._lost_clean:
             self._cleaner.write_checkpoint()
 
         def retention_ms() -> int:
@@ -123,7 +150,7 @@ class LogManager:
             return self._config.log_cleaner_backoff_ms
 
         self._repeat(now_ms, FIRST_RETENTION_DELAY_MS, retention_ms, self._apply_retention)
-        self._repeat(now_ms, checkpoint_ms(), checkpoint_ms, self._write_checkpoints)
+        self._repeat(now_ms, checkpoint_ms(), checkpoint_ms, self._write_now_and_then)
         self._repeat(now_ms, expiration_ms(), expiration_ms, self._expire_producers)
         if self._config.log_cleaner_enable:
             self._repeat(now_ms, cleaner_ms(), cleaner_ms, self._cleaner.clean)
@@ -153,6 +180,12 @@ class LogManager:
             end = max(end, producer_id + 1)
         return end
 
+    def nobody_reports(self) -> None:
+        """The broker stops, and no thread can tell it anything: checkpoints are written in their turn from now on."""
+        self.is_stuck = self._is_writing
+        if not self.is_stuck:
+            self.elsewhere = None
+
     def stop(self, now_ms: int) -> None:
         """Sync and close every log; the clean-shutdown marker is left only if no disk failed."""
         self._stopped = True
@@ -163,7 +196,12 @@ class LogManager:
                 log.close()
             except StorageError as error:
                 self._close_failed(log, error)
-        self._write_checkpoints(now_ms)
+        if (
+            self._is_writing
+        ):  # for so long that the stop does not wait for it: it may come last, whatever is written now
+            logger.warning("checkpoints are still being written; the next start recovers every log")
+            return
+        self._write_checkpoints()
         if not any(log.failed for log in self._logs.values()):
             checkpoints.write_clean_shutdown(self.disk)
 
@@ -231,14 +269,20 @@ class LogManager:
 
     def _forget(self, topic_partition: TopicPartition) -> None:
         """What was known of a log is not true of another one of its name."""
+        self._names_others |= topic_partition in self._recovery_points
         self._recovery_points.pop(topic_partition, None)
         self._log_starts.pop(topic_partition, None)
         self._cleaner.forget(topic_partition)
 
-    def opened(self, topic_partitions: Iterable[TopicPartition], now_ms: int) -> None:
-        """New logs are there: no checkpoint on disk may speak of earlier ones of their names after a crash."""
-        if not self._deleted.isdisjoint(topic_partitions):
-            self._write_checkpoints(now_ms)
+    def forgetting(self, topic: str) -> Work[None]:
+        """Wait until no checkpoint on disk speaks of deleted partitions of this name: of a new topic it is not true.
+
+        Who finishes this in one turn has them written in it.
+        """
+        if topic in self._deleted:
+            yield self._write_soon()
+        if topic in self._deleted:
+            self._write_checkpoints()
 
     def _sync_recovered(self, log: PartitionLog) -> None:
         """What a killed process had not synced yet is about to be shown to readers and repeated to producers."""
@@ -287,7 +331,8 @@ class LogManager:
         """Take a partition's folder out of the way at once and remove it after ``file.delete.delay.ms``."""
         del self._logs[log.topic_partition]
         self._forget(log.topic_partition)
-        self._deleted.add(log.topic_partition)
+        self._deletions += 1
+        self._deleted[log.topic_partition.topic] = self._deletions
         folder = log.delete(self._random.token(16).hex())
         self._remove_later(folder, now_ms + log.config.file_delete_delay_ms)
 
@@ -327,21 +372,81 @@ class LogManager:
             self.was_clean = False
             return {}
 
-    def _write_checkpoints(self, now_ms: int) -> None:
-        logs = sorted(self._logs.items())
-        write = checkpoints.write_offset_checkpoint
+    @property
+    def is_writing(self) -> bool:
+        """Whether checkpoints are on their way to the disk, elsewhere."""
+        return self._is_writing
+
+    def _write_soon(self) -> Deferred[None]:
+        """Write checkpoints of what there is now, elsewhere; resolves when that is over, whatever came of it."""
+        if self.elsewhere is None:
+            self._write_checkpoints()
+            return Deferred.of(None)
+        if self._next_write is None:
+            self._next_write = Deferred()
+        written = self._next_write
+        if not self._is_writing:
+            self._begin_writing(self.elsewhere, written)
+        return written
+
+    def _write_now_and_then(self, _: int) -> None:
+        self._write_soon()
+
+    def _begin_writing(self, elsewhere: Background, over: Deferred[None]) -> None:
+        self._is_writing, self._next_write = True, None
+        deleted = dict(self._deleted)
+
+        def done(error: Exception | None) -> None:
+            self._is_writing = False
+            self._written(deleted, error)
+            over.resolve(None)
+            if self._next_write is not None and not self._is_writing:
+                self._begin_writing(elsewhere, self._next_write)
+
+        self._slices.begin(self._content()).then(
+            lambda content: elsewhere.run(partial(self._write, content), done), done
+        )
+
+    def _write_checkpoints(self) -> None:
+        """The same in this turn."""
+        deleted, failure = dict(self._deleted), None
         try:
-            write(self.disk, checkpoints.RECOVERY_POINT_CHECKPOINT, {tp: log.recovery_point for tp, log in logs})
-            write(
-                self.disk,
-                checkpoints.LOG_START_OFFSET_CHECKPOINT,
-                {tp: log.log_start_offset for tp, log in logs if log.log_start_offset > 0},
-            )
-            write(self.disk, checkpoints.REPLICATION_OFFSET_CHECKPOINT, {tp: log.high_watermark for tp, log in logs})
-            self._cleaner.write_checkpoint()
-            self._deleted.clear()
+            self._write(finished(self._content()))
         except StorageError as error:
+            failure = error
+        self._written(deleted, failure)
+
+    def _written(self, deleted: Mapping[str, int], error: Exception | None) -> None:
+        if error is not None:
             logger.error("checkpoints can not be written, the next start will check more of the logs: %s", error)
+            return
+        self._deleted = {topic: number for topic, number in self._deleted.items() if deleted.get(topic) != number}
+
+    def _content(self) -> Work[list[tuple[str, bytes]]]:
+        """Names and contents of the checkpoint files, of the logs that there are when it begins."""
+        recovery_points: list[str] = []
+        log_starts: list[str] = []
+        high_watermarks: list[str] = []
+        line = checkpoints.offset_line
+        for part in in_parts(list(self._logs.items()), LOGS_IN_A_PIECE):
+            for topic_partition, log in part:
+                recovery_points.append(line(topic_partition, log.recovery_point))
+                if log.log_start_offset > 0:
+                    log_starts.append(line(topic_partition, log.log_start_offset))
+                high_watermarks.append(line(topic_partition, log.high_watermark))
+            yield
+        cleaned = [line(topic_partition, offset) for topic_partition, offset in self._cleaner.known().items()]
+        return [
+            (checkpoints.RECOVERY_POINT_CHECKPOINT, checkpoints.encode_lines(recovery_points)),
+            (checkpoints.LOG_START_OFFSET_CHECKPOINT, checkpoints.encode_lines(log_starts)),
+            (checkpoints.REPLICATION_OFFSET_CHECKPOINT, checkpoints.encode_lines(high_watermarks)),
+            (checkpoints.CLEANER_OFFSET_CHECKPOINT, checkpoints.encode_lines(cleaned)),
+        ]
+
+    def _write(self, content: Sequence[tuple[str, bytes]]) -> None:
+        """On any thread."""
+        for name, data in content:
+            self.disk.write_atomic(name, data)
 
     # --- periodic work
 

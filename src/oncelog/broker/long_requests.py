@@ -149,7 +149,7 @@ class LongRequests:
         self._at_work += 1
         long.phase = _Phase.IS_READ
         channel = long.context.channel if long.only_looks else None
-        self._slices.begin(self._take_apart(long), channel).then(
+        self._slices.begin(self._take_apart(long), channel, owner=long.context).then(
             lambda message: self._read(long, partial(long.then, message)),
             lambda error: self._read(long, partial(self._unreadable, long, error)),
         )

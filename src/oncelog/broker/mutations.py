@@ -26,6 +26,6 @@ def may_change(broker: Broker, context: RequestContext, partitions: int, first_s
         return True
     strict = context.api_version >= first_strict
     ask = throttle.take if strict else throttle.use
-    wait_ms = ask(CONTROLLER_MUTATION_RATE, context.principal, context.client_id, partitions, context.now_ms)
+    wait_ms = ask(CONTROLLER_MUTATION_RATE, context.principal, context.client_id, partitions, broker.now_ms)
     context.mutation_wait_ms = max(context.mutation_wait_ms, wait_ms)
     return not (strict and wait_ms)

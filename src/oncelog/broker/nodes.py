@@ -51,7 +51,7 @@ class BrokerNodes:
         return self.cluster.nodes(context.session.listener), self.cluster.controller_id
 
     def coordinator_of(self, context: RequestContext, topic: str, key: str) -> Node | None:
-        """The node that coordinates a group or transactional id; None where none does now."""
+        """The node that coordinates a group or transactional id; None if none does now."""
         if self.cluster is None:
             return context.session.node or self._broker.node
         partition = self.coordinator_partition(topic, key)
@@ -76,6 +76,7 @@ class BrokerNodes:
         """Begin the next epoch of a partition; no later one, through any restart, is the same or smaller."""
         epoch = partition.leader_epoch + 1
         self._broker.metadata.leads_with(*topic_partition, epoch)
+        self._broker.metadata_sync.now()
         partition.lead(epoch)
 
     def coordinator_partition(self, topic: str, key: str) -> TopicPartition:
@@ -134,6 +135,13 @@ class BrokerNodes:
         changed = [list(nodes) for nodes in info.replicas]
         changed[topic_partition.partition] = list(replicas)
         self._broker.metadata.set_replicas(info.name, changed)
+
+    def elect_unclean(self, info: TopicInfo) -> None:
+        """A topic's settings are new: where nobody leads, one that is behind does, if they allow that now."""
+        if self.cluster is None or not info.config.unclean_leader_election_enable:
+            return
+        for index in range(info.partitions):
+            self.cluster.elect(TopicPartition(info.name, index), unclean=True)
 
     # --- ClusterHost
 

@@ -1,25 +1,31 @@
 """A partition that this broker leads: its log, its high watermark, and who waits for it.
 
 Called by the API handlers and the coordinators' host. Invariants: the high watermark never falls; under the
-flush policy ``commit`` it never passes what is on stable storage; a waiter is answered exactly once.
+flush policy ``commit`` it never passes what is on stable storage, nor where ``flush.messages`` records wait for a sync;
+a waiter is answered exactly once.
 """
 
 from __future__ import annotations
 
 import heapq
+import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from oncelog.deferred import Deferred
-from oncelog.errors import NONE, Error
+from oncelog.errors import NONE, CorruptLogError, Error, StorageError
 from oncelog.log.partition_log import AppendResult, FlushTicket, PartitionLog
 from oncelog.log.verification import VerificationGuard
 from oncelog.ports import Buffer
 from oncelog.records.batch import BatchHeader
-from oncelog.types import NO_PRODUCER, IsolationLevel, ProducerStamp, TopicPartition
+from oncelog.records.validation import Checked
+from oncelog.types import NO_PRODUCER, IsolationLevel, ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.cluster import Replicas
+
+logger = logging.getLogger(__name__)
+
 FORESEEN_FAILURES = (
     Error.MESSAGE_TOO_LARGE,
     Error.RECORD_LIST_TOO_LARGE,
@@ -79,7 +85,7 @@ class Partition:
         self.replicas: Replicas | None = None
         """Of a broker with several nodes: the high watermark waits for those in sync."""
         log.leader_epoch_cache.assign(leader_epoch, log.log_end_offset)
-        log.maybe_advance_high_watermark(log.flushed_offset if sync_before_commit else log.log_end_offset)
+        log.maybe_advance_high_watermark(self._written_or_synced)
 
     def __str__(self) -> str:
         return str(self.topic_partition)
@@ -103,7 +109,15 @@ class Partition:
 
     def in_sync_changed(self) -> None:
         """Other replicas than before hold the high watermark back."""
-        self._advance(self.log.flushed_offset if self._sync_before_commit else self.log.log_end_offset)
+        self._advance(self._written_or_synced)
+
+    @property
+    def _written_or_synced(self) -> int:
+        """Where what may be committed ends, as far as this disk is concerned."""
+        log = self.log
+        if self._sync_before_commit or (log.syncs_early and log.needs_sync):
+            return log.flushed_offset
+        return log.log_end_offset
 
     @property
     def failed(self) -> bool:
@@ -129,14 +143,20 @@ class Partition:
             self.failed_reads,
         )
 
-    def append_client(self, batch: Buffer, now_ms: int, guard: VerificationGuard | None = None) -> AppendResult:
-        """A batch from a producer, checked in Kafka's order (``UnifiedLog.appendAsLeader``)."""
+    def append_client(
+        self, batch: Buffer, now_ms: int, guard: VerificationGuard | None = None, checked: Checked | None = None
+    ) -> AppendResult:
+        """A batch from a producer, checked in Kafka's order (``UnifiedLog.appendAsLeader``).
+
+        :param checked: as in :meth:`PartitionLog.append_client`.
+        """
         return self._appended(
             self.log.append_client(
                 batch,
                 leader_epoch=self.leader_epoch,
                 now_ms=now_ms,
                 guard=guard,
+                checked=checked,
             )
         )
 
@@ -154,7 +174,8 @@ class Partition:
         if offsets:
             self._on_dirty(self)
             if not self._sync_before_commit:
-                self._advance(self.log.log_end_offset)
+                log = self.log
+                self._advance(self._written_or_synced if log.syncs_early else log.log_end_offset)
         elif self.failed:
             self._stopped()
         return offsets
@@ -163,7 +184,7 @@ class Partition:
         self,
         pairs: Sequence[tuple[bytes, bytes | None]],
         now_ms: int,
-        producer: ProducerStamp = NO_PRODUCER,
+        producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
     ) -> AppendResult:
         """Keys and values of a coordinator of this broker; offsets in a transaction need a ``guard``."""
@@ -174,7 +195,7 @@ class Partition:
         )
 
     def append_marker(
-        self, stamp: ProducerStamp, *, commit: bool, coordinator_epoch: int, transaction_version: int, now_ms: int
+        self, stamp: ProducerIdAndEpoch, *, commit: bool, coordinator_epoch: int, transaction_version: int, now_ms: int
     ) -> AppendResult:
         """The end of a producer's transaction on this partition (WriteTxnMarkers)."""
         return self._appended(
@@ -192,7 +213,8 @@ class Partition:
         if result.error is NONE and not result.duplicate:
             self._on_dirty(self)
             if not self._sync_before_commit:
-                self._advance(self.log.log_end_offset)
+                log = self.log
+                self._advance(self._written_or_synced if log.syncs_early else log.log_end_offset)
         elif self.failed:
             self._stopped()
         return result
@@ -200,8 +222,7 @@ class Partition:
     def flushed(self, ticket: FlushTicket) -> None:
         """What the ticket covers is on stable storage."""
         self.log.flushed(ticket)
-        if self._sync_before_commit:
-            self._advance(ticket.end_offset)
+        self._advance(self._written_or_synced)
 
     def flush_failed(self, reason: str) -> None:
         """A sync failed: nothing more is promised for this partition until a restart has read the disk again."""
@@ -230,6 +251,13 @@ class Partition:
         if isolation is IsolationLevel.READ_COMMITTED:
             return self.log.last_stable_offset
         return self.log.high_watermark
+
+    def unreadable(self, error: StorageError | CorruptLogError) -> Error:
+        """What a reader is told where the disk refuses a look-up, or what lies there is damaged; of this partition
+        alone, and of no other part of it."""
+        self.failed_reads += 1
+        logger.warning("%s cannot be read: %s", self, error)
+        return Error.CORRUPT_MESSAGE if isinstance(error, CorruptLogError) else Error.KAFKA_STORAGE_ERROR
 
     def check_leader_epoch(self, current_leader_epoch: int) -> Error:
         """Whether the requester knows the leadership that is in force (KIP-320); -1 asks for no check."""

@@ -127,7 +127,7 @@ class Route:
         return self._limits
 
     def target(self, broker: Broker, index: int) -> tuple[Partition, AnswerTemplate] | None:
-        """The partition and its answers; None where the topic has no such partition."""
+        """The partition and its answers; None if the topic has no such partition."""
         target = self._targets.get(index)
         if target is None:
             partition = broker.partition(TopicPartition(self.topic, index))

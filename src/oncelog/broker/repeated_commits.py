@@ -14,6 +14,7 @@ from oncelog.broker.repeated_requests import RepeatedRequests
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.repeated import CORRELATION_AT, RequestPattern
+from oncelog.types import CONSUMER_OFFSETS_TOPIC
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
@@ -44,7 +45,7 @@ class RepeatedCommits(RepeatedRequests[_Known]):
         version, channel, broker = context.api_version, context.channel, self._broker
         if version < FIRST_FLEXIBLE or len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
             return
-        if broker.flushing.before_commit or not self._may_learn(channel):
+        if not broker.flushing.commits_at_once(CONSUMER_OFFSETS_TOPIC) or not self._may_learn(channel):
             return  # an answer that has to wait is the general way's
         asked = request.topics[0].partitions[0]
         given = asked.committed_offset, asked.committed_leader_epoch

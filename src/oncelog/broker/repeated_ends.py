@@ -16,7 +16,7 @@ from oncelog.errors import NONE
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.repeated import CORRELATION_AT, RequestPattern
-from oncelog.types import ProducerStamp
+from oncelog.types import TRANSACTION_STATE_TOPIC, ProducerIdAndEpoch
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
@@ -47,7 +47,9 @@ class RepeatedEnds(RepeatedRequests[_Known]):
     def learn(self, context: RequestContext, request: EndTxnRequest, frame: memoryview, body: int) -> None:
         """Remember an end that was just carried out, if the next one may be like it."""
         version, channel = context.api_version, context.channel
-        if version < FIRST_WITH_EPOCH_BUMP or self._broker.flushing.before_commit or not self._may_learn(channel):
+        if version < FIRST_WITH_EPOCH_BUMP or not self._may_learn(channel):
+            return
+        if not self._broker.flushing.commits_at_once(TRANSACTION_STATE_TOPIC):
             return  # an answer that has to wait is the general way's
         from oncelog.protocol.generated.end_txn_response import EndTxnResponse  # which a start does not need
 
@@ -75,7 +77,7 @@ class RepeatedEnds(RepeatedRequests[_Known]):
         broker = self._broker
         broker.settle(now_ms)
         pattern, transactional_id, committed, size, between, after, _ = known
-        stamp = ProducerStamp(*_GAP.unpack_from(buffer, start + pattern.gap_at))
+        stamp = ProducerIdAndEpoch(*_GAP.unpack_from(buffer, start + pattern.gap_at))
         transactions = broker.transactions
         if not transactions.may_end(transactional_id, stamp):
             return None

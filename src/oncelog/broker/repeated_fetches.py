@@ -10,10 +10,11 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from oncelog.broker.context import Part, RequestContext
+from oncelog.broker.context import Channel, Part, RequestContext
 from oncelog.broker.partition import Partition
 from oncelog.broker.repeated_requests import RepeatedRequests
-from oncelog.errors import Error
+from oncelog.errors import CorruptLogError, Error, StorageError
+from oncelog.log.results import LogRead
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.framing import encode_response_header
 from oncelog.protocol.generated.fetch_request import FetchRequest
@@ -38,6 +39,10 @@ _ABORTED: Final = Struct(">qqx")
 _NOT_ASKED: Final = b"\0"
 _ENDS: Final = b"\0\0\0"
 """Tags of the partition, its topic and the answer."""
+READ_HERE_BYTES: Final = 2048
+"""Records up to so many bytes are read once for all who ask for the same: many consumers of one tail."""
+KEPT: Final = 256
+"""Of how many partitions."""
 
 
 class _Known:
@@ -88,6 +93,13 @@ class _Known:
 class RepeatedFetches(RepeatedRequests[_Known]):
     def __init__(self, broker: Broker) -> None:
         super().__init__(broker, ApiKey.FETCH)
+        self._records: dict[Partition, tuple[LogRead, bytes]] = {}
+        """What was last read of a partition; good for as long as its log answers the same object."""
+
+    def forget(self, channel: Channel | None = None) -> None:
+        super().forget(channel)
+        if channel is None:
+            self._records.clear()
 
     def learn(self, context: RequestContext, request: FetchRequest, frame: memoryview, body: int) -> None:
         """Remember a fetch that was just answered with records, if the next one may be like it."""
@@ -123,25 +135,45 @@ class RepeatedFetches(RepeatedRequests[_Known]):
         if not log.log_start_offset <= offset < upper:
             return None
         limit = min(known.limit, self._broker.config.fetch_max_bytes)
-        read = log.read(offset, limit, upper, at_least_one_batch=True)
-        if isinstance(read, Error) or not read.size_bytes or read.size_bytes < known.min_bytes:
+        aborted = _NOT_ASKED
+        try:
+            read = log.read(offset, limit, upper, at_least_one_batch=True)
+            if isinstance(read, Error) or not read.size_bytes or read.size_bytes < known.min_bytes:
+                return None
+            if known.bound is IsolationLevel.READ_COMMITTED:
+                entries = log.aborted_transactions(offset, read.upper_bound_offset)
+                aborted = uvarint(len(entries) + 1) + b"".join([_ABORTED.pack(*entry) for entry in entries])
+        except (StorageError, CorruptLogError):
             return None
         partition.reads += 1
         partition.bytes_out += read.size_bytes
-        aborted = _NOT_ASKED
-        if known.bound is IsolationLevel.READ_COMMITTED:
-            entries = log.aborted_transactions(offset, read.upper_bound_offset)
-            aborted = uvarint(len(entries) + 1) + b"".join([_ABORTED.pack(*entry) for entry in entries])
         length = uvarint(read.size_bytes + 1)
-        before = b"".join(
-            (
-                _INT32.pack(known.given_bytes + len(aborted) + len(length) + read.size_bytes),
-                buffer[start + CORRELATION_AT : start + CORRELATION_AT + _CORRELATION_BYTES],
-                known.head,
-                _OFFSETS.pack(log.high_watermark, log.last_stable_offset, log.log_start_offset),
-                aborted,
-                known.tail,
-                length,
-            )
+        before = (
+            _INT32.pack(known.given_bytes + len(aborted) + len(length) + read.size_bytes),
+            buffer[start + CORRELATION_AT : start + CORRELATION_AT + _CORRELATION_BYTES],
+            known.head,
+            _OFFSETS.pack(log.high_watermark, log.last_stable_offset, log.log_start_offset),
+            aborted,
+            known.tail,
+            length,
         )
-        return [before, *read.slices, _ENDS]
+        records = self._records_of(partition, read) if read.size_bytes <= READ_HERE_BYTES else None
+        if records is None:
+            return [b"".join(before), *read.slices, _ENDS]
+        return [b"".join((*before, records, _ENDS))]
+
+    def _records_of(self, partition: Partition, read: LogRead) -> bytes | None:
+        """None if the disk refuses them, or has fewer: the connection is told so when they are to be sent."""
+        known = self._records.get(partition)
+        if known is not None and known[0] is read:
+            return known[1]
+        try:
+            data = b"".join([piece.read_bytes() for piece in read.slices])
+        except StorageError:
+            return None
+        if len(data) < read.size_bytes:
+            return None
+        if len(self._records) >= KEPT:
+            self._records.clear()
+        self._records[partition] = read, data
+        return data

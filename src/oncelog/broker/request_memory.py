@@ -8,6 +8,7 @@ off, the first one first. Small requests are not held up: they come through one 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 DEFAULT_LIMIT_BYTES = 256 * 1024 * 1024
@@ -33,7 +34,11 @@ class RequestMemory:
         self.held_bytes = 0
         self.estimated_bytes = 0
         """What requests that came whole take, about; no reason to refuse what is there already."""
+        self.wanted_by_answers = 0
+        """What those take in addition that wait until there is room for their answers (``answer_memory``)."""
         self._waiting: dict[Waiting, int] = {}
+        self.released: Callable[[], None] = lambda: None
+        """Called when there is more memory than before, after those that wait here."""
 
     @property
     def is_short(self) -> bool:
@@ -48,7 +53,7 @@ class RequestMemory:
     @property
     def missing_bytes(self) -> int:
         """What has to be released until all who wait can go on."""
-        return self.taken_bytes + sum(self._waiting.values()) - self.limit_bytes
+        return self.taken_bytes + sum(self._waiting.values()) + self.wanted_by_answers - self.limit_bytes
 
     @property
     def taken_bytes(self) -> int:
@@ -87,10 +92,11 @@ class RequestMemory:
         while self._waiting:
             connection, wanted = next(iter(self._waiting.items()))
             if self.taken_bytes + wanted > self.limit_bytes:
-                return
+                break
             del self._waiting[connection]
             self.held_bytes += wanted
             connection.memory_granted()
+        self.released()
 
     def forget(self, connection: Waiting) -> None:
         """The connection ended; what it holds is to be released besides."""

@@ -56,7 +56,7 @@ class Durations:
         self._before, self.now = self.now, [0] * _BUCKETS
 
     def quantiles_ms(self, wanted: Iterable[float]) -> Iterator[float]:
-        """For rising ``wanted`` between 0 and 1; 0 where there was nothing."""
+        """For rising ``wanted`` between 0 and 1; 0 if there was nothing."""
         buckets = [now + before for now, before in zip(self.now, self._before, strict=True)]
         total, seen, index = sum(buckets), 0, -1
         for quantile in wanted:

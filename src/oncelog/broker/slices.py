@@ -1,8 +1,10 @@
 """Requests that may take long are worked on a piece at a time, with everybody else's turns between the pieces.
 
 A handler whose work grows with what a request names, or with all that the broker holds, is a generator that yields
-between pieces of a millisecond at most. What needs few of them is answered in its own turn; the rest waits in line with
-others of its kind, and the shell calls ``step`` when nothing else is to be done, for a short while at a time.
+between pieces of a quarter to half of a millisecond. What needs few of them is answered in its own turn; the rest waits
+in line with others of its kind, and the shell calls ``step`` when nothing else is to be done, for a short while at a
+time. What yields a ``Deferred`` has no turn before that is resolved. What the pieces work counts as its
+request's (quotas).
 """
 
 from __future__ import annotations
@@ -11,16 +13,17 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from oncelog.broker.context import Channel
+from oncelog.broker.context import Channel, RequestContext
 from oncelog.deferred import Deferred
 
 T = TypeVar("T")
 U = TypeVar("U")
 V = TypeVar("V")
-Work = Generator[None, None, T]
+Work = Generator[Any, None, T]
+"""Yields None, or a ``Deferred[None]`` to wait for; ``Any``, for otherwise mypy takes no ``yield`` without a value."""
 
 AT_ONCE = 20
-AT_ONCE_NS = 1_000_000
+AT_ONCE_NS = 250_000
 """Pieces that are done in the turn of the request, and the work after which no other one is begun in it."""
 AT_A_TIME = 64
 """Works of a kind that go on side by side, since what each has made takes memory; later ones wait."""
@@ -33,20 +36,26 @@ AT_ONCE_IN_A_CROWD = 2
 
 
 class _Piece:
-    __slots__ = ("channel", "done", "result", "work")
+    __slots__ = ("channel", "clock", "done", "owner", "result", "waits_for", "work")
 
-    def __init__(self, work: Work[Any], channel: Channel | None) -> None:
+    def __init__(
+        self, work: Work[Any], channel: Channel | None, owner: RequestContext | None, clock: Callable[[], int]
+    ) -> None:
         self.work = work
         self.channel = channel
+        self.owner = owner
+        self.clock = clock
         self.result: Deferred[Any] = Deferred()
         self.done = 0
+        self.waits_for: Deferred[None] | None = None
 
     def advance(self) -> bool:
-        """One more piece; True where it was the last one."""
+        """One more piece; True if it was the last one."""
         self.done += 1
         value: Any = None
         try:
-            next(self.work)
+            until = next(self.work) if self.owner is None else self._next_for(self.owner)
+            self.waits_for = None if until is None or until.done else until
         except StopIteration as end:
             value = end.value
         except Exception as error:  # noqa: BLE001 - told to whoever waits for the result
@@ -56,6 +65,13 @@ class _Piece:
             return False
         self.result.resolve(value)  # not above: a defect in it would be logged with the value, which may be a request
         return True
+
+    def _next_for(self, owner: RequestContext) -> Deferred[None] | None:
+        begun_ns = self.clock()
+        try:
+            return next(self.work)  # type: ignore[no-any-return]
+        finally:
+            owner.work_ns += self.clock() - begun_ns
 
 
 class _Room:
@@ -83,28 +99,54 @@ class Slices:
     """Work under way, in turn, and what waits in line for it.
 
     :param work_clock: nanoseconds that this thread has worked.
+    :param all_at_once: all of a request in its own turn: for a broker of several nodes, which answers as the one asked.
     """
 
-    def __init__(self, work_clock: Callable[[], int] = lambda: 0) -> None:
+    def __init__(self, work_clock: Callable[[], int] = lambda: 0, *, all_at_once: bool = False) -> None:
         self._short, self._long = _Room(), _Room()
+        self._waiting: dict[_Piece, None] = {}
+        self.wanted: Callable[[], None] = lambda: None
+        """Called when one that waited can go on, in whosever turn that is."""
         self._steps = 0
+        self._for_whom: RequestContext | None = None
         self._work_clock = work_clock
-        self.all_at_once = False
-        """All of a request in its own turn: for a broker of several nodes, which answers as the node that was asked."""
+        self._all_at_once = all_at_once
 
     def __len__(self) -> int:
+        """How many can go on."""
         return len(self._short) + len(self._long)
 
-    def begin(self, work: Work[T], channel: Channel | None = None, *, goes_on: bool = False) -> Deferred[T]:
+    def begins_for(self, owner: RequestContext) -> int:
+        """A request whose work counts is looked at, until :meth:`ends_for` is told what this answers."""
+        self._for_whom = owner
+        return self._work_clock() - owner.work_ns
+
+    def ends_for(self, owner: RequestContext, begun_ns: int | None) -> None:
+        if begun_ns is not None:
+            owner.work_ns = self._work_clock() - begun_ns
+            self._for_whom = None
+
+    def begin(
+        self,
+        work: Work[T],
+        channel: Channel | None = None,
+        *,
+        owner: RequestContext | None = None,
+        goes_on: bool = False,
+    ) -> Deferred[T]:
         """:param channel: whose end makes the work pointless; None: it changes something and is done in any case.
 
+        :param owner: whose work it is, where it is not that of the request which is looked at.
         :param goes_on: it is the second half of another one, and what that has made takes memory: it waits in no line.
         """
-        piece = _Piece(work, channel)
+        piece = _Piece(work, channel, owner or self._for_whom, self._work_clock)
         most = AT_ONCE if len(self._short.at_work) < AT_A_TIME else AT_ONCE_IN_A_CROWD
         enough = self._work_clock() + AT_ONCE_NS
-        while self.all_at_once or (piece.done < most and self._work_clock() <= enough):
+        while self._all_at_once or not piece.done or (piece.done < most and self._work_clock() <= enough):
             if piece.advance():
+                return piece.result
+            if piece.waits_for is not None:
+                self._wait(piece, piece.waits_for)
                 return piece.result
         if goes_on:
             self._short.at_work.append(piece)
@@ -120,7 +162,9 @@ class Slices:
         room = short if short.at_work and (self._steps % 2 or not long.at_work) else long
         piece = room.at_work.popleft()
         if not piece.advance():
-            if room is short and piece.done >= SHORT:
+            if piece.waits_for is not None:
+                self._wait(piece, piece.waits_for)
+            elif room is short and piece.done >= SHORT:
                 long.line.append(piece)
             elif self._steps % GIVE_WAY > 1:
                 room.at_work.append(piece)
@@ -129,8 +173,23 @@ class Slices:
         short.admit()
         long.admit()
 
+    def _wait(self, piece: _Piece, until: Deferred[None]) -> None:
+        """It takes nobody's place meanwhile: it may wait for one that is behind it in the line."""
+        self._waiting[piece] = None
+        until.then(lambda _: self._goes_on(piece))
+
+    def _goes_on(self, piece: _Piece) -> None:
+        if piece in self._waiting:
+            del self._waiting[piece]
+            room = self._long if piece.done >= SHORT else self._short
+            room.line.append(piece)
+            room.admit()
+            self.wanted()
+
     def drop(self, channel: Channel) -> None:
         """The connection ended: nobody wants its answers."""
+        for piece in [piece for piece in self._waiting if piece.channel is channel]:
+            del self._waiting[piece]
         if self:
             self._short.drop(channel)
             self._long.drop(channel)

@@ -1,9 +1,9 @@
 """Client quotas in force: how long a client waits that has used more than its share (KIP-13, KIP-124, KIP-55).
 
 Made by the broker when there is any quota of users or client ids, so that without one a request costs one look. Each
-quota is a bucket: what is used moves the time from which its owner has nothing to wait for, at the quota's rate; what
-was left unused counts for the window (``quota.window.num`` times ``quota.window.size.seconds``) and no longer. In the
-long run the rate is Apache Kafka's; where Kafka's samples end a window at once, this one is even.
+quota is a bucket (``broker.buckets``): what was left unused counts for the window (``quota.window.num`` times
+``quota.window.size.seconds``) and no longer. In the long run the rate is Apache Kafka's; where Kafka's samples end a
+window at once, this one is even.
 
 Which quota holds follows Kafka's ``ClientQuotaManager``: user and client id, user with any client id, user alone, then
 the same of the default user, then the client id alone.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from oncelog.broker.buckets import LONGEST_NAME, Buckets
 from oncelog.broker.context import RequestContext
 from oncelog.config import BrokerConfig
 from oncelog.metadata.store import QuotaEntity
@@ -24,9 +25,7 @@ CONSUMER_BYTE_RATE = "consumer_byte_rate"
 REQUEST_PERCENTAGE = "request_percentage"
 CONTROLLER_MUTATION_RATE = "controller_mutation_rate"
 _USER, _CLIENT = "user", "client-id"
-MOST_BUCKETS = 10_000
-LONGEST_WAIT_MS = 2**31 - 1
-_Bucket = tuple[str, str | None, str | None]
+_Owner = tuple[str, str | None, str | None]
 
 
 class Throttle:
@@ -43,10 +42,7 @@ class Throttle:
         self.update(quotas)
         self._window_part_ms = window_part_ms
         self._window_ms = window_part_ms * window_parts
-        self._free_at_ms: dict[_Bucket, float] = {}
-        self.used: dict[_Bucket, float] = {}
-        """What was used of each quota so far; for metrics."""
-        self.last_wait_ms: dict[_Bucket, int] = {}
+        self.buckets = Buckets[_Owner]()
 
     @classmethod
     def by(cls, config: BrokerConfig) -> Throttle:
@@ -59,16 +55,15 @@ class Throttle:
         return bool(self._by_entity)
 
     def clock_was_set(self, step_ms: int) -> None:
-        self._free_at_ms = {bucket: at + step_ms for bucket, at in self._free_at_ms.items()}
+        self.buckets.clock_was_set(step_ms)
 
     def update(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
         """These are the quotas from now on; what was used before still counts."""
         self._by_entity = {entity: values for entity, values in quotas.items() if "ip" not in dict(entity)}
 
-    def count(self, context: RequestContext, response_bytes: int) -> int:
+    def count(self, context: RequestContext, response_bytes: int, now_ms: int) -> int:
         """Count a request against the caller's quotas; for how long it is told to wait, which it does from now on."""
         caller = context.principal, context.client_id
-        now_ms = context.now_ms
         wait_ms = self.use(REQUEST_PERCENTAGE, *caller, context.work_ns / 1e7, now_ms)
         wait_ms = max(min(wait_ms, self._window_part_ms), context.mutation_wait_ms)
         if context.api_key == ApiKey.PRODUCE:
@@ -86,16 +81,7 @@ class Throttle:
         if found is None:
             return 0
         limit, bucket = found
-        begin = max(self._free_at_ms.get(bucket, 0.0), now_ms - self._window_ms)
-        free_at = min(begin + amount / limit * 1000, now_ms + LONGEST_WAIT_MS)
-        if len(self._free_at_ms) >= MOST_BUCKETS:
-            self._free_at_ms = {known: at for known, at in self._free_at_ms.items() if at > now_ms - self._window_ms}
-            self.used = {known: used for known, used in self.used.items() if known in self._free_at_ms}
-            self.last_wait_ms = {known: ms for known, ms in self.last_wait_ms.items() if known in self._free_at_ms}
-        self._free_at_ms[bucket] = free_at
-        self.used[bucket] = self.used.get(bucket, 0.0) + amount
-        self.last_wait_ms[bucket] = wait_ms = max(0, round(free_at - now_ms))
-        return wait_ms
+        return self.buckets.use(bucket, amount, limit, self._window_ms, now_ms)
 
     def take(self, key: str, principal: str, client_id: str, amount: float, now_ms: int) -> int:
         """Count ``amount`` where the client has nothing to wait for; else count nothing, and tell for how long it has
@@ -103,13 +89,13 @@ class Throttle:
         found = self._quota(key, principal.partition(":")[2], client_id)
         if found is None:
             return 0
-        wait_ms = round(self._free_at_ms.get(found[1], 0.0) - now_ms)
-        if wait_ms > 0:
+        wait_ms = self.buckets.wait_ms(found[1], now_ms)
+        if wait_ms:
             return wait_ms
         self.use(key, principal, client_id, amount, now_ms)
         return 0
 
-    def _quota(self, key: str, user: str, client_id: str) -> tuple[float, _Bucket] | None:
+    def _quota(self, key: str, user: str, client_id: str) -> tuple[float, _Owner] | None:
         """The limit that holds, and who shares it."""
         for entity, owner in (
             (((_CLIENT, client_id), (_USER, user)), (user, client_id)),
@@ -123,5 +109,5 @@ class Throttle:
         ):
             limit = self._by_entity.get(entity, {}).get(key)
             if limit is not None:
-                return limit, (key, *owner)
+                return limit, (key, owner[0], owner[1] and owner[1][:LONGEST_NAME])
         return None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from oncelog.broker.partition import METERS, Partition
 from oncelog.broker.slices import Work, finished, in_parts
+from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError, StorageError
 from oncelog.metadata.store import TopicInfo
 from oncelog.types import INTERNAL_TOPICS, TopicPartition
@@ -92,9 +93,12 @@ class Topics:
         now_ms: int,
         replicas: Sequence[Sequence[int]] | int,
     ) -> Work[TopicInfo]:
-        if name in self._going:
+        yield from self._broker.logs.forgetting(name)
+        while name in self._going:  # from before, or because another one was made and deleted meanwhile
             finished(self._going[name])
+            yield from self._broker.logs.forgetting(name)
         info = self._broker.metadata.create_topic(name, partitions, overrides, now_ms)
+        self._broker.metadata_sync.topic_changed(info.topic_id)
         try:
             info = self._broker.nodes.place(info, replicas)
             yield from self._opening(info, range(partitions), now_ms)
@@ -114,6 +118,7 @@ class Topics:
         """Raise a topic's partition count to ``partitions``, in pieces; ``replicas`` as for :meth:`create`."""
         old = self._broker.metadata.topic(name)
         info = self._broker.metadata.add_partitions(name, partitions)
+        self._broker.metadata_sync.topic_changed(info.topic_id)
         info = self._broker.nodes.place(info, replicas)
         yield from self._opening(info, range(old.partitions if old else 0, partitions), now_ms)
         self._coordinators.metadata_changed()
@@ -143,11 +148,19 @@ class Topics:
         yield from closing
 
     def _close_all(self, name: str, gone: Sequence[Partition], now_ms: int) -> Work[None]:
+        try:
+            yield from self._broker.metadata_sync.settling()
+        except StorageError as error:  # their files stay: nobody knows whether the next start has the topic
+            self._going.pop(name, None)
+            for partition in gone:
+                self._broker.flushing.forget(partition)
+                partition.flush_failed(str(error))
+            raise
         failure: StorageError | None = None
         for part in in_parts(gone, CLOSED_IN_A_PIECE):
             for partition in part:
                 try:
-                    self._broker.partition_deleted(partition, now_ms)
+                    self._put_aside(partition, now_ms)
                 except StorageError as error:  # the others are gone all the same
                     failure = failure or error
             if len(part) == CLOSED_IN_A_PIECE:
@@ -155,6 +168,13 @@ class Topics:
         self._going.pop(name, None)
         if failure is not None:
             raise failure
+
+    def _put_aside(self, partition: Partition, now_ms: int) -> None:
+        """Nobody is to wait for a partition whose topic was deleted; its files go later."""
+        self._broker.flushing.forget(partition)
+        partition.close_waiters(Error.UNKNOWN_TOPIC_OR_PARTITION)
+        self._broker.logs.delete(partition.log, now_ms)
+        self._broker.fetches.wake(partition.topic_partition)
 
     def config_changed(self, name: str) -> None:
         """The effective settings of a topic are new: its logs follow at once."""
@@ -164,6 +184,8 @@ class Topics:
                 partition = self.partitions.get(TopicPartition(name, index))
                 if partition is not None:
                     partition.log.update_config(self._broker.nodes.log_config(info, index))
+                    self._broker.flushing.settings_changed(partition)
+            self._broker.nodes.elect_unclean(info)
         self._broker.forget_routes()
 
     def ensure_internal(self, name: str, now_ms: int) -> None:
@@ -176,7 +198,7 @@ class Topics:
         if self._broker.metadata.topic(name) is None and name not in self._in_the_making:
             # By itself, whatever becomes of the connection that needed it first.
             self._broker.slices.begin(self._making_internal(name, now_ms)).then(lambda _: None, _not_made(name))
-        while name in self._in_the_making:
+        while name in self._in_the_making and not self._broker.logs.is_stuck:
             yield
 
     def _making_internal(self, name: str, now_ms: int) -> Work[None]:
@@ -184,15 +206,31 @@ class Topics:
             partitions, overrides = self._coordinators.internal_topic(name)
             yield from self.creating(name, partitions, overrides, now_ms)
 
-    def auto_create(self, name: str, now_ms: int) -> TopicInfo | Error:
-        """A topic that a client named for the first time; the refusal if settings or its name forbid it."""
+    def auto_creating(self, name: str, now_ms: int) -> Work[TopicInfo | Error]:
+        """A topic that a client named for the first time; the refusal if settings, its name or the disk forbid it."""
         if name in INTERNAL_TOPICS:
-            self.ensure_internal(name, now_ms)
+            yield from self.ensuring_internal(name, now_ms)
             return self._broker.metadata.topic(name) or Error.UNKNOWN_TOPIC_OR_PARTITION
-        try:
-            return self.create(name, self._broker.config.num_partitions, {}, now_ms)
-        except KafkaError as error:
-            return error.error
+        over: Deferred[None] = Deferred()
+        failures: list[Exception] = []
+
+        def failed(error: Exception) -> None:
+            failures.append(error)
+            over.resolve(None)
+
+        # By itself, whatever becomes of the connection that named it first.
+        making = self._broker.slices.begin(self.creating(name, self._broker.config.num_partitions, {}, now_ms))
+        making.then(lambda _: over.resolve(None), failed)
+        yield over
+        info = self._broker.metadata.topic(name)  # which somebody else may have made meanwhile
+        if info is not None:
+            return info
+        error = failures[0] if failures else KafkaError(Error.UNKNOWN_TOPIC_OR_PARTITION, "it was deleted again")
+        if isinstance(error, StorageError):
+            return Error.KAFKA_STORAGE_ERROR
+        if not isinstance(error, KafkaError):
+            raise error
+        return error.error
 
     def _opening(self, info: TopicInfo, indexes: range, now_ms: int) -> Work[None]:
         for part in in_parts(indexes, PARTITIONS_IN_A_PIECE):
@@ -222,13 +260,13 @@ class Topics:
                 on_advance=broker.fetches.wake,
             )
             self.partitions[topic_partition] = partition
+            broker.metadata_sync.opened(partition)
             if broker.cluster is not None:
                 partition.replicas = broker.cluster.add(topic_partition, info.replicas[index])
                 log.update_config(broker.nodes.log_config(info, index))
                 partition.in_sync_changed()
             if log.flushed_offset < log.log_end_offset:
                 broker.flushing.appended(partition)
-        broker.logs.opened([TopicPartition(info.name, index) for index in indexes], now_ms)
 
 
 def _not_made(name: str) -> Callable[[BaseException], None]:

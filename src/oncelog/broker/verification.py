@@ -12,7 +12,7 @@ from oncelog.deferred import Deferred
 from oncelog.errors import NONE, Error
 from oncelog.log.producer_rules import refused_by_coordinator
 from oncelog.log.verification import TransactionSupportedOperation, Verification
-from oncelog.types import NO_SEQUENCE, ProducerStamp, TopicPartition, new_tuple
+from oncelog.types import NO_SEQUENCE, ProducerIdAndEpoch, TopicPartition, new_tuple
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
@@ -25,7 +25,7 @@ def verify_transaction(
     broker: Broker,
     partition: Partition,
     transactional_id: str,
-    stamp: ProducerStamp,
+    stamp: ProducerIdAndEpoch,
     operation: TransactionSupportedOperation,
     now_ms: int,
     base_sequence: int = NO_SEQUENCE,
@@ -52,7 +52,7 @@ def _ask(
     broker: Broker,
     partition: TopicPartition,
     transactional_id: str,
-    stamp: ProducerStamp,
+    stamp: ProducerIdAndEpoch,
     operation: TransactionSupportedOperation,
     now_ms: int,
 ) -> Deferred[Error]:

@@ -1,0 +1,38 @@
+"""The command line. ``run`` is the entry point of the console script: what takes time to load is loaded by it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def interrupts_end_at_once() -> Iterator[None]:
+    """Ctrl-C ends the process without a word meanwhile: a module that is being imported would tell it as a defect."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield  # somebody else decides: SIGINT is ignored in the background of a shell
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def loading(command: str) -> Iterator[None]:
+    """Around the import of a command. SIGHUP, which would end ``serve`` now, waits until it has its handler."""
+    if command == "serve" and hasattr(signal, "SIGHUP"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
+    with interrupts_end_at_once():
+        yield
+
+
+def run() -> None:
+    """Run the command that the program was called with."""
+    with interrupts_end_at_once():
+        from oncelog.cli.main import main
+    main(loading=loading)

@@ -52,7 +52,7 @@ def _resource_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _resource(cluster_resource: bool, **names: str | None) -> tuple[AclResourceType, str] | None:
-    """The one resource that the options name; None where they name none."""
+    """The one resource that the options name; None if they name none."""
     found = [(_KINDS[kind], name) for kind, name in names.items() if name is not None]
     if cluster_resource:
         found.append((AclResourceType.CLUSTER, CLUSTER_NAME))
@@ -63,7 +63,7 @@ def _resource(cluster_resource: bool, **names: str | None) -> tuple[AclResourceT
 
 @command.command("list")
 @_resource_options
-@click.option("--principal", metavar="User:NAME", help="Those of one principal alone.")
+@click.option("--principal", metavar="User:NAME", help="Only those of one principal.")
 @cluster_options
 def list_acls(
     cluster: Cluster,
@@ -131,7 +131,7 @@ def add(
 
 @command.command("remove")
 @_resource_options
-@click.option("--principal", metavar="User:NAME", help="Those of one principal alone.")
+@click.option("--principal", metavar="User:NAME", help="Only those of one principal.")
 @click.option("--all", "everything", is_flag=True, help="Every ACL there is.")
 @cluster_options
 def remove(

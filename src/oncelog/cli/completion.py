@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 SHELLS = ("bash", "zsh", "fish")
 PATIENCE_MS = "1500"
-Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def _names(context: click.Context, ask: Callable[[Admin], Iterable[str]], incomplete: str) -> list[CompletionItem]:

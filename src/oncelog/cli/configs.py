@@ -55,7 +55,7 @@ def describe(cluster: Cluster, kind: str, name: str, changed: bool) -> None:
 @click.argument("kind", type=click.Choice(KINDS))
 @click.argument("name")
 @click.option("--set-config", "configs", multiple=True, metavar="NAME=VALUE", help="A setting; may be repeated.")
-@click.option("--delete-config", "deleted", multiple=True, metavar="NAME", help="A setting to take back.")
+@click.option("--delete-config", "deleted", multiple=True, metavar="NAME", help="A setting to reset to its default.")
 @click.option("--dry-run", is_flag=True, help="Only check whether it would be allowed.")
 @cluster_options
 def alter(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oncelog.cli.options import Cluster, cluster_options
+from oncelog.cli.options import Cluster, Seconds, cluster_options
 from oncelog.cli.output import cleaning_up, progress, remark, show_json, show_table
 from oncelog.errors import OncelogError
 from oncelog.settings import nearest
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--list", "only_list", is_flag=True, help="List the checks and run none.")
 @click.option(
     "--patience",
-    type=click.FloatRange(min=0.1),
+    type=Seconds(0.1),
     default=30,
     show_default=True,
     metavar="SECONDS",

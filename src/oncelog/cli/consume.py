@@ -6,14 +6,14 @@ import asyncio
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from oncelog.cli.completion import complete_groups, complete_topics
-from oncelog.cli.options import Cluster, cluster_options, text
+from oncelog.cli.options import Cluster, Seconds, cluster_options, text
 from oncelog.cli.output import counted, remark
 from oncelog.cli.record_lines import FIELDS, FORMAT_HELP, Line, as_json, as_text, by_format
 from oncelog.client.positions import BEGINNING, EARLIEST, END, LATEST, Kind, Place, offsets_of, parse_offset, parse_time
@@ -50,7 +50,7 @@ class What:
     "--topic", "-t", "topics", multiple=True, required=True, type=text, shell_complete=complete_topics,
     help="Topic to read; may be repeated.",
 )  # fmt: skip
-@click.option("--from-beginning", is_flag=True, help="From the first record, where a group has no position yet.")
+@click.option("--from-beginning", is_flag=True, help="From the first record, unless a group has a position.")
 @click.option(
     "--partition", "-p", "partitions", multiple=True, type=click.IntRange(min=0), help="Only this; may be repeated."
 )
@@ -60,8 +60,14 @@ class What:
     metavar="N",
     help="Where to begin in each partition: N, -N for the last N records, beginning, end.",
 )
-@click.option("--since", metavar="TIME", help="Begin at the first record not older: 2026-01-31T12:00 (UTC), ms, 15m.")
-@click.option("--until", metavar="TIME", help="Stop before the first record not older, and at what is the end now.")
+@click.option(
+    "--since", metavar="TIME", help="Start at the first record at or after this time: 2026-01-31T12:00 (UTC), ms, 15m."
+)
+@click.option(
+    "--until",
+    metavar="TIME",
+    help="Stop before the first record at or after this time, and at the offsets that are the end now.",
+)
 @click.option(
     "--group", "-g", metavar="ID", type=text, shell_complete=complete_groups,
     help="Read as a member of this group, and commit what was shown.",
@@ -71,9 +77,9 @@ class What:
     type=click.Choice(["read_committed", "read_uncommitted"]),
     help="read_uncommitted shows open and aborted transactions too.  [default: read_committed]",
 )
-@click.option("--max-messages", "-c", type=click.IntRange(min=1), metavar="N", help="Stop after so many records.")
-@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop when nothing came for so long.")
-@click.option("--to-end", "-e", is_flag=True, help="Stop at what is the end now.")
+@click.option("--max-messages", "-c", type=click.IntRange(min=1), metavar="N", help="Stop after this many records.")
+@click.option("--timeout", type=Seconds(), metavar="SECONDS", help="Stop when nothing has arrived for this long.")
+@click.option("--to-end", "-e", is_flag=True, help="Stop at the offsets that are the end now.")
 @click.option(
     "--format", "-f", "form", default="text", metavar="text|json|FORMAT", help=f"A FORMAT has {FORMAT_HELP}; \\n, \\t."
 )
@@ -102,7 +108,7 @@ def command(
     """Show the records of topics, until Ctrl-C or until --max-messages, --timeout, --until or --to-end ends it.
 
     With --show-transactions: everything that is stored with its fate (committed, aborted, open, not transactional), the
-    producer that wrote it, its transactional id where the coordinator still knows it, and the markers that ended the
+    producer that wrote it, its transactional id if the coordinator still knows it, and the markers that ended the
     transactions. Records of __transaction_state and __consumer_offsets are shown decoded.
 
     \b
@@ -152,16 +158,27 @@ def _check_options(
 
 
 class Stop:
-    """Asked by Ctrl-C or SIGTERM, the end of a consumer that ran until then; a second signal interrupts at once."""
+    """Asked by Ctrl-C or SIGTERM, the end of a consumer that ran until then; a second signal interrupts at once,
+    also in the middle of writing into a pipe that nobody reads.
 
-    def __init__(self) -> None:
+    :param told: called from the handler of the first signal, on the main thread.
+    """
+
+    def __init__(self, told: Callable[[], object] | None = None) -> None:
         self.asked = False
-        self._before = {number: signal.signal(number, self._ask) for number in (signal.SIGINT, signal.SIGTERM)}
+        self._told = told
+        for number in _AT_ONCE:
+            signal.signal(number, self._ask)
 
     def _ask(self, number: int, frame: Any) -> None:
         self.asked = True
-        for known, handler in self._before.items():
+        for known, handler in _AT_ONCE.items():
             signal.signal(known, handler)
+        if self._told is not None:
+            self._told()
+
+
+_AT_ONCE: Mapping[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 
 
 def _consume(cluster: Cluster, what: What, group: str | None, isolation: str | None, line: Line) -> None:
@@ -221,7 +238,7 @@ def bounds(
 
 def _records(
     consumer: Consumer, what: What, ends: Mapping[TopicPartition, int] | None, stop: Stop
-) -> Iterable[ConsumerRecord]:
+) -> Iterable[ConsumerRecord[Any, Any]]:
     """Records as they come, until one of the reasons to stop; output is flushed after each answer."""
     left = what.max_messages
     quiet_since = time.monotonic()

@@ -12,6 +12,7 @@ from oncelog.types import TopicPartition
 
 ALL = -1
 """What DeleteRecords takes for the high watermark."""
+ENDS = ("end", str(ALL))
 
 
 @click.command("delete-records")
@@ -29,9 +30,9 @@ def command(cluster: Cluster, topics: tuple[str, ...], before: str) -> None:
       oncelog delete-records -t orders:0 --before 1000
       oncelog delete-records -t orders --before end
     """
-    if before != "end" and not before.isdecimal():
+    if before not in ENDS and not before.isdecimal():
         raise ConfigError(f"--before takes an offset or end, not {before!r}")
-    offset = ALL if before == "end" else int(before)
+    offset = ALL if before in ENDS else int(before)
     with cluster.admin() as admin:
         names = [
             name

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from oncelog.cli.options import Seconds
 from oncelog.cli.output import cleaning_up, draws_progress
 from oncelog.errors import OncelogError
 
@@ -39,7 +40,11 @@ if TYPE_CHECKING:
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="[default: report.html in the folder]")
 @click.option("--prefix", default="", help="Stands before the names of the topics.")
 @click.option(
-    "--seconds", type=click.FloatRange(0), default=60.0, show_default=True, help="How long the year is to take, about."
+    "--seconds",
+    type=Seconds(),
+    default=60.0,
+    show_default=True,
+    help="About how long the year of flights is to take.",
 )
 @click.option("--json", "-J", "as_json", is_flag=True, help="The result as one JSON object.")
 def command(

@@ -27,7 +27,7 @@ from oncelog.errors import OncelogError
     type=click.IntRange(min=1),
     default=3 * 24 * 60,
     show_default=True,
-    help="For how long a query may be stopped.",
+    help="How long a query may be stopped.",
 )
 @click.option("--json", "-J", "as_json", is_flag=True, help="Answer in JSON.")
 def command(
@@ -43,7 +43,7 @@ def command(
     """Say what this installation runs on and what it lacks, with what to do; it changes nothing.
 
     With --bootstrap-server also what endangers exactly-once in a cluster, this broker's or Apache Kafka's. The status
-    is 1 where something is bad.
+    is 1 if something is bad.
 
     \b
     Examples:
@@ -54,11 +54,16 @@ def command(
     from oncelog.cli.doctor_here import findings
     from oncelog.server.listeners import Address
 
-    found = list(findings(data, Address.parse(listen)))
-    if checkpoint is not None and bootstrap_server is None:
-        raise click.UsageError("--checkpoint needs --bootstrap-server: the marker is in the cluster")
+    properties = given_properties(config, assignments)
     if bootstrap_server is not None:
-        properties = {**given_properties(config, assignments), "bootstrap.servers": bootstrap_server}
+        properties["bootstrap.servers"] = bootstrap_server
+    there = "bootstrap.servers" in properties
+    if checkpoint is not None and not there:
+        raise click.UsageError("--checkpoint needs --bootstrap-server: the marker is in the cluster")
+    if properties and not there:
+        raise click.UsageError(f"{', '.join(properties)}: properties of a client need --bootstrap-server")
+    found = list(findings(data, Address.parse(listen)))
+    if there:
         found += _cluster(Cluster(properties, as_json), pause_minutes, checkpoint)
     if as_json:
         show_json([one.as_json() for one in found])

@@ -74,7 +74,7 @@ def _port(listen: Address) -> Finding:
     try:
         bind(listen).close()
     except (ListenError, socket.gaierror) as error:
-        return warn("port", str(error), f"stop what listens on {listen}, or give oncelog serve another --listen")
+        return warn("port", str(error), "give oncelog serve another --listen, or stop what listens there")
     return Finding("port", f"{listen} is free")
 
 
@@ -97,17 +97,24 @@ def _disk(data: Path | None) -> Iterator[Finding]:
         yield warn("data on disk", f"not possible here: no {', '.join(missing)}", "use Linux or macOS to keep data")
         return
     yield Finding("data on disk", f"possible, synced with {sync_call()}")
-    folder = data or Path.cwd()
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        yield bad("disk", f"{folder} is no folder that this user may write to", "name the data folder with --data")
+    named = data or Path()
+    try:
+        named = named.absolute()
+        folder = next(path for path in (named, *named.parents) if path.exists())
+        if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+            yield bad("disk", f"{folder} is no folder that this user may write to", "name another one with --data")
+            return
+        usage, sync_time = shutil.disk_usage(folder), _sync_time(folder)
+    except OSError as error:
+        yield bad("disk", f"nothing can be written in {named}: {error.strerror}", "name another folder with --data")
         return
-    usage = shutil.disk_usage(folder)
-    told = f"{usage.free / 1e9:.1f} of {usage.total / 1e9:.1f} GB free at {folder}"
+    told = f"{usage.free / 1e9:.1f} of {usage.total / 1e9:.1f} GB free at {named}"
+    told += "" if folder == named else ", which oncelog serve would make"
     if usage.free < min(LITTLE_SPACE * usage.total, LITTLE_SPACE_BYTES):
         yield bad("disk", told, "free space: a full disk stops partitions until a restart")
     else:
         yield Finding("disk", told)
-    yield _sync_time(folder)
+    yield sync_time
 
 
 def _sync_time(folder: Path) -> Finding:
@@ -140,7 +147,7 @@ def _clock() -> Finding:
 
 
 def kept_in_step() -> bool | None:
-    """Whether something (NTP, PTP) keeps the kernel's clock in step; None where the kernel does not say."""
+    """Whether something (NTP, PTP) keeps the kernel's clock in step; None if the kernel does not say."""
     if not sys.platform.startswith("linux"):
         return None
     answer = ctypes.create_string_buffer(_TIMEX_BYTES)  # modes = 0: only read

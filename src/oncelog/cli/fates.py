@@ -6,16 +6,16 @@ import asyncio
 import sys
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
-from oncelog.cli.consume import POLL_MS, What, bounds, partitions_of
+from oncelog.cli.consume import POLL_MS, Stop, What, bounds, partitions_of
 from oncelog.cli.output import counted, remark
 from oncelog.cli.record_lines import decoded, dumped, shown
 from oncelog.client.aio.admin import Admin
 from oncelog.client.aio.log_reader import FateReader, Producers, StoredRecord
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.positions import EARLIEST, LATEST
-from oncelog.server.loops import on_stop_signals
 from oncelog.shown import json_bytes
 from oncelog.types import TopicPartition
 
@@ -26,7 +26,7 @@ async def show_fates(config: AdminConfig, what: What, *, in_json: bool) -> None:
     """Show until a reason to stop, or until a signal cancels this."""
     task = asyncio.current_task()
     if task is not None:
-        on_stop_signals(asyncio.get_running_loop(), task.cancel)
+        Stop(partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel))
     output = sys.stdout.buffer
     count = 0
     try:

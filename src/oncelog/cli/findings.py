@@ -16,7 +16,7 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``todo`` is empty where there is nothing to do."""
+    """``todo`` is empty if there is nothing to do."""
 
     check: str
     found: str

@@ -11,6 +11,8 @@ from oncelog.client.positions import EARLIEST, LATEST, parse_time
 from oncelog.types import TopicPartition
 
 WORDS = {"earliest": EARLIEST, "latest": LATEST, "max-timestamp": -3}
+NUMBERS = {str(number): number for number in WORDS.values()}
+"""As kafka-get-offsets takes them."""
 
 
 @click.command("get-offsets")
@@ -20,9 +22,9 @@ WORDS = {"earliest": EARLIEST, "latest": LATEST, "max-timestamp": -3}
 )  # fmt: skip
 @click.option(
     "--time", "at", default="latest", metavar="TIME",
-    help="earliest, latest, max-timestamp, or a time: the first record not older.  [default: latest]",
+    help="earliest, latest, max-timestamp, or a time: the first record at or after it.  [default: latest]",
 )  # fmt: skip
-@click.option("--read-committed", is_flag=True, help="The latest is the last stable offset.")
+@click.option("--read-committed", is_flag=True, help="With read_committed the latest offset is the last stable one.")
 @cluster_options
 def command(cluster: Cluster, topics: tuple[str, ...], at: str, read_committed: bool) -> None:
     """Show the offset of each partition at its end, its beginning, or a time.
@@ -32,7 +34,8 @@ def command(cluster: Cluster, topics: tuple[str, ...], at: str, read_committed: 
       oncelog get-offsets -t orders
       oncelog get-offsets -t orders:0 --time 2026-01-31T12:00
     """
-    time_ms = WORDS[at] if at in WORDS else parse_time("--time", at)
+    known = WORDS | NUMBERS
+    time_ms = known[at] if at in known else parse_time(f"--time takes {', '.join(WORDS)}; else it", at)
     with cluster.admin() as admin:
         names = [
             name

@@ -140,11 +140,13 @@ def _show_group(group: Row) -> None:
 @click.option("--topic", "-t", "topics", multiple=True, metavar="TOPIC[:0,1]", help="Topic, or some partitions of it.")
 @click.option("--all-topics", is_flag=True, help="Every partition the group has a position in.")
 @click.option("--to-earliest", is_flag=True, help="To the first record.")
-@click.option("--to-latest", is_flag=True, help="Behind the last record.")
+@click.option("--to-latest", is_flag=True, help="To the end, after the last record.")
 @click.option("--to-offset", type=click.IntRange(min=0), metavar="N", help="To this offset.")
-@click.option("--shift-by", type=int, metavar="N", help="So many records on, or back where negative.")
-@click.option("--to-datetime", metavar="TIME", help="To the first record not older, such as 2026-01-31T12:00 (UTC).")
-@click.option("--dry-run", is_flag=True, help="Only show what would be.")
+@click.option("--shift-by", type=int, metavar="N", help="This many records forward, or back if negative.")
+@click.option(
+    "--to-datetime", metavar="TIME", help="To the first record at or after this time, such as 2026-01-31T12:00 (UTC)."
+)
+@click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 @cluster_options
 def reset_offsets(
     cluster: Cluster,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from types import TracebackType
 from typing import Any
@@ -46,13 +47,20 @@ COMMANDS = {
     "demo": "The main job on real data, with crashes, proven record by record.",
 }
 
+LISTED = ", ".join(COMMANDS)
+
+SUBCOMMANDS = {
+    "transactions": "history describe-producers find-hanging abort fence complete",
+    "groups": "reset-offsets delete-offsets",
+}
+"""Words of commands that are asked for without their first one."""
+
 NEXT_STEPS = {
     Error.UNKNOWN_TOPIC_OR_PARTITION: "see oncelog topics list, or make it with oncelog topics create",
     Error.TRANSACTIONAL_ID_NOT_FOUND: "see oncelog transactions list",
     Error.GROUP_ID_NOT_FOUND: "see oncelog groups list",
 }
-"""What to do about a refusal whose text, made for programs, does not say it."""
-
+"""What to do about a refusal whose text, made for programs, does not say it: behind a semicolon, if it does."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -66,9 +74,11 @@ class LazyGroup(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module = import_module(f"oncelog.cli.{name.replace('-', '_')}")
+        with (context.obj or nullcontext)(name):
+            module = import_module(f"oncelog.cli.{name.replace('-', '_')}")
+            from oncelog.cli.options import in_utf8
         command: click.Command = module.command
-        return command
+        return in_utf8(command)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -80,28 +90,41 @@ class LazyGroup(click.Group):
         if args and args[0] not in COMMANDS:
             from oncelog.settings import nearest
 
-            rest = nearest(args[0], COMMANDS) or f"; the commands are {', '.join(COMMANDS)}"
-            raise click.UsageError(f"there is no command {args[0]!r}{rest}")
+            inner = [f"{name} {args[0]}" for name, words in SUBCOMMANDS.items() if args[0] in words.split()]
+            rest = f"; did you mean {' or '.join(inner)}?" if inner else nearest(args[0], COMMANDS)
+            raise click.UsageError(f"there is no command {args[0]!r}{rest or f'; the commands are {LISTED}'}")
         return super().resolve_command(context, args)
 
     def invoke(self, context: click.Context) -> Any:
-        """Run the subcommand; a reader of its output that has seen enough ends it without a word."""
-        try:
+        """Run the subcommand."""
+        with _output_may_end():
             result = super().invoke(context)
             sys.stdout.flush()
-        except BrokenPipeError:
-            _throw_output_away()
-            raise click.exceptions.Exit(0) from None
-        except OSError as error:
-            if error.errno not in FULL:
-                raise
-            _throw_output_away()
-            raise OncelogError(f"nothing more can be written: {os.strerror(error.errno)}") from None
         return result
+
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
+        """Read the options; ``--version`` and ``--help`` are answered here."""
+        with _output_may_end():
+            return super().make_context(*args, **settings)
+
+
+@contextmanager
+def _output_may_end() -> Iterator[None]:
+    """A reader of the output that has seen enough ends the command without a word, a full disk with a sentence."""
+    try:
+        yield
+    except BrokenPipeError:
+        _throw_output_away()
+        raise click.exceptions.Exit(0) from None
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        _throw_output_away()
+        raise OncelogError(f"nothing more can be written: {os.strerror(error.errno)}") from None
 
 
 def _throw_output_away() -> None:
-    """Nothing may be flushed into a broken pipe or onto a full disk at exit."""
+    """Nothing may be flushed into a broken or full pipe or onto a full disk at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -129,17 +152,23 @@ def command(debug: bool) -> None:
     """
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point of the console script."""
+def main(
+    arguments: Sequence[str] | None = None, loading: Callable[[str], AbstractContextManager[object]] = nullcontext
+) -> None:
+    """Run a command, then end the program.
+
+    :param loading: in force while the module of the command that it is called with is imported.
+    """
     _open_missing_streams()
     args, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
     if not debug:
         sys.excepthook = _say_bug
     try:
-        code = command.main(args, prog_name="oncelog", standalone_mode=False)
+        code = command.main(args, prog_name="oncelog", standalone_mode=False, obj=loading)
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
     except (click.Abort, KeyboardInterrupt):
+        _throw_output_away()  # flushing at exit could wait for a reader that has stopped reading
         sys.exit(130)
     except click.ClickException as error:
         _say_wrong_usage(error, args)
@@ -147,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OncelogError as error:
         if debug:
             raise
-        step = NEXT_STEPS.get(error.error) if isinstance(error, KafkaError) else None
+        step = NEXT_STEPS.get(error.error) if isinstance(error, KafkaError) and "; " not in str(error) else None
         click.echo(f"oncelog: {error}" + (f"; {step}" if step else ""), err=True)
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)

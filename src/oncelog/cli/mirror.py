@@ -46,8 +46,8 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
 @click.option(
     "--topic", "-t", "topics", multiple=True, type=text, help="Mirror this topic; may be repeated.  [default: all]"
 )
-@click.option("--topics-matching", metavar="REGEX", help="And all whose whole name matches, later ones too.")
-@click.option("--exclude", multiple=True, metavar="REGEX", help="But not these; may be repeated.")
+@click.option("--topics-matching", metavar="REGEX", help="Also every topic whose whole name matches, later ones too.")
+@click.option("--exclude", multiple=True, metavar="REGEX", help="Except these; may be repeated.")
 @click.option("--once", is_flag=True, help="Stop when all that was decided at the start is on the target.")
 @click.option("--switch-over", is_flag=True, help="Stop, with status 0, when the target has everything.")
 @click.option(
@@ -55,7 +55,7 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
     type=click.IntRange(min=1),
     default=MAX_BYTES,
     show_default=True,
-    help="About so much in one transaction; one of the source goes whole.",
+    help="About this many bytes in one transaction; a transaction of the source is never split.",
 )
 @click.option(
     "--interval-ms", type=click.IntRange(min=1), default=INTERVAL_MS, show_default=True, help="Between two rounds."
@@ -65,8 +65,10 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}")
     type=click.IntRange(min=1, max=2**31 - 1),
     help="Of a round.  [default: 900000 or what the target allows]",
 )
-@click.option("--into-existing", is_flag=True, help="Mirror behind records of others in topics of the target.")
-@click.option("--allow-loss", is_flag=True, help="Go on where retention has removed what was not mirrored yet.")
+@click.option("--into-existing", is_flag=True, help="Mirror into topics of the target that hold other records already.")
+@click.option(
+    "--allow-loss", is_flag=True, help="Go on although retention has removed records that were not mirrored yet."
+)
 @click.option("--json", "-J", "as_json", is_flag=True, help="A line of JSON for each round that carried something.")
 def command(
     source: str | None,
@@ -93,7 +95,7 @@ def command(
     as the group is not active there. Killed at any point, the same command goes on where the last transaction ended.
 
     Before a switch-over stop the producers of the source, or take their rights: --switch-over waits for what they have
-    written, not for them. With --once and --switch-over the exit status is 130 where it was interrupted before.
+    written, not for them. With --once and --switch-over the exit status is 130 if it was interrupted before.
 
     \b
     Examples:

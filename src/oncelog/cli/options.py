@@ -7,6 +7,7 @@ Called by the client commands through :func:`cluster_options`. An address given 
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.types import StringParamType
 
 from oncelog.cli.properties import given_properties
 from oncelog.errors import ConfigError
@@ -37,6 +39,49 @@ def text(given: str) -> str:
     except UnicodeEncodeError:  # bytes of the command line that are no UTF-8
         raise click.BadParameter(f"a name is a text in UTF-8, not {given!r}") from None
     return given
+
+
+class Utf8(StringParamType):
+    """A text that requests can carry: bytes of the command line that are no UTF-8 are refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        given = str(super().convert(value, param, ctx))
+        try:
+            given.encode()
+        except UnicodeEncodeError:
+            self.fail(f"a text in UTF-8 is needed, not {given!r}", param, ctx)
+        return given
+
+
+UTF8 = Utf8()
+
+
+def in_utf8(command: click.Command) -> click.Command:
+    """The command with ``Utf8`` for the type of every text that has no other, those of its subcommands too."""
+    for parameter in command.params:
+        if parameter.type is click.STRING:
+            parameter.type = UTF8
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            in_utf8(inner)
+    return command
+
+
+LONGEST_S = 10 * 365 * 86_400
+"""Ten years: what waits for longer waits for ever."""
+
+
+class Seconds(click.FloatRange):
+    """The type of an option that takes a number of seconds, from ``least`` to ten years."""
+
+    def __init__(self, least: float = 0) -> None:
+        super().__init__(min=least, max=LONGEST_S)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        seconds = float(super().convert(value, param, ctx))
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is no number of seconds", param, ctx)
+        return seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import click
 
@@ -27,15 +28,27 @@ def show_json(value: Any) -> None:
 
 @contextmanager
 def cleaning_up() -> Iterator[None]:
-    """A SIGTERM ends the block as Ctrl-C does, with its ``finally``: what was made elsewhere is taken away."""
+    """SIGTERM and SIGHUP end the block as Ctrl-C does, with its ``finally``: what was made elsewhere is taken away.
+
+    One that is ignored (``nohup``) stays so.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number in numbers:
+        if before[number] is not signal.SIG_IGN:
+            signal.signal(number, _end_by)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in numbers:
+            signal.signal(number, before[number])
+
+
+def _end_by(number: int, frame: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
 
 
 def counted(count: int, noun: str) -> str:
@@ -80,7 +93,7 @@ def draws_progress() -> bool:
 
 @contextmanager
 def progress(description: str, total: int | None = None) -> Iterator[Advance]:
-    """A bar on standard error for as long as the block: ``advance(amount, text)``; nothing where none can be drawn."""
+    """A bar on standard error for as long as the block: ``advance(amount, text)``; nothing if none can be drawn."""
     if not draws_progress():
         yield lambda amount, text: None
         return

@@ -56,7 +56,12 @@ command.add_command(doctor)
 )
 @click.option("--listen", default="127.0.0.1:0", show_default=True, help="Where the broker inside listens.")
 @click.option("--master", metavar="URL", help="A Spark cluster, spark://HOST:PORT; without it this machine.")
-@click.option("--checkpoint", default="oncelog-checkpoints", show_default=True, help="Folder that remembers how far.")
+@click.option(
+    "--checkpoint",
+    default="oncelog-checkpoints",
+    show_default=True,
+    help="Folder that remembers how far the query has read.",
+)
 @click.option("--once", is_flag=True, help="Process what is there, then stop.")
 @click.option("--trigger", default="", metavar="TIME", help="Least time between two batches, such as '5 seconds'.")
 @click.option("--only", multiple=True, metavar="NAME", help="Run this pipeline of the file; may be repeated.")
@@ -285,7 +290,7 @@ def _measured(address: str | None, names: list[str]) -> Iterator[PipelineSource]
 
 @contextlib.contextmanager
 def _reporting(console: str | None, names: list[str]) -> Iterator[Show]:
-    """Tells a console each batch, and at the end how the pipelines ended; nothing where none is named."""
+    """Tells a console each batch, and at the end how the pipelines ended; nothing if none is named."""
     if console is None:
         yield lambda progress: None
         return

@@ -35,7 +35,7 @@ END = -1
 def doctor(checkpoint: str, group: str, on_missing_marker: str, cluster: Cluster) -> None:
     """Say what the next start of a query will do with CHECKPOINT, the folder or URL of its checkpoint, and why.
 
-    It changes nothing. The status is 1 where the query would be refused.
+    It changes nothing. The status is 1 if the query would be refused.
 
     \b
     Examples:

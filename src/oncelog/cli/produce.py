@@ -67,13 +67,18 @@ class Tally:
 
 @click.command("produce")
 @click.option("--topic", "-t", required=True, type=text, shell_complete=complete_topics, help="Topic to write to.")
-@click.option("--key-separator", "-K", metavar="TEXT", help="What parts key and value in a line; without it no keys.")
+@click.option(
+    "--key-separator",
+    "-K",
+    metavar="TEXT",
+    help="What separates key and value in a line; without it records have no keys.",
+)
 @click.option(
     "--json-lines", is_flag=True, help="Each line is a JSON object: value, key, headers, partition, timestamp."
 )
 @click.option("--header", "-H", "headers", multiple=True, metavar="NAME=VALUE", help="A header of every record.")
 @click.option("--partition", "-p", type=click.IntRange(min=0), help="Write everything to this partition.")
-@click.option("--transactional-id", metavar="ID", help="Write in transactions: all of the input or nothing.")
+@click.option("--transactional-id", metavar="ID", type=text, help="Write in transactions: all of the input or nothing.")
 @click.option(
     "--transaction-size", type=click.IntRange(min=1), metavar="N", help="Commit every N records instead of at the end."
 )
@@ -179,11 +184,15 @@ class _Run:
     def _send_one(self, size_bytes: int, item: Item) -> None:
         tally = self._tally
         partition = item.partition if item.partition is not None else self._partition
-        delivery = self._producer.send(
-            self._topic, item.value, item.key, partition, item.timestamp_ms, [*self._common, *item.headers]
-        )
-        delivery.add_done_callback(tally.note)
         tally.sent += 1
+        try:
+            delivery = self._producer.send(
+                self._topic, item.value, item.key, partition, item.timestamp_ms, [*self._common, *item.headers]
+            )
+        except OncelogError:
+            tally.failed += 1
+            raise
+        delivery.add_done_callback(tally.note)
         self._bytes += size_bytes
         if tally.sent % REPORT_EVERY == 0:
             self._advance(self._bytes, f"{tally.acknowledged:,} acknowledged")

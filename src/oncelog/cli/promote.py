@@ -53,7 +53,7 @@ MIB = 1024 * 1024
 )
 @click.option("--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="As oncelog serve got it.")
 @click.option("--copy", "mode", flag_value="copy", help="Copy every file, closed segments too.")
-@click.option("--move", "mode", flag_value="move", help="Remove the data folder once the node's is whole.")
+@click.option("--move", "mode", flag_value="move", help="Remove the data folder once the node's folder is complete.")
 @click.option("--plain", is_flag=True, help="Leave settings of TLS, SASL and the authorizer behind.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and what Kafka will do at once.")
 @click.option(

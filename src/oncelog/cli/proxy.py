@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from oncelog.cli.output import remark
+from oncelog.cli.output import cleaning_up, remark, show_json
 from oncelog.cli.properties import given_properties
 from oncelog.client.core.config import ClientConfig
 from oncelog.faults.control import FaultControl
@@ -25,7 +25,7 @@ _CONFIG_HELP = "A properties file of a client: how the proxy encrypts and logs i
 @click.option("--listen", default="127.0.0.1:0", metavar="HOST:PORT", help="Where clients connect; port 0: a free one.")
 @click.option("--config", "-F", type=click.Path(exists=True, dir_okay=False, path_type=Path), help=_CONFIG_HELP)
 @click.option("--set", "-X", "assignments", multiple=True, metavar="NAME=VALUE", help="One such property.")
-@click.option("--open", "open_to_all", is_flag=True, help="Ask clients for no login where the proxy itself logs in.")
+@click.option("--open", "open_to_all", is_flag=True, help="Ask clients for no login although the proxy itself logs in.")
 @click.option("--fault", "texts", multiple=True, metavar="FAULT", help=f"In force from the start: {', '.join(KINDS)}.")
 @click.option("--control", metavar="HOST:PORT", help="Take faults over HTTP, from this machine only.")
 @click.option("--json", "-J", "as_json", is_flag=True, help="Say where it listens, and what struck, as JSON.")
@@ -57,31 +57,42 @@ def command(
     proxy = FaultProxy(broker, listen=listen, upstream=_upstream(broker, config, assignments), open_to_all=open_to_all)
     for text in texts:
         add_fault(proxy.faults, text)
-    with proxy:
-        steering = None
-        if control is not None:
-            address = Address.parse(control)
-            steering = FaultControl(proxy.faults, address.host, address.port)
-        place = {
-            "listening": proxy.bootstrap_servers,
-            "to": broker,
-            "control": steering.address if steering else None,
-            "client_properties": proxy.client_properties,
-        }
-        told = f"oncelog proxy listens on {proxy.bootstrap_servers} for {broker}"
-        if steering is not None:
-            told += f", faults at http://{steering.address}/faults"
-        for name, value in proxy.client_properties.items():
-            told += f"\n  clients need {name}={value}"
-        click.echo(json.dumps(place) if as_json else told)
-        sys.stdout.flush()
+    steering = None
+    with cleaning_up(), proxy:
         try:
+            if control is not None:
+                address = Address.parse(control)
+                steering = FaultControl(proxy.faults, address.host, address.port)
+            _announce(proxy, broker, steering, as_json)
             threading.Event().wait()
         finally:
             if steering is not None:
                 steering.stop()
-            for line in proxy.faults.report():
-                remark(line)
+            _tell_what_struck(proxy.faults.report(), as_json)
+
+
+def _announce(proxy: FaultProxy, broker: str, steering: FaultControl | None, as_json: bool) -> None:
+    place = {
+        "listening": proxy.bootstrap_servers,
+        "to": broker,
+        "control": steering.address if steering else None,
+        "client_properties": proxy.client_properties,
+    }
+    told = f"oncelog proxy listens on {proxy.bootstrap_servers} for {broker}"
+    if steering is not None:
+        told += f", faults at http://{steering.address}/faults"
+    for name, value in proxy.client_properties.items():
+        told += f"\n  clients need {name}={value}"
+    click.echo(json.dumps(place) if as_json else told)
+    sys.stdout.flush()
+
+
+def _tell_what_struck(struck: list[str], as_json: bool) -> None:
+    if as_json:
+        show_json({"struck": struck})
+    else:
+        for line in struck:
+            remark(line)
 
 
 def _upstream(broker: str, config: Path | None, assignments: tuple[str, ...]) -> ClientConfig | None:

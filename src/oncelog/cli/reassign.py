@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oncelog.cli.completion import complete_topics
-from oncelog.cli.options import Cluster, cluster_options, partition_numbers, text
+from oncelog.cli.options import Cluster, Seconds, cluster_options, partition_numbers, text
 from oncelog.cli.output import counted, draws_progress, progress, remark, show_json, show_table
 from oncelog.cli.reassign_throttle import lift
 from oncelog.cli.reassign_throttle import throttle as set_throttle
@@ -33,23 +33,29 @@ Replicas = Mapping[TopicPartition, Sequence[int]]
 
 
 class MoveError(OncelogError):
-    """Partitions are not where they shall be, or not yet; the text names them."""
+    """Partitions are not where they are to be, or not yet; the text names them."""
 
 
 @click.command("reassign")
 @click.argument("topics", nargs=-1, type=text, metavar="[TOPIC[:0,1]]...", shell_complete=complete_topics)
 @click.option("--replication-factor", type=click.IntRange(min=1), help="Replicas of each. Default: as many as it has.")
-@click.option("--nodes", "node_ids", metavar="1,2,3", help="The nodes that shall hold them. Default: all that are up.")
+@click.option("--nodes", "node_ids", metavar="1,2,3", help="The nodes that are to hold them. Default: all that are up.")
 @click.option("--dry-run", is_flag=True, help="Say what would be moved.")
 @click.option("--no-wait", is_flag=True, help="Return as soon as the moves have begun.")
-@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Wait no longer. Default: to the end.")
+@click.option("--timeout", type=Seconds(), metavar="SECONDS", help="How long to wait. Default: to the end.")
 @click.option(
-    "--throttle", type=click.IntRange(min=1), metavar="BYTES/S", help="What copies may take of each node at most."
+    "--throttle",
+    type=click.IntRange(min=1),
+    metavar="BYTES/S",
+    help="Most bytes a second that copying may take of each node.",
 )
 @click.option("--show", "action", flag_value="show", help="Say which moves are under way, and change nothing.")
 @click.option("--cancel", "action", flag_value="cancel", help="End the moves that are under way.")
 @click.option(
-    "--lift-throttle", "action", flag_value="lift-throttle", help="Take back a throttle that a broken-off command left."
+    "--lift-throttle",
+    "action",
+    flag_value="lift-throttle",
+    help="Remove a throttle that an interrupted command left behind.",
 )
 @cluster_options
 def command(
@@ -75,7 +81,7 @@ def command(
       oncelog reassign orders payments:0,1 --nodes 2,3,4 --throttle 50000000
     """
     if action and (replication_factor or node_ids or dry_run or no_wait or timeout is not None or throttle):
-        raise ConfigError(f"--{action} changes no replicas: leave out what says which there shall be")
+        raise ConfigError(f"--{action} changes no replicas: leave out what says which nodes are to hold them")
     if no_wait and timeout is not None:
         raise ConfigError("--no-wait does not wait: leave out --timeout")
     with cluster.admin() as admin:
@@ -149,7 +155,7 @@ def _plan(
     node_ids: str | None,
     replication_factor: int | None,
 ) -> tuple[list[dict[str, Any]], Replicas, Mapping[TopicPartition, PartitionReassignment]]:
-    """What is to be moved, as it is shown, the replicas that these partitions shall have, and what is under way."""
+    """What is to be moved, as it is shown, the replicas that these partitions are to have, and what is under way."""
     from oncelog.client.core.replica_placement import spread
 
     nodes = _nodes(admin, node_ids)
@@ -164,13 +170,13 @@ def _plan(
 
 
 def _refuse_if_down(wanted: Replicas, nodes: Nodes) -> None:
-    """A node that restarts keeps its replicas, unless somebody says which nodes shall have them."""
+    """A node that restarts keeps its replicas, unless somebody says which nodes are to have them."""
     for name, replicas in sorted(wanted.items()):
         for node in replicas:
             if node not in nodes:
                 raise ConfigError(
                     f"node {node} holds replicas, of {name} for one, and is not in the cluster now: start it, or say "
-                    f"with --nodes which nodes shall hold them instead; there are {', '.join(map(str, sorted(nodes)))}"
+                    f"with --nodes which nodes are to hold them instead; there are {', '.join(map(str, sorted(nodes)))}"
                 )
 
 

@@ -53,7 +53,7 @@ from oncelog.server.serve import serve
 @click.option(
     "--faults",
     metavar="HOST:PORT",
-    help="Have things go wrong on request, over HTTP at this address of this machine (see oncelog proxy --help).",
+    help="Take faults over HTTP at this address of this machine (see oncelog proxy --help).",
 )
 @click.option("--json", "-J", "as_json", is_flag=True, help="Say where it listens as JSON.")
 @click.option("--log-level", default="warning", type=click.Choice(["debug", "info", "warning", "error"]))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oncelog.cli.options import Cluster, cluster_options
+from oncelog.cli.options import Cluster, Seconds, cluster_options
 from oncelog.cli.output import show_json
 from oncelog.errors import Error, KafkaError, OncelogError
 from oncelog.types import TopicPartition
@@ -45,9 +45,7 @@ class Look:
 
 
 @click.command("top")
-@click.option(
-    "--interval", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Seconds between looks."
-)
+@click.option("--interval", type=Seconds(0.1), default=2.0, show_default=True, help="Seconds between looks.")
 @click.option("--lines", type=click.IntRange(min=1), default=15, show_default=True, help="Of each table.")
 @click.option("--once", is_flag=True, help="Two looks and one picture, then end.")
 @click.option("--internal", is_flag=True, help="Internal topics, too.")
@@ -152,7 +150,7 @@ def _look(admin: Admin, internal: bool) -> Look:
 
 
 def _positions(admin: Admin, group_id: str) -> dict[TopicPartition, int]:
-    """What a group has committed; nothing where the caller may not see it."""
+    """What a group has committed; nothing if the caller may not see it."""
     try:
         return {name: found.offset for name, found in admin.list_consumer_group_offsets(group_id).items()}
     except KafkaError as error:

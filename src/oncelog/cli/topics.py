@@ -9,7 +9,7 @@ import click
 
 from oncelog.cli.completion import complete_topics
 from oncelog.cli.options import Cluster, cluster_options, text
-from oncelog.cli.output import show_json, show_rows, show_table
+from oncelog.cli.output import remark, show_json, show_rows, show_table
 from oncelog.cli.properties import named_values
 from oncelog.errors import ConfigError
 from oncelog.types import encode_uuid
@@ -45,6 +45,8 @@ def list_topics(cluster: Cluster, internal: bool) -> None:
         return
     for name in names:
         click.echo(name)
+    if not names:
+        remark("no topics")
 
 
 @command.command("create")
@@ -159,7 +161,7 @@ def _show_topic(topic: dict[str, Any]) -> None:
 @click.argument("names", nargs=-1, required=True, type=text, shell_complete=complete_topics)
 @click.option("--partitions", type=click.IntRange(min=1), help="New number of partitions; it can only grow.")
 @click.option("--set-config", "configs", multiple=True, metavar="NAME=VALUE", help="A property to set.")
-@click.option("--delete-config", "deleted", multiple=True, metavar="NAME", help="A property to take back.")
+@click.option("--delete-config", "deleted", multiple=True, metavar="NAME", help="A property to reset to its default.")
 @cluster_options
 def alter(
     cluster: Cluster, names: tuple[str, ...], partitions: int | None, configs: tuple[str, ...], deleted: tuple[str, ...]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncelog.cli.completion import complete_topics, complete_transactional_ids
-from oncelog.cli.options import Cluster, cluster_options, partition_numbers, text
+from oncelog.cli.options import Cluster, Seconds, cluster_options, partition_numbers, text
 from oncelog.cli.output import remark, show_json, show_rows
 from oncelog.errors import ConfigError, Error, KafkaError, OncelogError
 from oncelog.shown import show_time
@@ -36,8 +36,19 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--state", "states", multiple=True, metavar="NAME", help="Only these, such as Ongoing; may be repeated.")
-@click.option("--longer-than", type=click.FloatRange(min=0), metavar="SECONDS", help="Only those open for so long.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    metavar="NAME",
+    help="Only transactions in this state, such as Ongoing; may be repeated.",
+)
+@click.option(
+    "--longer-than",
+    type=Seconds(),
+    metavar="SECONDS",
+    help="Only transactions that have been open for this long.",
+)
 @click.option("--two-phase", is_flag=True, help="Only open ones that wait for a database's word, without a time-out.")
 @cluster_options
 def list_transactions(cluster: Cluster, states: tuple[str, ...], longer_than: float | None, two_phase: bool) -> None:
@@ -185,10 +196,10 @@ def find_hanging(cluster: Cluster, topics: tuple[str, ...]) -> None:
 
 
 @command.command("abort")
-@click.option("--topic", "-t", required=True, help="Topic of the hanging transaction.")
+@click.option("--topic", "-t", required=True, type=text, help="Topic of the hanging transaction.")
 @click.option("--partition", required=True, type=click.IntRange(min=0), help="Its partition.")
 @click.option("--start-offset", required=True, type=click.IntRange(min=0), help="Its first offset there.")
-@click.option("--force", is_flag=True, help="Also where a coordinator still knows the transaction.")
+@click.option("--force", is_flag=True, help="Also if a coordinator still knows the transaction.")
 @cluster_options
 def abort(cluster: Cluster, topic: str, partition: int, start_offset: int, force: bool) -> None:
     """End a hanging transaction in one partition, as find-hanging names it.
@@ -220,7 +231,7 @@ def abort(cluster: Cluster, topic: str, partition: int, start_offset: int, force
 
 @command.command("fence")
 @click.argument("transactional_ids", nargs=-1, required=True, type=text, shell_complete=complete_transactional_ids)
-@click.option("--force", is_flag=True, help="Also what is prepared, whatever its database has decided.")
+@click.option("--force", is_flag=True, help="Also a prepared transaction, whatever its database has decided.")
 @cluster_options
 def fence(cluster: Cluster, transactional_ids: tuple[str, ...], force: bool) -> None:
     """Shut out the producers of these ids and abort what they left open.
@@ -249,8 +260,8 @@ def fence(cluster: Cluster, transactional_ids: tuple[str, ...], force: bool) -> 
 
 
 @command.command("complete")
-@click.argument("transactional_id", shell_complete=complete_transactional_ids)
-@click.option("--token", required=True, help="What the database has stored of prepare(); '' where it has nothing.")
+@click.argument("transactional_id", type=text, shell_complete=complete_transactional_ids)
+@click.option("--token", required=True, help="What the database has stored of prepare(); '' if it has nothing.")
 @cluster_options
 def complete(cluster: Cluster, transactional_id: str, token: str) -> None:
     """End a prepared transaction as its database says: commit it if the token is its own, else abort it.

@@ -1,7 +1,7 @@
 """The event loop behind the blocking clients: one thread for a process.
 
 Called by ``client.blocking``. A process that was forked gets a loop of its own when it first needs one; clients made
-before the fork belong to the parent.
+before the fork belong to the parent, and say so to whoever uses them.
 """
 
 from __future__ import annotations
@@ -9,12 +9,25 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import weakref
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from concurrent.futures import Future
+from typing import Any, Protocol, TypeVar
 
 from oncelog.client.core.errors import IllegalStateError
 
 T = TypeVar("T")
+
+FORKED = "the client was made before this process was forked; make a new one here"
+_clients: weakref.WeakSet[Client] = weakref.WeakSet()
+
+
+class Client(Protocol):
+    """A blocking client."""
+
+    def _forked(self) -> None:
+        """The process was forked: a client that was started is the parent's, and so are the records that it holds."""
+        ...
 
 
 class Background:
@@ -32,18 +45,22 @@ class Background:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Wait for ``work`` on the loop; an interrupt cancels it."""
-        if not self.usable:
-            work.close()
-            raise IllegalStateError("the client was made before this process was forked; make a new one here")
-        if threading.current_thread() is self._thread:
-            work.close()
-            raise IllegalStateError("a blocking client was called from a callback on the client's own thread")
-        future = asyncio.run_coroutine_threadsafe(work, self.loop)
+        future = self.submit(work)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Begin ``work`` on the loop."""
+        if not self.usable:
+            work.close()
+            raise IllegalStateError(FORKED)
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise IllegalStateError("a blocking client was called from a callback on the client's own thread")
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
 
 
 _lock = threading.Lock()
@@ -59,10 +76,18 @@ def background() -> Background:
         return _current
 
 
+def tell_of_fork(client: Client) -> None:
+    """Tell the client when the process was forked."""
+    with _lock:
+        _clients.add(client)
+
+
 def _after_fork() -> None:
     global _lock, _current
     _lock = threading.Lock()
     _current = None
+    for client in list(_clients):
+        client._forked()  # and stays listed: one that is first started here is not for this process's children
 
 
 if hasattr(os, "register_at_fork"):  # Windows does not fork

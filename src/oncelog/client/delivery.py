@@ -6,6 +6,7 @@ Called by ``client.blocking``; resolved on the background loop's thread.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -51,6 +52,7 @@ class Delivery(Generic[T]):
         self._callbacks: list[Callable[[Delivery[T]], object]] | None = None
 
     def done(self) -> bool:
+        """Whether the outcome is known; does not wait."""
         return self._done
 
     def result(self, timeout: float | None = None) -> T:
@@ -68,7 +70,7 @@ class Delivery(Generic[T]):
     get = result
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Why the record was not stored; None where it was. Waits for the answer."""
+        """Why the record was not stored; None if it was. Waits for the answer."""
         if not self._done:
             with _lock:
                 event = self._event = self._event or threading.Event()
@@ -119,3 +121,13 @@ class Delivery(Generic[T]):
                 callback(self)
             except BaseException:  # the program's; the other records of the batch have to be told
                 log.exception("a callback of a record's delivery raised")
+
+
+def _after_fork() -> None:
+    """Another thread may have held it."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_after_fork)

@@ -102,7 +102,7 @@ def offsets_of(
 ) -> dict[TopicPartition, int]:
     """The offset of a place in each partition.
 
-    :param found: what ListOffsets answered for ``place.lookup()``; -1 where no record is so late.
+    :param found: what ListOffsets answered for ``place.lookup()``; -1 if no record is so late.
     """
     match place.kind:
         case Kind.OFFSET:

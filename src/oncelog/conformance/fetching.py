@@ -12,7 +12,6 @@ from oncelog.errors import Error
 
 OUT_OF_RANGE = Error.OFFSET_OUT_OF_RANGE
 UNKNOWN_TOPIC = Error.UNKNOWN_TOPIC_OR_PARTITION
-FENCED_LEADER = Error.FENCED_LEADER_EPOCH
 UNKNOWN_LEADER = Error.UNKNOWN_LEADER_EPOCH
 
 
@@ -248,7 +247,7 @@ def a_session_ends_with_the_final_epoch(bench: Bench) -> None:
 
 
 @check("KIP-227")
-def a_session_may_be_begun_anew(bench: Bench) -> None:
+def a_session_may_be_started_again(bench: Bench) -> None:
     connection = bench.connection
     topic = bench.topic()
     first = connection.fetch_all({(topic, 0): Position(0)}, session_epoch=0)

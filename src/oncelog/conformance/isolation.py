@@ -23,7 +23,6 @@ from oncelog.protocol.generated.write_txn_markers_request import (
 
 OUT_OF_RANGE = Error.OFFSET_OUT_OF_RANGE
 UNKNOWN_TOPIC = Error.UNKNOWN_TOPIC_OR_PARTITION
-FENCED_LEADER = Error.FENCED_LEADER_EPOCH
 UNKNOWN_LEADER = Error.UNKNOWN_LEADER_EPOCH
 
 

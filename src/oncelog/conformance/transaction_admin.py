@@ -91,7 +91,7 @@ def list_transactions_filters(bench: Bench) -> None:
     same(set(found), {open_.id})
     same(sorted(answer.unknown_state_filters), ["NoSuchState", "ongoing"])
     same(_listed(connection, ids, state_filters=["Empty"], producer_id_filters=[open_.pid])[0], {})
-    # The duration is counted from the start, which is -1 where there was no transaction yet.
+    # The duration is counted from the start, which is -1 if there was no transaction yet.
     same(_listed(connection, ids, 1, duration_filter=3_600_000)[0], {empty.id: "Empty"})
     eventually(lambda: _listed(connection, ids, 1, duration_filter=1)[0] == every)
     same(_listed(connection, ids, 1, duration_filter=-1)[0], every)

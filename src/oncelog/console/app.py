@@ -21,7 +21,7 @@ from oncelog.console.pages import acls, cluster, glance, groups, login, pipeline
 from oncelog.console.pipelines import Pipelines
 from oncelog.console.sessions import Link, Sessions
 from oncelog.console.settings import ConsoleSettings
-from oncelog.console.web import Console, acts, shows, templates
+from oncelog.console.web import Console, Visit, acts, shows, templates
 from oncelog.errors import OncelogError
 
 GRACE_SECONDS = 2
@@ -93,7 +93,15 @@ def _routes() -> list[Route | Mount]:
         Route("/acl/remove", shows(acls.confirm_remove)),
         Route("/acl/remove", acts(acls.remove), methods=["POST"]),
         Mount("/static", StaticFiles(directory=str(files("oncelog.console") / "static"))),
+        Route("/{path:path}", shows(_nowhere)),
     ]
+
+
+async def _nowhere(visit: Visit) -> Response:
+    return visit.page(
+        "error.html", 404, heading="There is no such page", gone=False,
+        problem="this address is none of the console's: begin at Topics",
+    )  # fmt: skip
 
 
 async def _home(request: Request) -> Response:

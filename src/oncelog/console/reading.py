@@ -53,7 +53,7 @@ class Row:
 
 @dataclass(slots=True)
 class Found:
-    """One page: ``next`` is where the page after it begins (or, backwards, ends); empty where there is none."""
+    """One page: ``next`` is where the page after it begins (or, backwards, ends); empty if there is none."""
 
     rows: list[Row] = field(default_factory=list)
     next: Positions = field(default_factory=dict)

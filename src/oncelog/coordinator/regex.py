@@ -193,7 +193,7 @@ class _Parser:
         return node
 
     def _quantifier(self) -> tuple[int, int] | None:
-        """Bounds of the repetition that comes next; None where ``{`` is just a character."""
+        """Bounds of the repetition that comes next; None if ``{`` is just a character."""
         simple = {"*": (0, -1), "+": (1, -1), "?": (0, 1)}.get(self._peek())
         if simple is not None:
             self._at += 1

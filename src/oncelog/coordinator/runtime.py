@@ -22,7 +22,7 @@ from oncelog.deferred import Deferred
 from oncelog.errors import NONE, Error
 from oncelog.log.verification import VerificationGuard
 from oncelog.timers import Timers
-from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition, java_hash_partition
+from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition, java_hash_partition
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class LoggedRecord(NamedTuple):
 
     offset: int
     timestamp_ms: int
-    producer: ProducerStamp
+    producer: ProducerIdAndEpoch
     key: bytes
     value: bytes | None
 
@@ -67,7 +67,7 @@ class LoggedMarker(NamedTuple):
     """The end of a producer's transaction on this internal partition."""
 
     offset: int
-    producer: ProducerStamp
+    producer: ProducerIdAndEpoch
     commit: bool
 
 
@@ -92,7 +92,7 @@ class CoordinatorHost(Protocol):
         partition: TopicPartition,
         records: Sequence[CoordinatorRecord],
         now_ms: int,
-        producer: ProducerStamp = NO_PRODUCER,
+        producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
     ) -> Appended:
         """One batch with acks=all; a ``producer`` makes it transactional (no sequence, TxnOffsetCommit).
@@ -165,9 +165,9 @@ class CoordinatorRuntime(Generic[S]):
         return Error.COORDINATOR_NOT_AVAILABLE if partition in self._unreadable else Error.NOT_COORDINATOR
 
     @property
-    def is_whole(self) -> bool:
-        """Whether every partition could be read."""
-        return not self._unreadable
+    def unreadable(self) -> int:
+        """How many partitions could not be read."""
+        return len(self._unreadable)
 
     def shard(self, partition: int) -> S | None:
         return self._shards.get(partition)
@@ -208,7 +208,7 @@ class CoordinatorRuntime(Generic[S]):
         except Exception:  # whatever a damaged record makes of its reader
             logger.exception(
                 "%s cannot be read at or after offset %d: its groups or transactional ids have no coordinator until "
-                "the broker is started on a mended copy",
+                "the broker is started again with its folder restored from a copy (dump-log shows what is whole)",
                 topic_partition,
                 offset,
             )
@@ -222,6 +222,7 @@ class CoordinatorRuntime(Generic[S]):
         self._shards[partition].loaded(now_ms)
 
     def unload(self, partition: int) -> None:
+        self._unreadable.discard(partition)
         shard = self._shards.pop(partition, None)
         if shard is not None:
             shard.unloaded()
@@ -231,7 +232,7 @@ class CoordinatorRuntime(Generic[S]):
         partition: TopicPartition,
         records: Sequence[CoordinatorRecord],
         now_ms: int,
-        producer: ProducerStamp = NO_PRODUCER,
+        producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
         apply: Callable[[int], None] | None = None,
     ) -> Deferred[Error]:

@@ -107,7 +107,7 @@ class Replay:
             start += len(chunk)
 
     async def _committed(self, chunk: Sequence[Flight], end: int, number: int) -> bool:
-        """One transaction; False where it had to be aborted, so that it is to be sent again."""
+        """One transaction; False if it had to be aborted, so that it is to be sent again."""
         try:
             await self._producer.begin_transaction()
             await self._send(chunk)

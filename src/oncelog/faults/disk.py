@@ -59,6 +59,9 @@ class TroubledFile:
         self._file.sync()
         self._disk.synced(self.path, size)
 
+    def complete(self) -> None:
+        self._file.complete()
+
     def close(self) -> None:
         self._file.close()
 
@@ -149,6 +152,9 @@ class TroubledDisk:
     def sync_folder(self, path: str) -> None:
         self.strike("sync the folder", path)
         self._disk.sync_folder(path)
+
+    def space(self) -> tuple[int, int] | None:
+        return self._disk.space()
 
     def all_of(self, work: Sequence[Callable[[], None]]) -> Sequence[StorageError | None]:
         return self._disk.all_of(work)

@@ -64,6 +64,9 @@ class _Edited:
     def hold(self) -> None:
         self._channel.hold()
 
+    def go_on(self) -> None:
+        self._channel.go_on()
+
     def close(self, reason: str) -> None:
         self._channel.close(reason)
 

@@ -377,7 +377,7 @@ def _answer_frame(header: RequestHeader, body: bytes) -> bytes:
 
 
 async def _read_frame(reader: asyncio.StreamReader, largest: int = LARGEST_FRAME) -> bytes | None:
-    """The next frame without its size; None where the peer has ended or sends no frames."""
+    """The next frame without its size; None if the peer has ended or sends no frames."""
     try:
         (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
         if not 0 <= size <= largest:
@@ -438,7 +438,7 @@ class FaultProxy:
 
     @property
     def client_properties(self) -> dict[str, str]:
-        """What clients need beside ``bootstrap.servers``: the proxy's own login; empty where it asks for none."""
+        """What clients need beside ``bootstrap.servers``: the proxy's own login; empty if it asks for none."""
         return self._entrance.client_properties if self._entrance is not None else {}
 
     @property

@@ -118,6 +118,7 @@ class Fault:
         self.phase = phase
         """When in its course: for a coordinator that crashes."""
         self.hits = 0
+        """How often it has struck."""
         self._owner = owner
         self._times = times
         self._to_skip = skip
@@ -147,6 +148,7 @@ class Fault:
                 raise TimeoutError(f"{self} within {timeout} s, not {hits} times")
 
     def remove(self) -> None:
+        """It strikes no more; ``hits`` stays."""
         self._owner.remove(self)
 
     def __enter__(self) -> Self:
@@ -165,14 +167,16 @@ class Fault:
 
 
 class Faults:
-    """The faults in force. Each method makes one:
+    """The faults in force. Each method makes one, and takes by name:
 
-    :param api: its name in Kafka, such as ``"Produce"``; None for every request.
-    :param version, client_id, topic, partition, transactional_id, group: only requests that name this.
-    :param times: strikes so often; None for ever.
-    :param skip: lets so many matching requests pass first.
-    :param probability: strikes a matching request this often, from 0 to 1, by a random number of ``seed``.
-    :raises FaultError: an unknown API, or one whose requests never name what is asked for.
+    - ``api``: its name in Kafka, such as ``"Produce"``; None for every request.
+    - ``version``, ``client_id``, ``topic``, ``partition``, ``transactional_id``, ``group``: only requests that
+      name this.
+    - ``times``: strikes so often; None for ever.
+    - ``skip``: lets so many matching requests pass first.
+    - ``probability``: strikes a matching request this often, above 0 to 1, by a random number of ``seed``.
+
+    Raises ``FaultError`` for an unknown API, or one whose requests never name what is asked for.
     """
 
     def __init__(self) -> None:
@@ -232,6 +236,7 @@ class Faults:
             self._faults.clear()
 
     def remove(self, fault: Fault) -> None:
+        """A fault strikes no more; nothing happens where it was removed before."""
         with self.changed:
             if fault in self._faults:
                 self._faults.remove(fault)
@@ -245,6 +250,7 @@ class Faults:
 
     @property
     def in_force(self) -> Sequence[Fault]:
+        """Those that were made and not removed, the oldest first."""
         return tuple(self._faults)
 
     def candidates(self, api_key: int, version: int, client_id: str | None) -> list[Fault]:

@@ -207,7 +207,7 @@ class Stage:
             self.recorder.add(event)
 
     def _decisions(self, transactional_id: str) -> list[tuple[int, int, Event]]:
-        """Prepare and Complete records of ``__transaction_state``; none where one may not read it."""
+        """Prepare and Complete records of ``__transaction_state``; none if one may not read it."""
         lane = self.lane(COORDINATOR)
         try:
             found = background().run(_history(self._aside, self._world.login, transactional_id))

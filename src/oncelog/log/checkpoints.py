@@ -70,7 +70,7 @@ def decode_lines(data: bytes, path: str) -> list[str]:
 
 
 def read_offset_checkpoint(disk: Disk, name: str) -> dict[TopicPartition, int]:
-    """Offsets by partition; empty where the file does not exist.
+    """Offsets by partition; empty if the file does not exist.
 
     :raises CorruptLogError: the file is damaged.
     """
@@ -91,8 +91,13 @@ def decode_offset_checkpoint(data: bytes, path: str) -> dict[TopicPartition, int
 
 
 def write_offset_checkpoint(disk: Disk, name: str, offsets: Mapping[TopicPartition, int], *, sync: bool = True) -> None:
-    lines = [f"{partition.topic} {partition.partition} {offset}" for partition, offset in sorted(offsets.items())]
+    lines = [offset_line(partition, offset) for partition, offset in sorted(offsets.items())]
     disk.write_atomic(name, encode_lines(lines), sync=sync)
+
+
+def offset_line(partition: TopicPartition, offset: int) -> str:
+    """One of an offset checkpoint."""
+    return f"{partition.topic} {partition.partition} {offset}"
 
 
 def encode_leader_epochs(entries: tuple[EpochEntry, ...]) -> bytes:
@@ -122,7 +127,7 @@ def decode_uuid(text: str) -> bytes:
 
 
 def read_partition_metadata(disk: Disk, folder: str) -> bytes | None:
-    """The topic id that a partition's folder was made for, None where the file does not exist.
+    """The topic id that a partition's folder was made for, None if the file does not exist.
 
     :raises CorruptLogError: the file is damaged.
     """
@@ -158,7 +163,7 @@ class MetaProperties:
 
 
 def read_meta_properties(disk: Disk) -> MetaProperties | None:
-    """None where the file does not exist; versions 0 (``broker.id``) and 1 are understood.
+    """None if the file does not exist; versions 0 (``broker.id``) and 1 are understood.
 
     :raises CorruptLogError: the file is damaged.
     """
@@ -200,7 +205,7 @@ def read_clean_shutdown(disk: Disk) -> bool:
 
 
 def clean_shutdown_epoch(data: bytes) -> int:
-    """The broker epoch in the marker, -1 where it is not known."""
+    """The broker epoch in the marker, -1 if it is not known."""
     try:
         epoch = json.loads(data)["brokerEpoch"]
     except (ValueError, KeyError, TypeError, RecursionError):

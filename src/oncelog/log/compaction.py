@@ -64,7 +64,7 @@ def plan(
     max_key_bytes: int = DEFAULT_MAX_KEY_BYTES,
     force: bool = False,
 ) -> Compaction | None:
-    """A compaction of ``log``, or None where it is not due.
+    """A compaction of ``log``, or None if it is not due.
 
     :param first_dirty_offset: the cleaner's checkpoint: below it every key is there once.
     :param max_key_bytes: memory for keys; what does not fit waits for the next compaction.

@@ -49,7 +49,7 @@ class ControlEntry(NamedTuple):
 
 
 class BatchEntry(NamedTuple):
-    """A batch of a ``.log`` file; ``records`` is None where they were not asked for."""
+    """A batch of a ``.log`` file; ``records`` is None if they were not asked for."""
 
     position: int
     header: BatchHeader

@@ -67,7 +67,7 @@ class LeaderEpochCache:
         return UNDEFINED_EPOCH, UNDEFINED_OFFSET
 
     def epoch_for_offset(self, offset: int) -> int:
-        """The epoch in which ``offset`` was (or will be) appended, -1 where it is not known."""
+        """The epoch in which ``offset`` was (or will be) appended, -1 if it is not known."""
         found = UNDEFINED_EPOCH
         for entry in self._entries:
             if entry.start_offset > offset:

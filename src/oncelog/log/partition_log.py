@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from struct import Struct
 
 from oncelog.config import TopicConfig
 from oncelog.errors import NONE, Error, OutOfDescriptors, StorageError
+from oncelog.kafka_properties import MAX_LONG
 from oncelog.log import recovery, retention
 from oncelog.log.activity import Activity
 from oncelog.log.checkpoints import LEADER_EPOCH_CHECKPOINT, encode_leader_epochs
@@ -32,11 +34,18 @@ from oncelog.log.segment_list import SegmentList
 from oncelog.log.transaction_index import AbortedTxn
 from oncelog.log.verification import VerificationGuard
 from oncelog.ports import Buffer, Disk, File
-from oncelog.records.batch import LOG_OVERHEAD_BYTES, BatchHeader, TimestampType, encode_pairs, read_header
+from oncelog.records.batch import (
+    LOG_OVERHEAD_BYTES,
+    TIMESTAMP_TYPE_BIT,
+    BatchHeader,
+    TimestampType,
+    encode_pairs,
+    read_header,
+)
 from oncelog.records.compression import Compression
 from oncelog.records.control import encode_end_txn_marker
-from oncelog.records.validation import InvalidBatch, validate_append
-from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition, new_tuple
+from oncelog.records.validation import Checked, InvalidBatch, validate_append
+from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition, new_tuple
 
 __all__ = [
     "AppendResult",
@@ -52,6 +61,8 @@ logger = logging.getLogger(__name__)
 
 _HEAD = Struct(">qii")
 _HEAD_SIZE_BYTES = _HEAD.size
+RESTING_MS = 60_000
+"""A log to which nothing is appended for so long keeps no room for it."""
 LEAST_PAIR_BYTES = 12
 """Of a coordinator's record in its batch."""
 
@@ -152,11 +163,23 @@ class PartitionLog:
         self._timestamp_type = TimestampType.from_name(config.message_timestamp_type)
         self._compression = None if codec == "producer" else Compression.from_name(codec)
         self._compression_level = level
+        self.syncs_early = config.flush_messages < MAX_LONG or config.flush_ms < MAX_LONG
+        """Whether the topic's settings ask for syncs besides those of the flush policy."""
 
     def update_producer_settings(self, producer_id_expiration_ms: int, *, verify_transactions: bool) -> None:
         """Take what the broker says about producers from now on."""
         self._state.expiration_ms = producer_id_expiration_ms
         self._state.verify_transactions = verify_transactions
+
+    @property
+    def needs_sync(self) -> bool:
+        """``flush.messages`` records wait for a sync: what was appended last is committed only after it."""
+        return self.log_end_offset - self.flushed_offset >= self.config.flush_messages
+
+    @property
+    def written_ms(self) -> int:
+        """When something was appended last, or the log was opened."""
+        return self._now_ms
 
     @property
     def takes_batches_unchanged(self) -> bool:
@@ -204,15 +227,37 @@ class PartitionLog:
         leader_epoch: int,
         now_ms: int,
         guard: VerificationGuard | None = None,
+        checked: Checked | None = None,
     ) -> AppendResult:
         """One batch from a producer, checked as Kafka checks it, in Kafka's order.
 
         :param guard: from :meth:`begin_verification`, once the coordinator has verified (KIP-890).
+        :param checked: what :meth:`validation` has found, where that was asked for before.
         """
         if self.failed is not None:
             return self._storage_error(self.failed)
+        if checked is None:
+            checked = self.validation(batch, now_ms)()
+        if isinstance(checked, InvalidBatch):
+            errors = tuple(checked.record_errors)
+            return self._refused(checked.error_code, checked.message, errors)
+        header = checked.header
+        if header.size_bytes > self.config.segment_bytes:
+            return self._larger_than_a_segment(header.size_bytes)
+        if header.producer_id >= 0:
+            outcome = self._state.check_client(header, guard, self.log_end_offset)
+            if outcome is not None:
+                if isinstance(outcome, Refusal):
+                    return self._refused(outcome.error, outcome.message)
+                return self._duplicate(outcome)
+        append_time_ms = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_BIT else -1  # as it was checked
+        return self._append_data(checked.records, header, leader_epoch, now_ms, append_time_ms)
+
+    def validation(self, batch: Buffer, now_ms: int) -> Callable[[], Checked]:
+        """Checks a producer's batch by itself, under the settings of now; may be called on any thread."""
         config = self.config
-        checked = validate_append(
+        return partial(
+            validate_append,
             batch,
             now_ms=now_ms,
             max_message_bytes=config.max_message_bytes,
@@ -223,20 +268,10 @@ class PartitionLog:
             compression_type=self._compression,
             compression_level=self._compression_level,
         )
-        if isinstance(checked, InvalidBatch):
-            errors = tuple(checked.record_errors)
-            return self._refused(checked.error_code, checked.message, errors)
-        header = checked.header
-        if header.size_bytes > config.segment_bytes:
-            return self._larger_than_a_segment(header.size_bytes)
-        if header.producer_id >= 0:
-            outcome = self._state.check_client(header, guard, self.log_end_offset)
-            if outcome is not None:
-                if isinstance(outcome, Refusal):
-                    return self._refused(outcome.error, outcome.message)
-                return self._duplicate(outcome)
-        append_time_ms = now_ms if self._timestamp_type else -1
-        return self._append_data(checked.records, header, leader_epoch, now_ms, append_time_ms)
+
+    def keeps_codec(self, codec: int) -> bool:
+        """Whether the topic takes batches of this codec without packing them again."""
+        return self._compression is None or self._compression == codec
 
     def append_run(
         self, run: Sequence[memoryview], headers: Sequence[BatchHeader], *, leader_epoch: int, now_ms: int
@@ -312,7 +347,7 @@ class PartitionLog:
         *,
         leader_epoch: int,
         now_ms: int,
-        producer: ProducerStamp = NO_PRODUCER,
+        producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
     ) -> AppendResult:
         """Keys and values of a coordinator of this broker as one batch, in a transaction if they have a producer, of
@@ -380,7 +415,7 @@ class PartitionLog:
 
     def append_marker(
         self,
-        stamp: ProducerStamp,
+        stamp: ProducerIdAndEpoch,
         *,
         commit: bool,
         coordinator_epoch: int,
@@ -554,14 +589,14 @@ class PartitionLog:
         return self._segments.aborted_transactions(offset, upper_bound_offset)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record whose timestamp is at or after ``timestamp``; None where there is none.
+        """The first record whose timestamp is at or after ``timestamp``; None if there is none.
 
         The caller drops what lies at or past the high watermark or the last stable offset.
         """
         return self._segments.offset_for_timestamp(timestamp, self.log_start_offset)
 
     def offset_of_max_timestamp(self) -> TimestampOffset | None:
-        """The first record that has the log's largest timestamp (ListOffsets -3); None where none has one."""
+        """The first record that has the log's largest timestamp (ListOffsets -3); None if none has one."""
         return self._segments.offset_of_max_timestamp(self.log_start_offset)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
@@ -583,7 +618,7 @@ class PartitionLog:
         return self.recovery_point < self._segments.active.base_offset
 
     def begin_flush(self) -> FlushTicket | None:
-        """What to sync so that all that is appended by now is safe; None where it is.
+        """What to sync so that all that is appended by now is safe; None if it is.
 
         Call the ticket's ``sync`` in any thread, then :meth:`flushed`; :meth:`fail` where the disk failed, or
         :meth:`not_flushed` where it was not asked.
@@ -666,6 +701,8 @@ class PartitionLog:
         Files that were dropped ``file.delete.delay.ms`` ago are removed for good.
         """
         self.remove_deleted_files(now_ms)
+        if now_ms - self._segments.active.last_append_ms >= RESTING_MS:
+            self._segments.active.give_room_back()
         count = retention.segments_to_drop(list(self._segments), self.config, self, now_ms)
         if count == len(self._segments):
             self._roll(self.log_end_offset, now_ms)
@@ -756,7 +793,7 @@ class PartitionLog:
         beyond = self._segments.from_offset(offset)[1:]
         if beyond:
             self._drop_segments(beyond, self._now_ms)
-        self._segments.active.truncate_to(offset)
+        self._segments.truncate_active_to(offset)
         self.log_end_offset = self._segments.active.next_offset()
         self._after_truncation()
 

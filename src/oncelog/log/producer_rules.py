@@ -117,7 +117,7 @@ CLIENT_RULES: Final = (
     _VERIFIED,
     _EPOCH,
     Rule(
-        "sequence not from 0 where no sequence is known (transaction version 2)",
+        "sequence not from 0 if no sequence is known (transaction version 2)",
         Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
         _not_first_of_lost_state,
     ),

@@ -219,13 +219,13 @@ class _Loader:
         return list(zip(self.segments, [*ends, MAX_OFFSET], strict=False))
 
     def _replay(self, segment: Segment, offset: int) -> None:
-        position = segment.position_of(self.state.map_end_offset)
         try:
+            position = segment.position_of(self.state.map_end_offset)
             for _, header, batch in read_batches(segment.file, position, segment.size_bytes):
                 if header.base_offset >= offset:
                     return
                 apply_batch(self.state, header, batch)
-        except CorruptBatch as error:
+        except (CorruptBatch, CorruptLogError) as error:
             logger.warning("producer state of %s ends early: %s", self.folder, error)
 
     def recover(self, segment: Segment, synced_to: int) -> int:
@@ -347,16 +347,16 @@ def load(
     damaged = {segment.base_offset for segment in loader.list_segments(names)}
     loader.snapshots = SnapshotFiles.listed(disk, folder, names)
     loader.load_epochs(names)
-    made_anew: list[int] = []
+    made_again: list[int] = []
     for segment, end in loader.with_ends():
         if segment.base_offset in damaged and (clean_shutdown or end <= recovery_point):
             logger.warning("the indexes of %s are missing or damaged and are made again", segment)
             loader.recover(segment, end)
-            made_anew.append(segment.base_offset)
+            made_again.append(segment.base_offset)
     if not clean_shutdown:
         loader.recover_past(recovery_point)
     loaded = _settle(loader, clean_shutdown, recovery_point)
-    return loaded._replace(recovery_point=min([loaded.recovery_point, *made_anew]))
+    return loaded._replace(recovery_point=min([loaded.recovery_point, *made_again]))
 
 
 def _settle(loader: _Loader, clean_shutdown: bool, recovery_point: int) -> LoadedLog:

@@ -38,7 +38,7 @@ class FileSlice(NamedTuple):
 
 
 class LogRead(NamedTuple):
-    """Whole batches, the first of which ends at or after ``first_offset``; empty where there is nothing to read.
+    """Whole batches, the first of which ends at or after ``first_offset``; empty if there is nothing to read.
 
     ``upper_bound_offset`` is not below the end of what was read: the bound for the look-up of aborted transactions.
     """

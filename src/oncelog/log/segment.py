@@ -45,7 +45,7 @@ _HEADER_READ_BYTES = 16_384
 
 
 class Located(NamedTuple):
-    """A batch found by an offset. ``header`` is None where the place came from memory."""
+    """A batch found by an offset. ``header`` is None if the place came from memory."""
 
     position: int
     header: BatchHeader | None
@@ -236,13 +236,13 @@ class Segment:
         self._bytes_since_index_entry += size_bytes
 
     def load_max_timestamp(self) -> int:
-        """Largest timestamp in ms, -1 where no record has one."""
+        """Largest timestamp in ms, -1 if no record has one."""
         if self._time_index is None:
             self._load_indexes()
         return self.max_timestamp
 
     def earliest_ms(self) -> int:
-        """Largest timestamp of the first batch, -1 where it has none."""
+        """Largest timestamp of the first batch, -1 if it has none."""
         return self.read_first_timestamp() if self.first_timestamp is None else self.first_timestamp
 
     def latest_ms(self) -> int:
@@ -255,6 +255,8 @@ class Segment:
 
         :param final: the segment takes no more batches now: its largest timestamp gets its entry.
         """
+        if final:
+            self.give_room_back()
         if final and self.load_max_timestamp() >= 0:
             self.time_index.append_if_later(self.max_timestamp, self.offset_of_max_timestamp)
         changed = []
@@ -277,6 +279,11 @@ class Segment:
                 changed.append(file)
             self._written[which] = len(index)
         return changed
+
+    def give_room_back(self) -> None:
+        """Nothing is appended for now, so that the disk need not set room aside for it."""
+        if self._file is not None:
+            self._file.complete()
 
     def add_aborted(self, aborted: AbortedTxn) -> None:
         self.transaction_index.append(aborted)
@@ -426,14 +433,28 @@ class Segment:
             position += header.size_bytes
             limit -= 1
 
+    def scan_all(self, position: int) -> Iterator[tuple[int, BatchHeader]]:
+        """All from ``position`` on: who looks for one must not be sent on to the next segment by a damage before it.
+
+        :raises CorruptLogError: what follows is no whole batch.
+        """
+        for at, header in self.scan(position):
+            yield at, header
+            position = at + header.size_bytes
+        if position < self.size_bytes:
+            raise CorruptLogError(f"{self.path(LOG_SUFFIX)} holds no whole batch at position {position}")
+
     def locate(self, offset: int) -> Located | None:
-        """The first batch that ends at or after ``offset``; None where all end before."""
+        """The first batch that ends at or after ``offset``; None if all end before.
+
+        :raises CorruptLogError: nothing is known of what lies behind a damage.
+        """
         if offset >= self._tail_low:
             entry = bisect_right(self._tail_next, offset)
             if entry == len(self._tail_next):
                 return None
             return new_tuple(Located, (self._tail_positions[entry], None))
-        for position, header in self.scan(self.offset_index.position_for(offset)):
+        for position, header in self.scan_all(self.offset_index.position_for(offset)):
             if header.last_offset >= offset:
                 return Located(position, header)
         return None
@@ -468,7 +489,7 @@ class Segment:
         return position, first_end
 
     def upper_bound_offset(self, position: int) -> int | None:
-        """An upper bound for the offsets of batches before ``position``; None where only the segment's end is known."""
+        """An upper bound for the offsets of batches before ``position``; None if only the segment's end is known."""
         tail = self._tail_positions
         if tail and position > tail[0]:
             return self._tail_next[bisect_right(tail, position - 1) - 1]

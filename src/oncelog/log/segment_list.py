@@ -21,7 +21,7 @@ from oncelog.types import NO_TIMESTAMP, new_tuple
 class SegmentList:
     """Segments by offset. Offsets that callers pass lie between the log's start and end."""
 
-    __slots__ = ("_bases", "_segments", "active")
+    __slots__ = ("_bases", "_last_asked", "_last_read", "_segments", "active")
 
     def __init__(self, segments: Sequence[Segment]) -> None:
         self._segments = list(segments)
@@ -30,6 +30,11 @@ class SegmentList:
     def _index(self) -> None:
         self._bases = [segment.base_offset for segment in self._segments]
         self.active = self._segments[-1]
+        self._forget_read()
+
+    def _forget_read(self) -> None:
+        self._last_asked: tuple[int, int, int, int, bool] | None = None
+        self._last_read = LogRead((), 0, 0, 0)
 
     def __len__(self) -> int:
         return len(self._segments)
@@ -73,6 +78,7 @@ class SegmentList:
         self._segments.append(segment)
         self._bases.append(segment.base_offset)
         self.active = segment
+        self._forget_read()
 
     def replace(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
         """Put ``new`` where the neighbours ``old`` are; one segment at least is left."""
@@ -80,12 +86,27 @@ class SegmentList:
         self._segments[number : number + len(old)] = new
         self._index()
 
+    def truncate_active_to(self, offset: int) -> None:
+        """Drop the batches of the last segment from the one that holds ``offset`` on."""
+        self.active.truncate_to(offset)
+        self._forget_read()
+
     # --- finding
 
     def read(
         self, offset: int, max_bytes: int, upper: int, log_end_offset: int, *, at_least_one_batch: bool
     ) -> LogRead:
-        """See ``PartitionLog.read``; ``offset`` is below ``upper``, which is the start of a batch or the log's end."""
+        """See ``PartitionLog.read``; ``offset`` is below ``upper``, which is the start of a batch or the log's end.
+
+        Who asks what the one before asked, as many consumers of the same tail do, is answered the same object.
+        """
+        asked = (offset, max_bytes, upper, log_end_offset, at_least_one_batch)
+        if asked != self._last_asked:
+            self._last_read = self._read(offset, max_bytes, upper, log_end_offset, at_least_one_batch)
+            self._last_asked = asked
+        return self._last_read
+
+    def _read(self, offset: int, max_bytes: int, upper: int, log_end_offset: int, at_least_one_batch: bool) -> LogRead:
         number = self.number_of(offset)
         located = self._segments[number].locate(offset)
         while located is None:
@@ -144,14 +165,15 @@ class SegmentList:
                 for _, header, batch in read_batches(segment.file, position, segment.size_bytes):
                     yield header, batch
             except CorruptBatch as error:
-                raise CorruptLogError(f"{error}; restart the broker to recover the partition") from error
+                advice = "stop the broker and restore the partition's folder from a copy (dump-log shows what is whole)"
+                raise CorruptLogError(f"{error}; {advice}") from error
 
 
 def _search(
     segment: Segment, position: int, start_offset: int, matches: Callable[[int], bool]
 ) -> TimestampOffset | None:
     """The first record from ``position`` and ``start_offset`` on whose timestamp matches."""
-    for at, header in segment.scan(position):
+    for at, header in segment.scan_all(position):
         if not matches(header.max_timestamp):
             continue
         try:

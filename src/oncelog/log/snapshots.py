@@ -40,7 +40,7 @@ class SnapshotFiles:
         return self.offsets[-1] if self.offsets else None
 
     def take(self, state: ProducerStateManager) -> str | None:
-        """Write the state at its end offset; answers the file, or None where that snapshot exists already."""
+        """Write the state at its end offset; answers the file, or None if that snapshot exists already."""
         offset = state.map_end_offset
         if offset <= (self.offsets[-1] if self.offsets else 0):
             return None

@@ -34,16 +34,28 @@ class AbortedTxn(NamedTuple):
     last_stable_offset: int
 
 
+_FIRST_OFFSET = attrgetter("first_offset")
 _LAST_OFFSET = attrgetter("last_offset")
+_LAST_STABLE_OFFSET = attrgetter("last_stable_offset")
+_IN_A_BLOCK = 16
+_BITS = (4, 8, 12, 16)
+"""Of how many entries the lowest and the highest are kept, as powers of two: those of 16 again and again."""
 
 
 class TransactionIndex:
-    """Entries of one segment, in the order of their markers."""
+    """Entries of one segment, in the order of their markers.
 
-    __slots__ = ("entries",)
+    Of 16, 256, 4,096 and 65,536 entries each it keeps the lowest first offset and the highest last stable offset, so
+    that a search passes over all that neither belong to it nor end it: where a transaction is open below thousands
+    that were aborted, they all have its first offset as their last stable offset, and none of them ends a search.
+    """
+
+    __slots__ = ("_lowest", "_stable", "entries")
 
     def __init__(self) -> None:
         self.entries: list[AbortedTxn] = []
+        self._lowest: tuple[list[int], ...] = tuple([] for _ in _BITS)
+        self._stable: tuple[list[int], ...] = tuple([] for _ in _BITS)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -52,20 +64,61 @@ class TransactionIndex:
         self.entries.append(aborted)
 
     def collect(self, offset: int, upper_bound_offset: int, into: list[AbortedTxn]) -> bool:
-        """Add the transactions that touch ``[offset, upper_bound_offset)``; True where no later segment has more."""
+        """Add the transactions that touch ``[offset, upper_bound_offset)``; True if no later segment has more."""
         entries = self.entries
-        for index in range(bisect_left(entries, offset, key=_LAST_OFFSET), len(entries)):
+        if len(entries) - _IN_A_BLOCK * len(self._lowest[0]) >= _IN_A_BLOCK:
+            self._sum_up()
+        index = bisect_left(entries, offset, key=_LAST_OFFSET)
+        while True:
+            if not index & _IN_A_BLOCK - 1:
+                index = self._pass_over(index, upper_bound_offset)
+            if index >= len(entries):
+                return False
             aborted = entries[index]
             if aborted.first_offset < upper_bound_offset:
                 into.append(aborted)
             if aborted.last_stable_offset >= upper_bound_offset:
                 return True
-        return False
+            index += 1
+
+    def _sum_up(self) -> None:
+        """Take in the blocks that are full since the last time."""
+        lowest, stable = self._lowest[0], self._stable[0]
+        for begin in range(_IN_A_BLOCK * len(lowest), len(self.entries) - _IN_A_BLOCK + 1, _IN_A_BLOCK):
+            block = self.entries[begin : begin + _IN_A_BLOCK]
+            lowest.append(min(map(_FIRST_OFFSET, block)))
+            stable.append(max(map(_LAST_STABLE_OFFSET, block)))
+        for level in range(1, len(_BITS)):
+            for above, below, of in ((self._lowest, lowest, min), (self._stable, stable, max)):
+                found = above[level]
+                for begin in range(_IN_A_BLOCK * len(found), len(below) - _IN_A_BLOCK + 1, _IN_A_BLOCK):
+                    found.append(of(below[begin : begin + _IN_A_BLOCK]))
+            lowest, stable = self._lowest[level], self._stable[level]
+
+    def _pass_over(self, index: int, upper_bound_offset: int) -> int:
+        """Where to go on from ``index``, at which a block begins: behind the largest blocks that do not matter."""
+        while True:
+            for bits, lowest, stable in zip(
+                reversed(_BITS), reversed(self._lowest), reversed(self._stable), strict=True
+            ):
+                block = index >> bits
+                if (
+                    index == block << bits
+                    and block < len(lowest)
+                    and lowest[block] >= upper_bound_offset > stable[block]
+                ):
+                    index += 1 << bits
+                    break
+            else:
+                return index
 
     def truncate_to(self, offset: int) -> None:
         """Forget transactions whose marker is at or above ``offset``."""
         while self.entries and self.entries[-1].last_offset >= offset:
             self.entries.pop()
+        for bits, lowest, stable in zip(_BITS, self._lowest, self._stable, strict=True):
+            del lowest[len(self.entries) >> bits :]
+            del stable[len(self.entries) >> bits :]
 
     def encode(self, start: int = 0) -> bytes:
         """The file's bytes from entry ``start`` on."""

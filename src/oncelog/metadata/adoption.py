@@ -130,7 +130,7 @@ def _last_epoch(disk: Disk, folder: str) -> int:
 def read_cluster_metadata(disk: Disk) -> ClusterMetadata | None:
     """Kafka's metadata log, its newest snapshot first; a torn end is left out, as Kafka leaves it out.
 
-    None where the folder has none. :raises MetadataError: the log cannot be read.
+    None if the folder has none. :raises MetadataError: the log cannot be read.
     """
     files = disk.list(CLUSTER_METADATA_FOLDER)
     if not files:

@@ -81,7 +81,7 @@ class BrokerLayers:
     """What the broker found out at its start where nothing was given: addresses, folder."""
 
     def static(self, name: str) -> str | None:
-        """The text the broker was started with; None where it is the default."""
+        """The text the broker was started with; None if it is the default."""
         started = self.config.started or self.config
         if name in started.static:
             known = broker_properties().get(name)

@@ -56,7 +56,7 @@ OF_THE_NODE: Final = ("listeners", "listener.security.protocol.map")
 """Settings of a broker that say where it listens: those of the promoted node are in its ``server.properties``."""
 
 _VERSIONS: Final[Mapping[type[Message], int]] = {PartitionRecord: 1}
-"""Of each record in the snapshot; 0 where it is not named."""
+"""Of each record in the snapshot; 0 if it is not named."""
 _CONTROL_KEY: Final = Struct(">hh")
 _DATA_RECORDS: Final[tuple[type[Message], ...]] = (
     AccessControlEntryRecord,

@@ -6,7 +6,8 @@ broker and its admin APIs, on their one thread.
 
 Invariants
 - A change is on stable storage before the method that makes it returns (WAL, ``synchronous=FULL``), and memory changes
-  after the file. Changes inside :meth:`MetadataStore.batch` become durable together when the batch ends.
+  after the file. Changes inside :meth:`MetadataStore.batch` become durable together when the batch ends. After
+  :meth:`MetadataStore.leave_sync_to` it is in the file by then, through a kill, and somebody else syncs that.
 - Producer ids are reserved in blocks that are durable before the first id of the block is given, so none is given
   twice, through kill -9 too (Kafka's ``ProducerIdControlManager``).
 - Each opening of the file is a new leadership of every partition: leader epochs, and with them coordinator epochs, grow
@@ -19,8 +20,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
@@ -42,6 +43,9 @@ APPLICATION_ID = 0x6F6E636C
 """Marks the file as ours in SQLite's header ("oncl")."""
 PRODUCER_ID_BLOCK_SIZE = 1000
 """Kafka's ``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
+LOG_PAGES = 4000
+"""Of 4 KB in the write-ahead log, at which the change that is made moves them into the file: with three syncs in its
+turn, which is why they are more than SQLite's 1,000."""
 
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -136,9 +140,16 @@ class MetadataStore:
         self._random = random
         self._topic_defaults = topic_defaults if topic_defaults is not None else TopicConfig()
         self._depth = 0
-        self._failed = False
+        self._failure: str | None = None
+        self._syncs = sync
+        self.has_log = False
+        """Whether changes go to a write-ahead log beside the file; not in memory, nor on a file system that cannot."""
+        self._changed: Callable[[], None] | None = None
+        """Whom to tell of changes, if others sync them."""
         self.adopted = False
-        self._producer_ids = range(0)
+        self._producer_ids = self._next_producer_ids = range(0)
+        self.producer_ids_of = self._next_producer_ids_of = 0
+        """The change that reserved the block of the producer id that was given last; and the next block's."""
         self._topics: dict[str, TopicInfo] = {}
         self._by_id: dict[bytes, str] = {}
         self._sorted: tuple[TopicInfo, ...] | None = None
@@ -163,6 +174,34 @@ class MetadataStore:
         """Release the file; nothing is lost without it."""
         self._db.close()
 
+    # --- syncing
+
+    def leave_sync_to(self, changed: Callable[[], None]) -> None:
+        """``changed`` is called after each change: whoever makes it is to sync the write-ahead log then.
+
+        Without ``sync`` nothing changes, for nobody asks for that.
+        """
+        if self._syncs:
+            self._execute_pragma("synchronous = NORMAL")
+            self._execute_pragma(f"wal_autocheckpoint = {LOG_PAGES}")
+            self._changed = changed
+
+    def sync_each_change(self) -> None:
+        """As before :meth:`leave_sync_to`. What was changed meanwhile is not synced by this."""
+        if self._syncs:
+            self._changed = None
+            self._execute_pragma("synchronous = FULL")
+
+    def _execute_pragma(self, text: str) -> None:
+        try:
+            self._db.execute(f"PRAGMA {text}")
+        except sqlite3.Error as error:
+            raise StorageError(f"cannot use the metadata file {self.path}: {error}") from error
+
+    def fail(self, reason: str) -> None:
+        """Take no change any more."""
+        self._failure = reason
+
     # --- opening
 
     def _open(self, sync: bool) -> sqlite3.Connection:
@@ -184,7 +223,7 @@ class MetadataStore:
                 f"{self.path} has metadata format {version} and this oncelog knows formats up to {FORMAT_VERSION}; "
                 f"start it with a newer oncelog"
             )
-        execute("PRAGMA journal_mode = WAL")
+        self.has_log = execute("PRAGMA journal_mode = WAL").fetchone()[0] == "wal"
         execute("BEGIN IMMEDIATE")
         if application != APPLICATION_ID:
             self._create(cluster_id or encode_uuid(new_topic_id(self._random)))
@@ -277,8 +316,8 @@ class MetadataStore:
     @contextmanager
     def batch(self) -> Iterator[None]:
         """Changes made inside become durable together at the end; an exception undoes all of them."""
-        if self._failed:
-            raise StorageError(f"the metadata file {self.path} failed earlier; restart the broker")
+        if self._failure is not None:
+            raise StorageError(self._failure)
         if self._depth:
             yield
             return
@@ -295,6 +334,8 @@ class MetadataStore:
             raise
         finally:
             self._depth = 0
+        if self._changed is not None:
+            self._changed()
 
     def _count_change(self) -> None:
         self._changes += 1
@@ -307,8 +348,8 @@ class MetadataStore:
             self._load_meta("")
             self._load()
         except sqlite3.Error as error:
-            self._failed = True
-            raise StorageError(f"the metadata file {self.path} failed: {error}; restart the broker") from error
+            self._failure = f"the metadata file {self.path} failed: {error}; restart the broker"
+            raise StorageError(self._failure) from error
 
     def _execute(self, statement: str, *values: Any) -> None:
         with self.batch():
@@ -508,14 +549,21 @@ class MetadataStore:
 
     def set_scram_credential(self, user: str, mechanism: int, credential: ScramCredential | None) -> None:
         """Set a user's credential for one mechanism, or remove it with None."""
-        if credential is None:
-            self._execute("DELETE FROM scram_credentials WHERE user = ? AND mechanism = ?", user, mechanism)
-            self._scram.pop((user, mechanism), None)
-        else:
-            self._execute(
-                "INSERT OR REPLACE INTO scram_credentials VALUES (?, ?, ?, ?, ?, ?)", user, mechanism, *credential
+        self.set_scram_credentials({(user, mechanism): credential})
+
+    def set_scram_credentials(self, changes: Mapping[tuple[str, int], ScramCredential | None]) -> None:
+        """The same of many, all at once."""
+        removed = [of for of, credential in changes.items() if credential is None]
+        added = {of: credential for of, credential in changes.items() if credential is not None}
+        with self.batch():
+            self._db.executemany("DELETE FROM scram_credentials WHERE user = ? AND mechanism = ?", removed)
+            self._db.executemany(
+                "INSERT OR REPLACE INTO scram_credentials VALUES (?, ?, ?, ?, ?, ?)",
+                [(*of, *credential) for of, credential in added.items()],
             )
-            self._scram[user, mechanism] = credential
+            for of in removed:
+                self._scram.pop(of, None)
+            self._scram.update(added)
 
     # --- access control lists
 
@@ -523,19 +571,18 @@ class MetadataStore:
         """All of them, each once."""
         return self._acls
 
-    def change_acls(self, added: Iterable[Acl] = (), removed: Iterable[Acl] = ()) -> None:
+    def change_acls(self, added: Collection[Acl] = (), removed: Collection[Acl] = ()) -> None:
         """Add and remove ACLs, all at once; one that is there already, or is not, changes nothing."""
         with self.batch():
+            self._db.executemany(
+                "DELETE FROM acls WHERE resource_type = ? AND resource_name = ? AND pattern_type = ? "
+                "AND principal = ? AND host = ? AND operation = ? AND permission = ?",
+                removed,
+            )
+            self._db.executemany("INSERT OR IGNORE INTO acls VALUES (?, ?, ?, ?, ?, ?, ?)", added)
             for acl in removed:
-                self._execute(
-                    "DELETE FROM acls WHERE resource_type = ? AND resource_name = ? AND pattern_type = ? "
-                    "AND principal = ? AND host = ? AND operation = ? AND permission = ?",
-                    *acl,
-                )
                 self._acls.pop(acl, None)
-            for acl in added:
-                self._execute("INSERT OR IGNORE INTO acls VALUES (?, ?, ?, ?, ?, ?, ?)", *acl)
-                self._acls[acl] = None
+            self._acls.update(dict.fromkeys(added))
 
     # --- features
 
@@ -572,14 +619,25 @@ class MetadataStore:
         if end > self._next_producer_id:
             self._execute("UPDATE meta SET value = ? WHERE key = 'next_producer_id'", str(end))
             self._next_producer_id = end
-        if self._producer_ids and self._producer_ids[0] < end:
-            self._producer_ids = range(max(end, self._producer_ids[0]), max(end, self._producer_ids[-1] + 1))
+        self._producer_ids, self._next_producer_ids = (
+            range(max(end, block[0]), max(end, block[-1] + 1)) if block else block
+            for block in (self._producer_ids, self._next_producer_ids)
+        )
 
     def allocate_producer_id(self) -> int:
-        """The next producer id of this broker's block; ids left in a block at a stop are never given."""
+        """The next producer id of this broker's block; ids left in a block at a stop are never given.
+
+        Where others sync, the next block is reserved when half of one is given, so that nobody waits for it.
+        """
         if not self._producer_ids:
-            self._producer_ids = self.allocate_producer_id_block()
+            self._producer_ids, self.producer_ids_of = self._next_producer_ids, self._next_producer_ids_of
+            self._next_producer_ids = range(0)
+        if not self._producer_ids:
+            self._producer_ids, self.producer_ids_of = self.allocate_producer_id_block(), self._changes
         first = self._producer_ids[0]
+        if len(self._producer_ids) == PRODUCER_ID_BLOCK_SIZE // 2 and self._changed is not None:
+            with suppress(StorageError):  # asked again, and told, when nothing is left of this one
+                self._next_producer_ids, self._next_producer_ids_of = self.allocate_producer_id_block(), self._changes
         self._producer_ids = self._producer_ids[1:]
         return first
 

@@ -1,6 +1,6 @@
 """What Kafka allows as a topic: names, collisions, partition counts, overrides. Pure; called by the admin APIs.
 
-Refusals are values: None where all is well, otherwise Kafka's message. Sources: Kafka's ``Topic``, ``LogConfig`` and
+Refusals are values: None if all is well, otherwise Kafka's message. Sources: Kafka's ``Topic``, ``LogConfig`` and
 ``ReplicationControlManager``.
 """
 

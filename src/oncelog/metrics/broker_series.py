@@ -48,7 +48,7 @@ def rate_counts(shell: Shell) -> Mapping[Hashable, float]:
     found.update((("opened", listener), count) for listener, count in counts.opened.items())
     found.update((("closed", listener), count) for listener, count in counts.closed.items())
     if broker.throttle is not None:
-        found.update(broker.throttle.used.items())
+        found.update((owner, bucket.used) for owner, bucket in broker.throttle.buckets.items())
     transactions, _ = broker.coordinators_in_use()
     if transactions is not None:
         found["timeouts"] = sum(
@@ -384,6 +384,7 @@ def _add_transactions(
     outcomes: dict[tuple[str, Error], int] = {}
     ended: dict[TransactionState, int] = {}
     ids, oldest_ms = 0, now_ms
+    _add_unreadable(page, "transaction", coordinator)
     for shard in list(coordinator.runtime.shards()) if coordinator is not None else ():
         for key, count in shard.outcomes.items():
             outcomes[key] = outcomes.get(key, 0) + count
@@ -424,6 +425,11 @@ def _add_transactions(
         page.add(f"{_TRANSACTIONS}{name}", value)
 
 
+def _add_unreadable(page: Exposition, name: str, coordinator: GroupCoordinator | TransactionCoordinator | None) -> None:
+    count = coordinator.runtime.unreadable if coordinator is not None else 0
+    page.add("oncelog_coordinator_partitions_unreadable", count, labels(coordinator=name))
+
+
 def _add_judgements(page: Exposition, outcomes: Mapping[tuple[str, Error], int], at_partitions: int) -> None:
     """Who was fenced, and what partitions learned when they asked whether a transaction is open."""
     fenced = sum(count for (event, error), count in outcomes.items() if error in FENCED and event != "Timeout")
@@ -439,6 +445,7 @@ def _add_judgements(page: Exposition, outcomes: Mapping[tuple[str, Error], int],
 
 def _add_groups(page: Exposition, broker: Broker, coordinator: GroupCoordinator | None) -> Iterator[None]:
     states: dict[str, int] = {}
+    _add_unreadable(page, "group", coordinator)
     for shard in list(coordinator.runtime.shards()) if coordinator is not None else ():
         for group_id, group in list(shard.groups.items()):
             states[group.state.value] = states.get(group.state.value, 0) + 1
@@ -473,10 +480,14 @@ def _add_quotas(page: Exposition, broker: Broker, watch: LoopWatch) -> None:
         "producer_byte_rate": ("kafka_server_produce_byte_rate", "kafka_server_produce_throttle_time"),
         "consumer_byte_rate": ("kafka_server_fetch_byte_rate", "kafka_server_fetch_throttle_time"),
         "request_percentage": ("kafka_server_request_request_time", "kafka_server_request_throttle_time"),
+        "controller_mutation_rate": (
+            "kafka_server_controllermutation_mutation_rate",
+            "kafka_server_controllermutation_throttle_time",
+        ),
     }
-    for bucket, wait_ms in list(broker.throttle.last_wait_ms.items()):
-        kind, user, client_id = bucket
+    for owner, bucket in broker.throttle.buckets.items():
+        kind, user, client_id = owner
         rate, wait = kinds[kind]
         at = labels(user=user or "", client_id=client_id or "")
-        page.add(rate, round(watch.rates.per_second(bucket), 3), at)
-        page.add(wait, wait_ms, at)
+        page.add(rate, round(watch.rates.per_second(owner), 3), at)
+        page.add(wait, bucket.last_wait_ms, at)

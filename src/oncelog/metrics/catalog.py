@@ -69,21 +69,21 @@ for _name, _text in {
 
 _gauges(
     BOTH,
-    ("kafka_cluster_partition_atminisr", "1 where one replica less would be too few.", _PARTITION),
-    ("kafka_cluster_partition_insyncreplicascount", "Replicas in sync; 0 where the disk stopped it.", _PARTITION),
+    ("kafka_cluster_partition_atminisr", "1 if one replica less would be too few.", _PARTITION),
+    ("kafka_cluster_partition_insyncreplicascount", "Replicas in sync; 0 if the disk stopped it.", _PARTITION),
     ("kafka_cluster_partition_laststableoffsetlag", "Records that open transactions hold back.", _PARTITION),
     ("kafka_cluster_partition_replicascount", "Replicas: 1, but with --nodes.", _PARTITION),
     (
         "kafka_cluster_partition_underminisr",
-        "1 where fewer are in sync than acks=all needs, or the disk stopped it.",
+        "1 if fewer are in sync than acks=all needs, or the disk stopped it.",
         _PARTITION,
     ),
-    ("kafka_cluster_partition_underreplicated", "1 where not all are in sync, or the disk stopped it.", _PARTITION),
+    ("kafka_cluster_partition_underreplicated", "1 if not all are in sync, or the disk stopped it.", _PARTITION),
     ("kafka_log_log_logendoffset", "The offset that the next record gets.", _PARTITION),
     ("kafka_log_log_logstartoffset", "The first offset that can be read.", _PARTITION),
     ("kafka_log_log_numlogsegments", "Segments.", _PARTITION),
     ("kafka_log_log_size", "Bytes of the segments.", _PARTITION),
-    ("kafka_log_logmanager_offlinelogdirectorycount", "1 where the disk stopped any partition.", ()),
+    ("kafka_log_logmanager_offlinelogdirectorycount", "1 if the disk stopped any partition.", ()),
     ("kafka_server_replicamanager_partitioncount", "Partitions.", ()),
     ("kafka_server_replicamanager_leadercount", "Partitions, all of them led here.", ()),
     ("kafka_server_replicamanager_offlinereplicacount", "Partitions that the disk stopped.", ()),
@@ -179,7 +179,11 @@ _QUOTA = ("user", "client_id")
 for _name in ("produce", "fetch"):
     _add(CONFLUENT, _GAUGE, f"kafka_server_{_name}_byte_rate", "Bytes a second of who has a quota.", *_QUOTA)
 _add(CONFLUENT, _GAUGE, "kafka_server_request_request_time", "Percent of the loop's time of who has a quota.", *_QUOTA)
-for _name in ("produce", "fetch", "request"):
+_add(
+    *(CONFLUENT, _GAUGE, "kafka_server_controllermutation_mutation_rate"),
+    *("Partitions a second, made or deleted, of who has a quota.", *_QUOTA),
+)
+for _name in ("produce", "fetch", "request", "controllermutation"):
     _add(CONFLUENT, _GAUGE, f"kafka_server_{_name}_throttle_time", "Milliseconds it was last told to wait.", *_QUOTA)
 _TRANSACTIONS = "kafka_server_transaction_coordinator_metrics"
 _gauges(
@@ -207,11 +211,11 @@ _gauges(
     ("kafka_topic_partitions", "Partitions of a topic.", ("topic",)),
     ("kafka_topic_partition_current_offset", "High watermark.", _PARTITION),
     ("kafka_topic_partition_oldest_offset", "The first offset that can be read.", _PARTITION),
-    ("kafka_topic_partition_in_sync_replica", "Replicas in sync; 0 where the disk stopped it.", _PARTITION),
+    ("kafka_topic_partition_in_sync_replica", "Replicas in sync; 0 if the disk stopped it.", _PARTITION),
     ("kafka_topic_partition_leader", "The leader's id; -1: none.", _PARTITION),
-    ("kafka_topic_partition_leader_is_preferred", "1 where the preferred replica leads.", _PARTITION),
+    ("kafka_topic_partition_leader_is_preferred", "1 if the preferred replica leads.", _PARTITION),
     ("kafka_topic_partition_replicas", "Replicas.", _PARTITION),
-    ("kafka_topic_partition_under_replicated_partition", "1 where not all replicas are in sync.", _PARTITION),
+    ("kafka_topic_partition_under_replicated_partition", "1 if not all replicas are in sync.", _PARTITION),
     ("kafka_consumergroup_members", "Members of a group.", ("consumergroup",)),
     ("kafka_consumergroup_current_offset", "What a group committed.", _GROUP),
     ("kafka_consumergroup_lag", "Offsets between what a group committed and the high watermark.", _GROUP),
@@ -237,10 +241,15 @@ _gauges(
     ("oncelog_recovery_partitions", "Partitions that the data folder had at the start.", ()),
     ("oncelog_recovery_partitions_opened", "Those of them that were open so far.", ()),
     ("oncelog_start_seconds", "What the start took.", ()),
-    ("oncelog_data_available_bytes", "Space that is left where the data is.", ()),
-    ("oncelog_data_capacity_bytes", "Space that there is where the data is.", ()),
+    ("oncelog_data_available_bytes", "Free bytes of the file system with the data folder.", ()),
+    ("oncelog_data_capacity_bytes", "Size of the file system with the data folder.", ()),
     ("oncelog_transactions_open", "Transactions that are open or being completed.", ("state",)),
     ("oncelog_transactions_oldest_seconds", "For how long the oldest of them has been open.", ()),
+    (
+        "oncelog_coordinator_partitions_unreadable",
+        "Partitions of a coordinator that could not be read: some groups or transactional ids are not served.",
+        ("coordinator",),
+    ),
     ("oncelog_partitions_held_back", "Partitions of which an open transaction holds records back.", ()),
     ("oncelog_consumergroup_stable_lag", "Records between what a group committed and the last stable offset.", _GROUP),
     ("oncelog_producers", "Producers that partitions remember.", ()),

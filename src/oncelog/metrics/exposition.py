@@ -67,7 +67,7 @@ class Exposition:
     def add_summary(
         self, family: str, quantiles: Iterable[tuple[str, float]], count: int, total: float | None, labels: str = ""
     ) -> None:
-        """:param total: the sum of all values, None where Kafka's exporter has none either."""
+        """:param total: the sum of all values, None if Kafka's exporter has none either."""
         lines = self.lines(family)
         before = f"{labels}," if labels else ""
         lines += [sample(family, f'{before}quantile="{quantile}"', value) for quantile, value in quantiles]

@@ -64,7 +64,7 @@ class Rates:
         self._looks.append((now_s, counts))
 
     def per_second(self, key: Hashable) -> float:
-        """0 where it was looked at once, or never rose."""
+        """0 if it was looked at once, or never rose."""
         if len(self._looks) < 2:
             return 0.0
         (begin, before), (end, after) = self._looks[0], self._looks[-1]

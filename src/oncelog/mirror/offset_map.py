@@ -63,7 +63,7 @@ class PartitionMap:
     def translate(self, offset: int) -> int | None:
         """B's offset of the first mirrored record at or after A's ``offset``.
 
-        Behind the last one that is mirrored: the offset after it on B; None where nothing is mirrored.
+        Behind the last one that is mirrored: the offset after it on B; None if nothing is mirrored.
         """
         numbers = sorted(number for number, runs in self.chapters.items() if runs)
         if not numbers:

@@ -169,7 +169,7 @@ async def packed(
 
 
 def _together(batches: Sequence[tuple[BatchHeader, memoryview]], begin: int) -> Iterator[Packed]:
-    """One batch of them all; none where nothing is left."""
+    """One batch of them all; none if nothing is left."""
     if not batches:
         return
     header, data = batches[0]

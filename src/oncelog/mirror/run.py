@@ -92,7 +92,7 @@ class Mirror:
 
         :raises MirrorRefused: the name mirrors another cluster, or topics of B hold records that are none of A's.
         """
-        await self._begun_anew(self._open)
+        await self._started_again(self._open)
 
     async def _open(self) -> None:
         source = (await self._source.describe_cluster()).cluster_id or ""
@@ -273,9 +273,9 @@ class Mirror:
 
         :raises MirrorRefused: going on would lose something, or another mirror of the name has taken over.
         """
-        return await self._begun_anew(self._round)
+        return await self._started_again(self._round)
 
-    async def _begun_anew(self, work: Callable[[], Awaitable[T]]) -> T:
+    async def _started_again(self, work: Callable[[], Awaitable[T]]) -> T:
         """Repeated after what may be otherwise once the state is read from B again."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:

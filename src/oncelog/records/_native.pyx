@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, freethreading_compatible=True
 """The record codec compiled: the twin of ``_pure.py`` and ``_pure_scan.py``, and the two ways between record areas and
 Arrow's buffers.
 
@@ -559,17 +559,18 @@ cdef list exact_headers(headers):
     return exact
 
 
+cdef int64_t length_of(field) except -1:
+    """In bytes: the elements of a view may be larger."""
+    if field is None:
+        return 0
+    return len(<bytes> field) if type(field) is bytes else memoryview(field).nbytes
+
+
 cdef int64_t most_bytes(key, value, headers) except -1:
     """Upper bound of a record's size."""
-    cdef int64_t size = 21
-    if key is not None:
-        size += len(key)
-    if value is not None:
-        size += len(value)
+    cdef int64_t size = 21 + length_of(key) + length_of(value)
     for name, content in headers:
-        size += 10 + 3 * len(name)
-        if content is not None:
-            size += len(content)
+        size += 10 + 3 * len(name) + length_of(content)
     return size
 
 

@@ -407,10 +407,17 @@ class RecordArea:
 
 def most_bytes(key: Buffer | None, value: Buffer | None, headers: Headers) -> int:
     """Upper bound of a record's size."""
-    size = 21 + (0 if key is None else len(key)) + (0 if value is None else len(value))
+    size = 21 + _length(key) + _length(value)
     for name, content in headers:
-        size += 10 + 3 * len(name) + (0 if content is None else len(content))
+        size += 10 + 3 * len(name) + _length(content)
     return size
+
+
+def _length(field: Buffer | None) -> int:
+    """In bytes: the elements of a view may be larger."""
+    if field is None:
+        return 0
+    return len(field) if type(field) is bytes else memoryview(field).nbytes
 
 
 def record_size(

@@ -74,7 +74,7 @@ class BatchScanner:
 
     Every batch's format, length, CRC and offsets are checked, and every control batch by ``read_marker``, which answers
     an ``EndTxnMarker``, or None for a control batch of another kind, or raises ``CorruptBatch``. ``refusal`` says why
-    a scan ended before the first bad batch, None where more bytes are needed.
+    a scan ended before the first bad batch, None if more bytes are needed.
 
     Of a run (a producer's batches of one epoch between two markers, all or none of them transactional) the first
     batch and the last :data:`BATCHES_KEPT` in the piece are told: those between change nothing that these do not

@@ -7,7 +7,7 @@ twin, more slowly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -158,9 +158,9 @@ def _decode_compiled(
     columns = [
         keys.array(rows, binary),
         values.array(rows, binary),
-        pa.array(offsets[:rows]),
-        pa.Array.from_buffers(pa.timestamp("us", tz="UTC"), rows, [None, pa.py_buffer(timestamps[:rows])]),
-        pa.array(types[:rows]),
+        _numbers(pa.int64(), offsets[:rows]),
+        _numbers(pa.timestamp("us", tz="UTC"), timestamps[:rows]),
+        _numbers(pa.int32(), types[:rows]),
     ]
     if header_lists:
         lists = header_lists.array(rows)
@@ -168,6 +168,11 @@ def _decode_compiled(
             return _decode_with_twin(areas, start_offset, end_offset, headers, large)
         columns.append(lists)
     return pa.RecordBatch.from_arrays(columns, schema=schema(headers=headers, large=large))
+
+
+def _numbers(kind: pa.DataType, column: npt.NDArray[Any]) -> pa.Array:
+    """A column without nulls. ``pa.array`` would import pandas, which takes longer than a million records."""
+    return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(column)])
 
 
 class _Filling:
@@ -272,8 +277,14 @@ def partitions_of_keys(keys: pa.Array, partitions: int) -> Int32s:
         compiled.murmur2_rows(_column(keys), hashes)
     hashes %= partitions
     if keys.null_count:
-        hashes[np.asarray(keys.is_null())] = -1
+        hashes[_nulls(keys)] = -1
     return hashes
+
+
+def bytes_of(column: pa.Array) -> list[bytes | None]:
+    """The rows of a binary or string column."""
+    rows: list[bytes | None] = _binary(column).to_pylist()
+    return rows
 
 
 def encode_from_arrow(
@@ -287,8 +298,9 @@ def encode_from_arrow(
     compression: Compression = Compression.NONE,
     level: int | None = None,
     batch_size_bytes: int = 512 * 1024,
-) -> list[EncodedBatch]:
-    """The rows as record batches: by destination from the lowest up, and within one in the order of the rows.
+) -> Iterator[EncodedBatch]:
+    """The rows as record batches: by destination from the lowest up, and within one in the order of the rows. The
+    arrays are looked at now, and each batch is encoded when it is asked for.
 
     ``destinations`` holds a number from 0 up for each row: a partition, or any index the caller has for topic and
     partition. ``key`` and ``value`` are binary or string arrays; ``timestamp`` a timestamp array (rows that are
@@ -302,15 +314,26 @@ def encode_from_arrow(
         if column is not None and len(column) != rows:
             raise ValueError(f"{name} has {len(column)} rows, value has {rows}")
     if not rows:
-        return []
+        return iter(())
     if int(destinations.min()) < 0:
         raise ValueError("every row needs a destination from 0 up")
     order, bounds, numbers = _by_destination(destinations)
     timestamps = _milliseconds(timestamp, rows, default_timestamp_ms)
     columns = _Columns(None if key is None else _binary(key), _binary(value), headers)
     source = _CompiledSource(columns, timestamps, order) if compiled else _TwinSource(columns, timestamps, order)
-    encoded: list[EncodedBatch] = []
-    for number, start, stop in zip(numbers, bounds[:-1], bounds[1:], strict=True):
+    runs = zip(numbers, bounds[:-1], bounds[1:], strict=True)
+    return _encode_runs(source, runs, compression, level, batch_size_bytes)
+
+
+def _encode_runs(
+    source: _CompiledSource | _TwinSource,
+    runs: Iterable[tuple[int, int, int]],
+    compression: Compression,
+    level: int | None,
+    batch_size_bytes: int,
+) -> Iterator[EncodedBatch]:
+    """Each run is a destination and where its rows begin and end in the order of the source."""
+    for number, start, stop in runs:
         at = start
         while at < stop:
             area, after, base, largest = source.encode(at, stop, batch_size_bytes)
@@ -323,9 +346,8 @@ def encode_from_arrow(
             )
             packed = compress(compression, area, level) if compression else area
             data = b"".join((header_bytes(header, packed), packed))
-            encoded.append(EncodedBatch(number, after - at, largest, data))
+            yield EncodedBatch(number, after - at, largest, data)
             at = after
-    return encoded
 
 
 class _Columns(NamedTuple):
@@ -398,10 +420,19 @@ def _milliseconds(timestamp: pa.Array | None, rows: int, default_ms: int) -> Int
         raise ValueError(f"the timestamp column has type {timestamp.type}, a timestamp is needed")
     times, parts = _PER_MS[timestamp.type.unit]
     raw = timestamp.cast(pa.int64())
-    filled: Int64s = np.asarray(raw.fill_null(0)) * times // parts
+    filled: Int64s = np.frombuffer(raw.buffers()[1], np.int64, rows, raw.offset * 8) * times // parts
     if raw.null_count:
-        filled = np.where(np.asarray(raw.is_null()), default_ms, filled)
+        filled = np.where(_nulls(raw), default_ms, filled)
     return np.ascontiguousarray(filled, np.int64)
+
+
+def _nulls(array: pa.Array) -> npt.NDArray[np.bool_]:
+    """Which rows are null, of an array that has some. ``is_null`` as an array of numpy would import pandas."""
+    first, end = array.offset, array.offset + len(array)
+    some = np.frombuffer(array.buffers()[0], np.uint8)[first // 8 : (end + 7) // 8]  # of a slice, not of the whole
+    valid = np.unpackbits(some, bitorder="little")[first % 8 :][: len(array)]
+    rows: npt.NDArray[np.bool_] = valid == 0
+    return rows
 
 
 def _binary(array: pa.Array) -> pa.Array:
@@ -425,6 +456,14 @@ def _column(array: pa.Array) -> Any:
     return compiled.Column(b"" if offsets is None else offsets, data, validity, wide, array.offset, len(array))
 
 
+def check_headers(column: pa.Array | pa.ChunkedArray) -> None:
+    """
+    :raises ValueError: the column is not a list of structs of key and value, or an item or a key is null.
+    """
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        _header_columns(chunk)
+
+
 def _header_columns(headers: pa.Array) -> tuple[Any, Any, Any] | None:
     """The list column and its items' keys and values.
 
@@ -435,12 +474,12 @@ def _header_columns(headers: pa.Array) -> tuple[Any, Any, Any] | None:
     if (
         not (wide or pa.types.is_list(kind))
         or not pa.types.is_struct(kind.value_type)
-        or kind.value_type.num_fields != 2
+        or sorted(field.name for field in kind.value_type) != ["key", "value"]
     ):
         raise ValueError(f"headers must be lists of structs of key and value, not {kind}")
     items = headers.values
-    keys, values = _binary(items.field(0)), _binary(items.field(1))
-    used: Sequence[pa.Array] = (headers.flatten(), headers.flatten().field(0))
+    keys, values = _binary(items.field("key")), _binary(items.field("value"))
+    used: Sequence[pa.Array] = (headers.flatten(), headers.flatten().field("key"))
     if any(array.null_count for array in used):
         raise ValueError("a header needs a key")
     if compiled is None:

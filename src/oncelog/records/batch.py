@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 from oncelog.records import native
 from oncelog.records.compression import DEFAULT_LIMIT_BYTES, Compression, compress, decompress
 from oncelog.records.crc import Buffer, compiled_crc32c, crc32c
-from oncelog.records.errors import CorruptBatch
+from oncelog.records.errors import CorruptBatch, UnpacksTooLarge
 from oncelog.records.native import RecordArea, decode
 from oncelog.records.record import Header, Headers, Record, decrement_sequence, increment_sequence
 from oncelog.types import (
@@ -57,6 +57,8 @@ __all__ = [
 
 MAGIC = 2
 HEADER_SIZE_BYTES = 61
+SMALLEST_RECORD_BYTES = 7
+"""Its length and its six fields, none of which holds anything."""
 LOG_OVERHEAD_BYTES = 12
 """Base offset and batch length: what comes before the bytes that the length counts."""
 
@@ -159,7 +161,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_sequence(self) -> int:
-        """Sequence of the last record, wrapped; -1 where the batch has none."""
+        """Sequence of the last record, wrapped; -1 if the batch has none."""
         if self.base_sequence == NO_SEQUENCE:
             return NO_SEQUENCE
         return increment_sequence(self.base_sequence, self.last_offset_delta)
@@ -216,6 +218,7 @@ def record_area(
     """The records of the batch at ``position``, unpacked; not copied where they were not packed.
 
     :raises CorruptBatch: the batch is not whole, or its codec refuses the bytes.
+    :raises UnpacksTooLarge: it unpacks to more; nothing is unpacked where its number of records tells.
     """
     end = position + LOG_OVERHEAD_BYTES + header.batch_length
     if end > len(buf):
@@ -223,6 +226,8 @@ def record_area(
     area = memoryview(buf)[position + HEADER_SIZE_BYTES : end]
     if not header.attributes & CODEC_MASK or (header.records_count == 0 and not area):
         return area
+    if header.records_count * SMALLEST_RECORD_BYTES > max_size_bytes:
+        raise UnpacksTooLarge(f"{header.records_count} records unpack to more than the limit of {max_size_bytes} bytes")
     return decompress(header.compression, area, max_size_bytes)
 
 

@@ -11,8 +11,10 @@ lz4 and zstd (RFC 8878); KIP-57, KIP-110, KIP-390.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Generator, Iterator
 from enum import IntEnum
 from struct import Struct
+from typing import Final
 
 import cramjam
 
@@ -43,6 +45,46 @@ class Compression(IntEnum):
             raise ValueError(f"no codec is called {name!r}; there are none, gzip, snappy, lz4 and zstd") from None
 
 
+MOST_FOR_EACH_BYTE: Final = {
+    Compression.NONE: 1,
+    Compression.GZIP: 1032,
+    Compression.SNAPPY: 22,
+    Compression.LZ4: 255,
+    Compression.ZSTD: 32 * 1024,
+}
+"""What a byte of each codec's data unpacks to at most: 258 bytes in two bits, 64 in three bytes, 255 in a length's
+byte, a block of 128 KiB in four bytes."""
+_LOOKED_AT_BLOCKS = 32
+
+
+def may_unpack_to_more(codec: Compression, data: memoryview, size_bytes: int) -> bool:
+    """Whether ``data`` is not sure to unpack to at most ``size_bytes``; says so after a look at a few bytes of it.
+
+    What is corrupt as far as it is looked at unpacks to nothing.
+    """
+    if len(data) * MOST_FOR_EACH_BYTE[codec] <= size_bytes:
+        return False
+    match codec:
+        case Compression.SNAPPY:
+            blocks: Iterator[int] = map(_snappy_length, _snappy_blocks(data))
+        case Compression.LZ4:
+            blocks = _lz4_blocks(data)
+        case Compression.ZSTD:
+            blocks = _zstd_blocks(data, DEFAULT_LIMIT_BYTES)
+        case _:
+            return True
+    looked_at = bound = 0
+    try:
+        for most_bytes in blocks:
+            bound += most_bytes
+            looked_at += 1
+            if bound > size_bytes or looked_at > _LOOKED_AT_BLOCKS:
+                return True
+    except (CorruptBatch, UnpacksTooLarge):
+        return False
+    return False
+
+
 def compress(codec: Compression, data: Buffer, level: int | None = None) -> bytes:
     """``data`` packed by ``codec``.
 
@@ -63,7 +105,7 @@ def compress(codec: Compression, data: Buffer, level: int | None = None) -> byte
             return bytes(cramjam.zstd.compress(data, level=3 if level is None else level))
 
 
-def decompress(codec: Compression, data: Buffer, max_size_bytes: int = DEFAULT_LIMIT_BYTES) -> bytes:
+def decompress(codec: Compression, data: Buffer, max_size_bytes: int = DEFAULT_LIMIT_BYTES) -> bytes | memoryview:
     """What was packed into ``data``.
 
     :raises CorruptBatch: the bytes are not what ``codec`` writes.
@@ -77,10 +119,10 @@ def decompress(codec: Compression, data: Buffer, max_size_bytes: int = DEFAULT_L
         case Compression.SNAPPY:
             return _decompress_snappy(memoryview(data), max_size_bytes)
         case Compression.LZ4:
-            bound = _lz4_bound(memoryview(data))
-            return _decompress_bounded(codec, data, bound, max_size_bytes)
+            frame, bound = _lz4_frame(memoryview(data))
+            return _decompress_bounded(codec, frame, bound, max_size_bytes)
         case Compression.ZSTD:
-            bound = _zstd_bound(memoryview(data))
+            bound = sum(_zstd_blocks(memoryview(data), max_size_bytes))
             return _decompress_bounded(codec, data, bound, max_size_bytes)
 
 
@@ -133,13 +175,26 @@ def _compress_xerial(data: memoryview) -> bytes:
 
 def _decompress_snappy(data: memoryview, max_size_bytes: int) -> bytes:
     """Java's framing, or the single raw block that librdkafka writes."""
+    parts: list[bytes] = []
+    room = max_size_bytes
+    for block in _snappy_blocks(data):
+        if _snappy_length(block) > room:
+            raise _too_large("snappy", max_size_bytes)
+        try:
+            parts.append(bytes(cramjam.snappy.decompress_raw(block)))
+        except cramjam.DecompressionError as error:
+            raise CorruptBatch(f"snappy data is corrupt: {error}") from error
+        room -= len(parts[-1])
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _snappy_blocks(data: memoryview) -> Iterator[memoryview]:
     if data[:8] != _XERIAL_MAGIC:
-        return _decompress_snappy_block(data, max_size_bytes, max_size_bytes)
+        yield data
+        return
     position = len(_XERIAL_HEADER)
     if len(data) < position:
         raise CorruptBatch("snappy data is corrupt: it ends inside its header")
-    parts: list[bytes] = []
-    room = max_size_bytes
     while position < len(data):
         if len(data) - position < 4:
             raise CorruptBatch("snappy data is corrupt: it ends inside a block's length")
@@ -147,18 +202,14 @@ def _decompress_snappy(data: memoryview, max_size_bytes: int) -> bytes:
         position += 4
         if not 0 <= length <= len(data) - position:
             raise CorruptBatch(f"snappy data is corrupt: a block of {length} bytes does not fit")
-        part = _decompress_snappy_block(data[position : position + length], room, max_size_bytes)
-        parts.append(part)
-        room -= len(part)
+        yield data[position : position + length]
         position += length
-    return b"".join(parts)
 
 
-def _decompress_snappy_block(block: memoryview, room: int, max_size_bytes: int) -> bytes:
+def _snappy_length(block: memoryview) -> int:
+    """What a block says that it unpacks to, which its decoder holds it to."""
     try:
-        if cramjam.snappy.decompress_raw_len(block) > room:
-            raise _too_large("snappy", max_size_bytes)
-        return bytes(cramjam.snappy.decompress_raw(block))
+        return int(cramjam.snappy.decompress_raw_len(block))
     except cramjam.DecompressionError as error:
         raise CorruptBatch(f"snappy data is corrupt: {error}") from error
 
@@ -204,8 +255,19 @@ def _compress_lz4(data: memoryview, level: int | None) -> bytes:
     return b"".join(parts)
 
 
-def _lz4_bound(data: memoryview) -> int:
-    """The most that an lz4 frame can unpack to, from its block lengths alone.
+def _lz4_frame(data: memoryview) -> tuple[memoryview, int]:
+    """The frame that ``data`` begins with, all that Java reads, and the most that it can unpack to."""
+    blocks = _lz4_blocks(data)
+    bound = 0
+    while True:
+        try:
+            bound += next(blocks)
+        except StopIteration as ended:
+            return data[: ended.value], bound
+
+
+def _lz4_blocks(data: memoryview) -> Generator[int, None, int]:
+    """The most that each block of an lz4 frame can unpack to, from their lengths alone; returns where the frame ends.
 
     Refuses what Java's ``Lz4BlockInputStream`` refuses, so that a batch stored for one reader is readable by all:
     blocks that depend on one another, and blocks above the declared size.
@@ -221,22 +283,22 @@ def _lz4_bound(data: memoryview) -> int:
     block_max_bytes = 1 << (8 + 2 * size_code)
     checksum_bytes = 4 if flags & 0x10 else 0
     position = 7 + (8 if flags & 0x08 else 0)
-    bound = 0
     while position + 4 <= len(data):
         (length,) = _UINT32_LE.unpack_from(data, position)
         position += 4
         if length == 0:
-            return bound
+            return position + (4 if flags & 0x04 else 0)  # behind the content's checksum
         stored = length & ~_LZ4_STORED
         if stored > block_max_bytes:
             raise CorruptBatch(f"lz4 data is corrupt: a block of {stored} bytes, the frame allows {block_max_bytes}")
-        bound += stored if length & _LZ4_STORED else block_max_bytes
+        yield stored if length & _LZ4_STORED else min(block_max_bytes, MOST_FOR_EACH_BYTE[Compression.LZ4] * stored)
         position += stored + checksum_bytes
     raise CorruptBatch("lz4 data is corrupt: it ends before its end mark")
 
 
 # --- zstd
 
+_COPIED_BYTES = 256 * 1024
 _ZSTD_MAGIC = 0xFD2FB528
 _ZSTD_SKIPPABLE_MAGIC = 0x184D2A50
 _ZSTD_BLOCK_BYTES = 128 * 1024
@@ -244,10 +306,12 @@ _ZSTD_DICTIONARY_ID_BYTES = (0, 1, 2, 4)
 _ZSTD_CONTENT_SIZE_BYTES = (0, 2, 4, 8)
 
 
-def _zstd_bound(data: memoryview) -> int:
-    """The most that a series of zstd frames can unpack to, from their block headers alone (RFC 8878)."""
-    position = 0
-    bound = 0
+def _zstd_blocks(data: memoryview, max_size_bytes: int) -> Iterator[int]:
+    """The most that each block of a series of zstd frames can unpack to, from their headers alone (RFC 8878).
+
+    :raises UnpacksTooLarge: the sizes that its frames declare, which a decoder holds them to, are more.
+    """
+    position = declared = 0
     while position < len(data):
         if len(data) - position < 8:
             raise CorruptBatch("zstd data is corrupt: it ends inside a frame header")
@@ -255,32 +319,40 @@ def _zstd_bound(data: memoryview) -> int:
         if magic & ~0xF == _ZSTD_SKIPPABLE_MAGIC:
             (length,) = _UINT32_LE.unpack_from(data, position + 4)
             position += 8 + length
+            yield 0
             continue
         if magic != _ZSTD_MAGIC:
             raise CorruptBatch("zstd data is corrupt: it does not begin with a frame")
         descriptor = data[position + 4]
         single_segment = descriptor & 0x20
         content_size_bytes = _ZSTD_CONTENT_SIZE_BYTES[descriptor >> 6] or (1 if single_segment else 0)
-        position += 5 + (0 if single_segment else 1) + _ZSTD_DICTIONARY_ID_BYTES[descriptor & 3] + content_size_bytes
+        position += 5 + (0 if single_segment else 1) + _ZSTD_DICTIONARY_ID_BYTES[descriptor & 3]
+        declared += int.from_bytes(data[position : position + content_size_bytes], "little")
+        if declared > max_size_bytes:
+            raise _too_large("zstd", max_size_bytes)
+        position += content_size_bytes
         last = False
         while not last:
             if position + 3 > len(data):
                 raise CorruptBatch("zstd data is corrupt: it ends inside a block header")
             block = data[position] | data[position + 1] << 8 | data[position + 2] << 16
             last, kind, length = bool(block & 1), block >> 1 & 3, block >> 3
-            bound += length if kind < 2 else _ZSTD_BLOCK_BYTES
+            yield length if kind < 2 else _ZSTD_BLOCK_BYTES
             position += 3 + (1 if kind == 1 else length)
         position += 4 if descriptor & 4 else 0
-    return bound
 
 
-def _decompress_bounded(codec: Compression, data: Buffer, bound: int, max_size_bytes: int) -> bytes:
-    """Unpack ``data``, into a buffer of the limit's size where the bound does not already rule out a bomb."""
+def _decompress_bounded(codec: Compression, data: Buffer, bound: int, max_size_bytes: int) -> bytes | memoryview:
+    """Unpack ``data``, into a buffer of the limit's size where the bound does not already rule out a bomb.
+
+    What is large is not copied: of 16 MB that alone takes longer than to unpack them.
+    """
     name = codec.name.lower()
     unpacker = cramjam.lz4 if codec is Compression.LZ4 else cramjam.zstd
     try:
         if bound <= max_size_bytes:
-            return bytes(unpacker.decompress(data))
+            unpacked = unpacker.decompress(data)
+            return memoryview(unpacked) if unpacked.len() > _COPIED_BYTES else bytes(unpacked)
     except cramjam.DecompressionError as error:
         raise CorruptBatch(f"{name} data is corrupt: {error}") from error
     room = bytearray(max_size_bytes)
@@ -290,4 +362,5 @@ def _decompress_bounded(codec: Compression, data: Buffer, bound: int, max_size_b
         raise UnpacksTooLarge(
             f"{name} data is corrupt or unpacks to more than the limit of {max_size_bytes} bytes: {error}"
         ) from error
-    return bytes(memoryview(room)[:size])
+    del room[size:]  # a view of a part of it would keep all of it
+    return memoryview(room)

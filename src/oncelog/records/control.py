@@ -82,7 +82,7 @@ def control_type(key: Buffer | None) -> ControlType:
 
 
 def parse_marker(record: Record) -> EndTxnMarker | None:
-    """The marker in a control record, or None where it is of another type, to be passed over.
+    """The marker in a control record, or None if it is of another type, to be passed over.
 
     :raises CorruptBatch: key or value is too short, or its version negative.
     """

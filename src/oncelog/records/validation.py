@@ -53,7 +53,7 @@ class ValidatedBatch(NamedTuple):
 
     ``records`` is the whole batch: the caller's own bytes, or a rewritten copy where something had to change;
     ``header`` is its header. ``max_timestamp`` is the true one in ms. ``max_timestamp_offset_delta`` plus the base
-    offset is what the time index stores with it (the batch's last offset); -1 where no record has a timestamp.
+    offset is what the time index stores with it (the batch's last offset); -1 if no record has a timestamp.
     """
 
     header: BatchHeader
@@ -72,6 +72,9 @@ class InvalidBatch(NamedTuple):
     record_errors: list[tuple[int, str]]
 
 
+Checked = ValidatedBatch | InvalidBatch
+
+
 def validate_append(
     batch: Buffer,
     *,
@@ -84,7 +87,7 @@ def validate_append(
     compression_type: Compression | None = None,
     compression_level: int | None = None,
     max_unpacked_bytes: int | None = None,
-) -> ValidatedBatch | InvalidBatch:
+) -> Checked:
     """Check the records of one partition in a Produce, and rewrite what the leader must.
 
     ``batch`` must be exactly one batch. ``compression_type`` is the topic's codec, None for ``producer``: a batch of

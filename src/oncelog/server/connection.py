@@ -60,6 +60,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         "_next_slot",
         "_only_produce",
         "_rest",
+        "_throttle_timer",
         "_throttled_until",
         "_waiting_end",
         "_yielded",
@@ -90,6 +91,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._next_slot = 0
         self._only_produce = True
         self._throttled_until = 0.0
+        self._throttle_timer: asyncio.TimerHandle | None = None
 
     # --- life
 
@@ -113,6 +115,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         self._replies.clear()
         self._frame = None
         self._disarm_writer()
+        self._end_throttle_timer()
         if self._socket is not None:
             self._socket.detach()
             self._socket = None
@@ -183,7 +186,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
             return
         self.last_active = self._server.loop.time()
         self._received(nbytes)
-        self._server.received()
+        self._server.received(self)
 
     def _received(self, nbytes: int) -> None:
         """So many plain bytes are new in the buffer that ``get_buffer`` gave."""
@@ -365,12 +368,19 @@ class Connection(Sending, asyncio.BufferedProtocol):
     def hold(self) -> None:
         self._only_produce = False
 
+    def go_on(self) -> None:
+        self._only_produce = True
+        self._server.wants_write(self)  # which resumes those that waited
+
     def throttle(self, wait_ms: int) -> None:
         """Start no request for a while; what arrives meanwhile stays with the peer after the first."""
+        if self._socket is None:
+            return  # it ended before what it asked for was done: a timer would keep it in memory for as long
         until = self._server.loop.time() + wait_ms / 1000
         if until > self._throttled_until:
             self._throttled_until = until
-            self._server.loop.call_at(until, self._throttle_ends, until)
+            self._end_throttle_timer()
+            self._throttle_timer = self._server.loop.call_at(until, self._throttle_ends)
 
     def silence(self) -> None:
         self.silent = True
@@ -378,15 +388,26 @@ class Connection(Sending, asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.pause_reading()
 
-    def _throttle_ends(self, until: float) -> None:
-        if until == self._throttled_until:
+    def read_no_more(self) -> None:
+        """The server stops; what came whole may still go on as far as the stop waits."""
+        if self._transport is not None and not self._closing:
+            self._transport.pause_reading()
+
+    def _end_throttle_timer(self) -> None:
+        if self._throttle_timer is not None:
+            self._throttle_timer.cancel()  # which would keep the connection in memory for as long
+            self._throttle_timer = None
+
+    def _throttle_ends(self) -> None:
+        self._throttle_timer = None
+        if not self.silent:
             self._throttled_until = 0.0
             self.resume()
             self._server.turn_ends()
 
     def _may_read(self) -> bool:
-        """Whether more may come in: nothing waits, and there is memory for it."""
-        if self._waiting is not None or self._yielded or self._closing or self.silent:
+        """Whether more may come in: nothing waits, there is memory for it, and no stop has begun."""
+        if self._waiting is not None or self._yielded or self._closing or self.silent or self._server.is_stopping:
             return False
         return self._frame is None or self._frame_filled < self._frame_room
 

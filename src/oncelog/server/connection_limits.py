@@ -2,8 +2,9 @@
 
 Asked by the server for every connection that comes. Settings are read as of now, so AlterConfigs has its effect. A
 connection past ``max.connection.creation.rate``, the broker's or its listener's own, or past its address's quota
-``connection_creation_rate``, is taken and waits for its turn; one past ``max.connections`` of its listener or
-``max.connections.per.ip`` is closed.
+``connection_creation_rate``, is taken and waits for its turn, as long as clients have patience: one that would wait for
+longer is closed and counts for nothing, so that whoever opens very many shuts nobody out for longer than that. One past
+``max.connections`` of its listener or ``max.connections.per.ip`` is closed too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from oncelog.broker.buckets import Buckets
 from oncelog.broker.quotas import IP
 from oncelog.config import per_ip_overrides
 from oncelog.kafka_properties import MAX_INT
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 
 RATE_WINDOW_MS = 1000
 """Connections of one second may come at once."""
-MOST_ADDRESSES = 10_000
+LONGEST_WAIT_MS = 30_000
+"""``request.timeout.ms`` of clients, by default."""
 CONNECTION_CREATION_RATE = "connection_creation_rate"
 _EVERYBODY = ""
 MOST, CREATION_RATE = "max.connections", "max.connection.creation.rate"
@@ -37,24 +40,28 @@ class ConnectionLimits:
         self._broker = broker
         self._open: Counter[str] = Counter()
         self._of_listeners: Counter[str] = Counter()
-        self._free_at_ms: dict[str, float] = {}
+        self._shared, self._of_addresses = Buckets[str](), Buckets[str]()
         self._read_from: BrokerConfig | None = None
         self._own: dict[tuple[str, str], int] = {}
         self._overrides: dict[str, int] = {}
         self._quotas_of = -1
         self._rates: dict[str, float] = {}
 
-    def refusal(self, host: str, listener: str) -> str | None:
+    def refusal(self, host: str, listener: str, now_ms: int) -> str | None:
         """Why one more connection of ``host`` to ``listener`` is not served; None if it is."""
         self._read()
         if self._of_listeners[listener] >= self._own_limit(listener, MOST):
             return f"listener {listener} has as many connections as its max.connections allows"
         if self._open[host] >= self._overrides.get(host, self._broker.config.max_connections_per_ip):
             return "its address has as many connections as max.connections.per.ip allows"
+        in_force = self._in_force(host, listener)
+        if any(buckets.wait_ms(owner, now_ms) > LONGEST_WAIT_MS for buckets, owner, _ in in_force):
+            return "so many wait already that its turn would come in half a minute (max.connection.creation.rate)"
         return None
 
     def clock_was_set(self, step_ms: int) -> None:
-        self._free_at_ms = {owner: at + step_ms for owner, at in self._free_at_ms.items()}
+        self._shared.clock_was_set(step_ms)
+        self._of_addresses.clock_was_set(step_ms)
 
     def opened(self, host: str, listener: str) -> None:
         self._open[host] += 1
@@ -67,7 +74,7 @@ class ConnectionLimits:
                 del counted[name]
 
     def _own_limit(self, listener: str, name: str) -> int:
-        """What ``listener.name.NAME`` says of a limit; as good as none where it says nothing."""
+        """What ``listener.name.NAME`` says of a limit; as good as none if it says nothing."""
         self._read()
         return self._own.get((listener, name), MAX_INT)
 
@@ -84,10 +91,21 @@ class ConnectionLimits:
 
     def wait_ms(self, host: str, listener: str, now_ms: int) -> int:
         """For how long a new connection of ``host`` to ``listener`` waits before it is served."""
-        wait = self._use(_EVERYBODY, self._broker.config.max_connection_creation_rate, now_ms)
-        wait = max(wait, self._use(f"listener {listener}", self._own_limit(listener, CREATION_RATE), now_ms))
-        limit = self._rate_of(host)
-        return wait if limit is None else max(wait, self._use(host, limit, now_ms))
+        waits = [
+            buckets.use(owner, 1, rate if rate > 0 else 1 / 3600, RATE_WINDOW_MS, now_ms)
+            for buckets, owner, rate in self._in_force(host, listener)
+        ]
+        return max(waits, default=0)
+
+    def _in_force(self, host: str, listener: str) -> list[tuple[Buckets[str], str, float]]:
+        """The rates in force for a connection, each with who shares it."""
+        address = self._rate_of(host)
+        rates = [
+            (self._shared, _EVERYBODY, self._broker.config.max_connection_creation_rate),
+            (self._shared, listener, self._own_limit(listener, CREATION_RATE)),
+            (self._of_addresses, host, MAX_INT if address is None else address),
+        ]
+        return [(buckets, owner, rate) for buckets, owner, rate in rates if rate < MAX_INT]
 
     def _rate_of(self, host: str) -> float | None:
         """The quota of an address, else that of every address."""
@@ -100,14 +118,3 @@ class ConnectionLimits:
                 if entity[0][0] == IP and CONNECTION_CREATION_RATE in values
             }
         return self._rates.get(host, self._rates.get(_EVERYBODY))
-
-    def _use(self, owner: str, rate: float, now_ms: int) -> int:
-        if rate >= MAX_INT:
-            return 0
-        if rate <= 0:
-            rate = 1 / 3600
-        if len(self._free_at_ms) >= MOST_ADDRESSES:
-            self._free_at_ms = {known: at for known, at in self._free_at_ms.items() if at > now_ms}
-        begin = max(self._free_at_ms.get(owner, 0.0), now_ms - RATE_WINDOW_MS)
-        self._free_at_ms[owner] = begin + 1000 / rate
-        return max(0, round(self._free_at_ms[owner] - now_ms))

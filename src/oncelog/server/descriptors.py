@@ -38,7 +38,7 @@ def share_out(limit: int) -> Shares:
 
 
 def claim() -> Shares | None:
-    """Raise the limit as far as the system allows and share it out; None where there is none."""
+    """Raise the limit as far as the system allows and share it out; None if there is none."""
     if not hasattr(resource, "getrlimit"):
         return None
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -16,11 +16,13 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import count
 from typing import NoReturn
 
 from oncelog.errors import OutOfDescriptors, StorageError
 from oncelog.ports import Buffer
+from oncelog.server.reserving import RESERVED_FROM_BYTES, give_back, reserve
 
 try:
     import fcntl
@@ -87,13 +89,15 @@ class OsFile:
     Each call holds the descriptor that it uses: another thread that gives it back meanwhile only lets go of it.
     """
 
-    __slots__ = ("__weakref__", "_descriptor", "_disk", "_lost", "_size", "_unsynced", "path")
+    __slots__ = ("__weakref__", "_descriptor", "_disk", "_lost", "_reserved", "_size", "_unsynced", "path")
 
     def __init__(self, disk: OsDisk, path: str) -> None:
         self.path = path
         self._disk = disk
         self._descriptor: _Descriptor | None = None
         self._size = -1
+        self._reserved = 0
+        """Up to where nothing more is to be set aside; 0: it is not known what an earlier process left."""
         self._unsynced = False
         self._lost: StorageError | None = None
         """Why what was written could not be synced when the descriptor had to go; told at the next sync."""
@@ -143,6 +147,8 @@ class OsFile:
         held = self._descriptor or self._hold()
         self._unsynced = True
         try:
+            if end + total > self._reserved:
+                self._reserved = reserve(held.number, end, end + total)
             written = os.pwritev(held.number, buffers, end) if len(buffers) <= _IOV_MAX else 0
             if written != total:
                 _write_all(held, b"".join(buffers), written, end)
@@ -152,6 +158,7 @@ class OsFile:
 
     def _cut_off(self, held: _Descriptor, end: int, cause: OSError) -> NoReturn:
         """Undo a write that failed half-way, and raise."""
+        self._reserved = RESERVED_FROM_BYTES
         try:
             os.ftruncate(held.number, end)
         except OSError as error:
@@ -175,6 +182,7 @@ class OsFile:
     def truncate(self, size: int) -> None:
         held = self._hold()
         self._unsynced = True
+        self._reserved = RESERVED_FROM_BYTES
         try:
             os.ftruncate(held.number, size)
         except OSError as error:
@@ -198,7 +206,16 @@ class OsFile:
             self._unsynced = True
             _refuse("sync", self.path, error)
 
+    def complete(self) -> None:
+        if self._reserved == RESERVED_FROM_BYTES or (self._descriptor is None and not self._reserved):
+            return  # nothing is set aside, or nobody used it
+        self._reserved = RESERVED_FROM_BYTES
+        with suppress(OSError, StorageError):  # it is only room: the next process gives it back
+            if self.size() > RESERVED_FROM_BYTES:
+                give_back(self._hold().number)
+
     def close(self) -> None:
+        self.complete()
         with self._disk._lock:
             self._disk._opened.pop(id(self), None)
             self._disk._kept.pop(id(self), None)
@@ -373,6 +390,13 @@ class OsDisk:
         except OSError as error:
             _refuse("sync the folder", path or self.root, error)
 
+    def space(self) -> tuple[int, int] | None:
+        try:
+            usage = shutil.disk_usage(self.root)
+        except OSError:
+            return None
+        return usage.total, usage.free
+
     @staticmethod
     def _sync_folder(full: str) -> None:
         fd = os.open(full, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -384,6 +408,27 @@ class OsDisk:
     def all_of(self, work: Sequence[Callable[[], None]]) -> Sequence[StorageError | None]:
         with ThreadPoolExecutor(_SYNC_THREADS, thread_name_prefix="oncelog-sync") as threads:
             return list(threads.map(outcome, work))
+
+
+class ForeignFile:
+    """A file that somebody else in this process writes, held open to be synced: the metadata store's log."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        try:
+            self._number = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+        except OSError as error:
+            _refuse("open", path, error)
+
+    def sync(self) -> None:
+        """Return when its content is on stable storage; on any thread."""
+        try:
+            force(self._number)
+        except OSError as error:
+            _refuse("sync", self._path, error)
+
+    def close(self) -> None:
+        os.close(self._number)
 
 
 def outcome(work: Callable[[], None]) -> StorageError | None:

@@ -95,7 +95,6 @@ class Broker:
         ``{"num.partitions": 6, "auto.create.topics.enable": False}``.
     :param nodes: so many nodes of one cluster, in this process and with one copy of each log: for tests and learning.
         Each has listeners and leads its share; :meth:`node`, :meth:`move_leader` and the like say what becomes of them.
-
     :param metrics: ``HOST:PORT`` at which to serve metrics and health over HTTP, port 0 takes a free one.
 
     Raises ``ConfigError`` for a property that is unknown or has a value that is not allowed, ``ListenError`` for an
@@ -156,6 +155,7 @@ class Broker:
 
     @property
     def data(self) -> Path | None:
+        """The folder that keeps everything; None: in memory."""
         return self._data
 
     def start(self) -> Self:
@@ -196,6 +196,7 @@ class Broker:
 
     @property
     def is_running(self) -> bool:
+        """Whether it was started and not stopped since."""
         return self._server is not None
 
     def stop(self) -> None:

@@ -82,8 +82,12 @@ class LiveListeners:
         return True
 
     def follow(self) -> None:
-        """Settings have changed: act on it once the answers of this turn have left."""
-        self._server.loop.call_soon(self._follow)
+        """Settings have changed: act on it once those who are told of it have their answers."""
+
+        def soon(_: None) -> None:
+            self._server.loop.call_soon(self._follow)
+
+        self._broker.metadata_sync.settled().then(soon)
 
     def _wanted(self, settings: Mapping[str, str]) -> tuple[Listener, ...]:
         """What is to be listened on: the property where it was set while the broker ran, else what it began with."""

@@ -31,6 +31,7 @@ def on_stop_signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], object])
 
 
 def on_reload_signal(loop: asyncio.AbstractEventLoop, reload: Callable[[], object]) -> None:
-    """Call ``reload`` on the loop for SIGHUP, which Windows does not have."""
+    """Call ``reload`` on the loop for SIGHUP, which Windows does not have; one that was held back comes now."""
     if hasattr(signal, "SIGHUP"):
         loop.add_signal_handler(signal.SIGHUP, reload)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGHUP])

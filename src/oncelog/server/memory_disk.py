@@ -51,6 +51,9 @@ class MemoryFile:
     def sync(self) -> None:
         """Nothing to do: memory is all the storage there is."""
 
+    def complete(self) -> None:
+        """Nothing was set aside."""
+
     def close(self) -> None:
         """Nothing to give back."""
 
@@ -138,6 +141,9 @@ class MemoryDisk:
 
     def sync_folder(self, path: str) -> None:
         """Nothing to do: memory is all the storage there is."""
+
+    def space(self) -> tuple[int, int] | None:
+        return None
 
     def all_of(self, work: Sequence[Callable[[], None]]) -> Sequence[StorageError | None]:
         return [outcome(one) for one in work]

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from oncelog.broker.broker import Broker
 from oncelog.broker.node import Node
@@ -26,12 +26,15 @@ from oncelog.metadata.opening import open_metadata
 from oncelog.metadata.store import FILE_NAME
 from oncelog.ports import Disk
 from oncelog.server import descriptors
-from oncelog.server.disk import OsDisk
+from oncelog.server.clock import WallClock
+from oncelog.server.disk import ForeignFile, OsDisk
 from oncelog.server.doors import Door
 from oncelog.server.listeners import Address, Listener
 from oncelog.server.live_listeners import LiveListeners
 from oncelog.server.memory_disk import MemoryDisk
-from oncelog.server.server import Server, Worker, wall_ms
+from oncelog.server.server import Server
+from oncelog.server.syncing import SYNCS_AT_ONCE
+from oncelog.server.workers import Elsewhere, Worker
 
 if TYPE_CHECKING:
     from oncelog.metrics.broker_source import BrokerSource
@@ -39,6 +42,10 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
+
+
+METADATA_WORKER = "oncelog-metadata"
+"""The thread that syncs the metadata."""
 
 
 class Machine:
@@ -52,6 +59,7 @@ class Machine:
         self.keeps = data is not None
         """Whether anything is there after the end, so that syncs make sense."""
         self.store_path = str(data / FILE_NAME) if data is not None else ":memory:"
+        self.syncs_at_once = SYNCS_AT_ONCE if self.keeps else 1
 
     def claim(self) -> descriptors.Shares | None:
         """How many descriptors there are; None: enough."""
@@ -64,8 +72,21 @@ class Machine:
         prepare_folder(self._data)
         return disk
 
+    def store_log(self) -> StoreLog:
+        """What the metadata store writes its changes to, to be synced; of one that keeps what it is told."""
+        return ForeignFile(f"{self.store_path}-wal")
+
     def worker(self, loop: asyncio.AbstractEventLoop, name: str) -> Worker:
         return Worker(loop, name)
+
+
+class StoreLog(Protocol):
+    """What the metadata store writes its changes to."""
+
+    def sync(self) -> None:
+        """Return when all that was written is on stable storage; on any thread. :raises StorageError: it may not be."""
+
+    def close(self) -> None: ...
 
 
 class ListenError(OncelogError):
@@ -200,7 +221,8 @@ def _start(
 ) -> tuple[Server, list[Door]]:
     """Open the metadata and every log; nothing listens yet."""
     random = SystemRandom()
-    now_ms = wall_ms()
+    clock = WallClock()
+    now_ms = clock.now_ms()
     metadata, config = open_metadata(
         machine.store_path, disk, config, random, now_ms, sync=config.oncelog_flush_policy != "none"
     )
@@ -210,7 +232,9 @@ def _start(
                 metadata.set_scram_credential(user, mechanism, credential)
     loop = asyncio.get_running_loop()
     background = machine.worker(loop, "oncelog-background")
-    flusher = machine.worker(loop, "oncelog-flusher")
+    at_once = machine.syncs_at_once if config.oncelog_flush_policy == "commit" else 1
+    flushers = [machine.worker(loop, f"oncelog-flusher-{number}") for number in range(at_once)]
+    checker = machine.worker(loop, "oncelog-checker")
     doors: list[Door] = []
     try:
         broker = Broker(
@@ -224,6 +248,7 @@ def _start(
             nodes=[config.node_id + number for number in range(nodes)] if nodes > 1 else (),
             requests=source.requests if source is not None else None,
         )
+        clock.was_set.append(broker.clock_was_set)
         if source is not None:
             source.opens(broker)
         if config.static.get(SECRET_KEY):
@@ -234,15 +259,28 @@ def _start(
                 broker.cluster.member(node.node_id).addresses[listener.name] = node
             doors.append(Door(listener, sock, node, broker, loop.time))
         broker.recover(now_ms)
-        broker.start(wall_ms())
+        broker.start(clock.now_ms())
+        # Of several nodes each turn is one node's, so there it is synced in it.
+        apart = broker.cluster is None and metadata.has_log and config.oncelog_flush_policy != "none"
+        store_log = machine.store_log() if apart else None
     except BaseException:
         for door in doors:
             door.close()
-        background.stop()
-        flusher.stop()
+        for worker in (background, *flushers, checker):
+            worker.stop()
         metadata.close()
         raise
-    return Server(broker, flusher, background, source), doors
+    server = Server(broker, clock, flushers, background, checker, source)
+    if store_log is not None:
+        _sync_metadata_elsewhere(server, machine, store_log)
+    return server, doors
+
+
+def _sync_metadata_elsewhere(server: Server, machine: Machine, log: StoreLog) -> None:
+    worker = machine.worker(server.loop, METADATA_WORKER)
+    server.at_end += [worker.stop, log.close]
+    elsewhere = server.broker.logs.elsewhere = Elsewhere(server, worker)
+    server.broker.metadata_sync.begin(elsewhere, log.sync)
 
 
 class _Observed(NamedTuple):

@@ -58,6 +58,7 @@ class Sending:
         "kept_since",
         "last_active",
         "progressed",
+        "read_in",
         "silent",
     )
 
@@ -76,6 +77,8 @@ class Sending:
         self.kept_since = 0.0
         """Since when its peer has not taken all of its answers, as far as they are counted."""
         self._turn_used = 0
+        self.read_in = -1
+        """The last turn of many connections that it had a part in."""
         self._waiting: bytearray | None = None
         self._closing = False
         self.silent = False
@@ -121,7 +124,8 @@ class Sending:
             self._abort()
             return
         if not done:
-            self._arm_writer()
+            if not self._arm_writer():
+                return
             self._keep(self._out_bytes if self._out_bytes > OUT_AT_ONCE_BYTES else 0)
             return
         if self._writer is not None:
@@ -207,10 +211,17 @@ class Sending:
         self._out[0] = FileSlice(part.file, part.position + sent, part.size_bytes - sent)
         return True
 
-    def _arm_writer(self) -> None:
+    def _arm_writer(self) -> bool:
+        """Be called when the peer takes more; False: its connection is cut off, for that needs a descriptor."""
         if self._writer is None and self._socket is not None:
-            self._writer = self._socket.dup()  # the transport's own descriptor is the transport's to watch
+            try:
+                self._writer = self._socket.dup()  # the transport's own descriptor is the transport's to watch
+            except OSError as error:
+                logger.warning("%s does not take its answers and is not waited for: %s", self.client_host, error)
+                self._abort()
+                return False
             self._server.loop.add_writer(self._writer.fileno(), self._writable)
+        return True
 
     def _disarm_writer(self) -> None:
         if self._writer is not None:

@@ -79,9 +79,9 @@ async def _serve(
     if faults is not None:
         faults.enter(server)
     watching = asyncio.create_task(_watch_heap(server))
-    announce(bound, server.metrics_address)
-    if reread is not None:
+    if reread is not None:  # its first turn comes behind the announcement: nothing is awaited before
         on_reload_signal(loop, partial(_reload, server, reread, manager))
+    announce(bound, server.metrics_address)
     manager.ready(f"listens on {bound[0].address}", loop)
     await ended.wait()
     watching.cancel()

@@ -1,34 +1,32 @@
-"""The asyncio shell around the broker's core: listener, turns, timers and the flusher.
+"""The asyncio shell around the broker's core: listeners, connections, turns and timers.
 
 A turn is one call of the core from outside (bytes arrived, a timer is due, a sync is done). At its end the answers that
 it made ready leave, in one system call for each connection where possible, and a sync is arranged if answers wait
-for one. All of it runs on the event loop's thread; elsewhere run only background work and ``FlushJob.sync``, unless
-that is a small one on a quick disk.
+for one (``syncing``). All of it runs on the event loop's thread; elsewhere run only background work and
+``FlushJob.sync``, unless that is a small one on a quick disk.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import queue
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from oncelog.broker.broker import Broker
-from oncelog.broker.log_manager import FlushJob
 from oncelog.broker.request_memory import STALLED_S
-from oncelog.errors import StorageError
 from oncelog.metrics.shell import ShellCounts
+from oncelog.server.clock import WallClock
 from oncelog.server.connection import READ_BUFFER_BYTES, Connection
 from oncelog.server.connection_limits import ConnectionLimits
 from oncelog.server.doors import Door
 from oncelog.server.sending import Sending
 from oncelog.server.spare_buffers import SpareBuffers
-from oncelog.types import TopicPartition
+from oncelog.server.syncing import Syncing
+from oncelog.server.workers import Elsewhere, Worker
 
 if TYPE_CHECKING:
     from oncelog.metrics.broker_source import BrokerSource
@@ -36,95 +34,37 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-QUICK_SYNC_S = 0.001
-"""While small syncs take less than this on average, they run on the loop's thread: handing one to another thread and
-back costs more, and whoever produces waits for it in any case."""
-
 WATCH_S = 1.0
 WATCHED_AT_ONCE = 500
 """Connections of which it is asked at once whether they are idle: with 10,000 it takes 20 s to ask all of them."""
-LEAST_STEP_MS = 100
-"""A clock that is set by less makes no difference to a timeout."""
 MANY_CONNECTIONS = 16
 """From so many on, one turn takes in what is there of all of them."""
-SLICE_S = 0.001
+SLICE_S = 0.0005
 """How long requests that take long are worked on between others' turns."""
+CHECKS_S = 5.0
+"""How long a stop waits for batches that are checked elsewhere, and for requests that take long."""
 GOODBYE_S = 1.0
 """How long a stop waits for peers to take what they were answered."""
-
-
-def wall_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
-class WallClock:
-    """Tells when the wall clock was set: it then moves otherwise than the monotonic clock."""
-
-    def __init__(
-        self,
-        wall_ns: Callable[[], int],
-        monotonic_ns: Callable[[], int],
-    ) -> None:
-        self._wall_ns = wall_ns
-        self._monotonic_ns = monotonic_ns
-        self._ahead_ms = self._now_ahead_ms()
-
-    def _now_ahead_ms(self) -> int:
-        return (self._wall_ns() - self._monotonic_ns()) // 1_000_000
-
-    def step_ms(self) -> int:
-        """How far the wall clock was set since the last call, 0 where it only drifts."""
-        ahead_ms = self._now_ahead_ms()
-        step_ms = ahead_ms - self._ahead_ms
-        if abs(step_ms) < LEAST_STEP_MS:
-            return 0
-        self._ahead_ms = ahead_ms
-        return step_ms
-
-
-class Worker:
-    """One thread that does things in order and reports on the loop's thread; implements ``ports.Background``."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
-        self._loop = loop
-        self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
-        self._thread.start()
-
-    def submit(self, job: Callable[[], None]) -> None:
-        self._queue.put(job)
-
-    def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
-        def job() -> None:
-            error: Exception | None = None
-            try:
-                work()
-            except Exception as caught:  # noqa: BLE001 - handed to the core, which decides
-                error = caught
-            if not self._loop.is_closed():
-                self._loop.call_soon_threadsafe(done, error)
-
-        self._queue.put(job)
-
-    @property
-    def alive(self) -> bool:
-        return self._thread.is_alive()
-
-    def stop(self) -> None:
-        """Finish what is queued, then end the thread."""
-        self._queue.put(None)
-        self._thread.join()
-
-    def _work(self) -> None:
-        while (job := self._queue.get()) is not None:
-            job()
 
 
 class Server:
     """Serves one broker on its listening sockets until ``stop``."""
 
-    def __init__(self, broker: Broker, flusher: Worker, background: Worker, source: BrokerSource | None = None) -> None:
-        """:param source: is told when the server begins to serve, and when it stops."""
+    def __init__(
+        self,
+        broker: Broker,
+        clock: WallClock,
+        flushers: Sequence[Worker],
+        background: Worker,
+        checker: Worker,
+        source: BrokerSource | None = None,
+    ) -> None:
+        """
+        :param flushers: sync the log together.
+        :param checker: checks batches that take long.
+        :param clock: what the broker was started by.
+        :param source: is told when the server begins to serve, and when it stops.
+        """
         self.broker = broker
         self.loop = asyncio.get_running_loop()
         self.max_request_bytes = broker.config.socket_request_max_bytes
@@ -141,10 +81,16 @@ class Server:
         """Called when nothing is left of the broker."""
         self.ahead_ms = 0
         """How much time has passed here only, for tests (:meth:`pass_time`)."""
-        self._wall_clock = WallClock(time.time_ns, time.monotonic_ns)
+        self._clock = clock
+        clock.was_set.append(self._clock_was_set)
         self._slicing = False
-        self._flusher = flusher
+        broker.slices.wanted = self._slice_soon
+        self._syncing = Syncing(self, flushers)
         self._background = background
+        self._checker = checker
+        self._elsewhere = Elsewhere(self, checker)
+        if broker.cluster is None:  # whose turns are each one node's
+            broker.batch_checks.elsewhere = self._elsewhere
         self._listeners: dict[Door, asyncio.Server] = {}
         self._doors: list[Door] = []
         self._opening: set[asyncio.Task[None]] = set()
@@ -154,17 +100,22 @@ class Server:
         self._limits = ConnectionLimits(broker)
         self._connection_count = 0
         self._writable: dict[Sending, None] = {}
+        """Whose answers leave at the end of this turn, the last one first."""
+        self._read: dict[Sending, None] = {}
+        """Of many connections those that were read in this turn."""
+        self._turns = 0
         self._turn_scheduled = False
-        self._flushing = False
-        self._flush_scheduled = False
-        self._small_sync_s = QUICK_SYNC_S
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms: int | None = None
-        self._stopped = False
+        self.is_stopping = self._over = False
+        """The second: nothing is told to the broker any more."""
 
     def now_ms(self) -> int:
-        """The time that the broker goes by: the wall clock's, unless a test has let some pass."""
-        return time.time_ns() // 1_000_000 + self.ahead_ms
+        """The time that the broker goes by: the wall clock's, unless a test has let some pass.
+
+        Where that clock was set, deadlines have moved along when this returns; what was read before is of the old time.
+        """
+        return self._clock.now_ms() + self.ahead_ms
 
     async def listen(self, doors: Sequence[Door]) -> None:
         """Accept connections on bound sockets."""
@@ -230,17 +181,24 @@ class Server:
 
     async def stop(self) -> None:
         """Close the listener and all connections, then the broker with everything synced."""
-        if self._stopped:
+        if self.is_stopping:
             return
-        self._stopped = True
+        self.is_stopping = True
         if self._source is not None:
             self._source.stops()
         for listener in self._listeners.values():
             listener.close()
-        if self._timer is not None:
-            self._timer.cancel()
-        while self._flushing and self._flusher.alive:
+        for connection in self._connections:
+            connection.read_no_more()  # so that what is under way only falls
+        broker, deadline = self.broker, self.loop.time() + CHECKS_S
+        while self._syncing.under_way or (
+            self.loop.time() < deadline
+            and (broker.slices or broker.logs.is_writing or (self._elsewhere.under_way and self._checker.alive))
+        ):
             await asyncio.sleep(0.001)
+        self._over = True
+        if not self._elsewhere.under_way:  # else a batch could overtake one that is under check
+            self.broker.batch_checks.elsewhere = None  # what the broker still finishes is checked in its turn
         try:
             self.broker.stop(self.now_ms())
         finally:
@@ -248,21 +206,16 @@ class Server:
 
     async def break_off(self) -> None:
         """End as a crash would: nothing is written or synced any more, and nobody is told."""
-        self._stopped = True
+        self.is_stopping = self._over = True
         if self._source is not None:
             self._source.stops()
         for listener in self._listeners.values():
             listener.close()
-        if self._timer is not None:
-            self._timer.cancel()
         for connection in list(self._connections):
             connection.cut_off("the broker crashes")
         while self._connections:
             await asyncio.sleep(0.001)
-        for door in self._doors:
-            door.close()
-        self._flusher.stop()
-        self._background.stop()
+        self._let_go()
         self.broker.abandon()
         for close in self.at_end:
             close()
@@ -277,12 +230,17 @@ class Server:
             await asyncio.sleep(0.001)
         for connection in list(self._connections):
             connection.cut_off("it does not read its answers, and the broker stops")
-        for door in self._doors:
-            door.close()
-        self._flusher.stop()
-        self._background.stop()
+        self._let_go()
         for close in self.at_end:
             close()
+
+    def _let_go(self) -> None:
+        for door in self._doors:
+            door.close()
+        self._syncing.stop()
+        self._background.stop()
+        self._checker.discard()
+        self._checker.stop()
 
     # --- connections
 
@@ -296,13 +254,13 @@ class Server:
         self.has_many_connections = len(self._connections) >= MANY_CONNECTIONS
         opened, listener = self.counts.opened, connection.session.listener
         opened[listener] = opened.get(listener, 0) + 1
-        if self._stopped:
+        if self.is_stopping:
             return "the broker stops"
         config = self.broker.config
         if len(self._connections) > min(config.max_connections, self.most_connections):
             refusal = "the broker serves as many connections as max.connections, or its file descriptors, allow"
         else:
-            refusal = self._limits.refusal(connection.client_host, listener) or ""
+            refusal = self._limits.refusal(connection.client_host, listener, self.now_ms()) or ""
         self._limits.opened(connection.client_host, listener)
         if refusal:
             self.broker.security_log.refused_connection(connection.client_host, refusal, self.now_ms())
@@ -323,6 +281,7 @@ class Server:
         self._connections.pop(connection, None)
         self.has_many_connections = len(self._connections) >= MANY_CONNECTIONS
         self._writable.pop(connection, None)
+        self._read.pop(connection, None)
         self.broker.disconnected(connection)
 
     def connected(self) -> Iterable[Connection]:
@@ -334,11 +293,10 @@ class Server:
         self._writable[connection] = None
 
     def _watch(self) -> None:
-        """Once a second: the wall clock, connections that are idle (some of very many), and those that keep memory from
-        others."""
-        if self._stopped:
+        """Once a second: connections that are idle (some of very many), and those that keep memory from others."""
+        if self.is_stopping:
             return
-        self._mind_the_clock()
+        self.loop.call_later(WATCH_S, self._watch)  # first: whatever becomes of this time
         now = self.loop.time()
         idle_ms = self.broker.config.connections_max_idle_ms
         if not self._unwatched:
@@ -352,7 +310,6 @@ class Server:
         if self.memory.is_short:
             self._make_room(now - STALLED_S)
         self.turn_ends()
-        self.loop.call_later(WATCH_S, self._watch)
 
     def _make_room(self, since: float) -> None:
         """Others wait for memory: end requests of which nothing has come since ``since``, the first one first.
@@ -383,18 +340,40 @@ class Server:
 
     # --- turns
 
-    def received(self) -> None:
+    def received(self, connection: Sending) -> None:
         """A connection's bytes were looked at: with few connections its turn ends now, with many that of all of them
-        once each has been read: what is sent in a row wakes its receivers less often, and is looked after once."""
+        once each has been read: what is sent in a row wakes its receivers less often, and is looked after once.
+        """
         if not self.has_many_connections:
             self.turn_ends()
-        elif not self._turn_scheduled:
+            return
+        self._read[connection] = None
+        if not self._turn_scheduled:
             self._turn_scheduled = True
             self.loop.call_soon(self._common_turn_ends)
 
     def _common_turn_ends(self) -> None:
         self._turn_scheduled = False
+        self._order_answers()
         self.turn_ends()
+
+    def _order_answers(self) -> None:
+        """Who was not read in the turn before is answered first; the others in turn, the one that was read last first.
+
+        Whoever is answered early is in the next turn again, whoever late may be in the one after that; and the kernel
+        names connections in the order in which it named them before. Answered as they were read, or one partition's
+        after the other's, some of a thousand would always be early and have twice as many turns as the rest.
+        """
+        read, self._read = self._read, {}
+        self._turns += 1
+        again: list[Sending] = []
+        first: list[Sending] = []
+        for connection in read:
+            (again if connection.read_in == self._turns - 1 else first).append(connection)
+            connection.read_in = self._turns
+        first.reverse()
+        others, self._writable = self._writable, dict.fromkeys((*again, *first))
+        self._writable.update(others)
 
     def turn_ends(self) -> None:
         """Take in what was gathered, send what is ready, arrange a sync and the next wake-up."""
@@ -406,26 +385,36 @@ class Server:
             connection.write()
             if gathered and not writable:  # requests that waited for their connection's answers
                 self.broker.settle(self.now_ms())
-        if self.broker.flushing.wanted and not self._flushing and not self._flush_scheduled:
-            # After this iteration of the loop, so that what other connections sent meanwhile shares the sync.
-            self._flush_scheduled = True
-            self.loop.call_soon(self._flush)
-        if self.broker.slices and not self._slicing:
-            self._slicing = True
-            self.loop.call_soon(self._slice)
+        if self.broker.flushing.wanted:
+            self._syncing.turn_ends()
+        if self.broker.slices:
+            self._slice_soon()
         wakeup = self.broker.next_wakeup_ms()
         if wakeup is not None and (self._timer_ms is None or wakeup < self._timer_ms):
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer_ms = wakeup
-            self._timer = self.loop.call_later(max(0, wakeup - self.now_ms()) / 1000, self._wake)
+            self._wake_up_later()
+
+    def _wake_up_later(self) -> None:
+        now_ms, wakeup = self.now_ms(), self.broker.next_wakeup_ms()  # in this order
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._timer_ms = wakeup
+        if wakeup is not None and not self._over:
+            self._timer = self.loop.call_later(max(0, wakeup - now_ms) / 1000, self._wake)
+
+    def _slice_soon(self) -> None:
+        if not self._slicing:
+            self._slicing = True
+            self.loop.call_soon(self._slice)
 
     def _slice(self) -> None:
         """Go on with requests that take long, for a moment; what else came meanwhile has its turn before the next."""
         self._slicing = False
+        if self._over:
+            return
         self.broker.settle(self.now_ms())  # what was gathered came before what is changed now
         slices, end = self.broker.slices, time.perf_counter() + SLICE_S
-        while slices and not self._stopped:
+        while slices:
             slices.step()
             if time.perf_counter() >= end:
                 break
@@ -433,61 +422,40 @@ class Server:
 
     def pass_time(self, ms: int) -> None:
         """Let time pass at once, for the broker alone: whatever was to happen meanwhile happens now, in its order."""
-        until_ms = self.now_ms() + ms
+        now_ms = self.now_ms()
+        until_ms = now_ms + ms
         while (due_ms := self.broker.next_wakeup_ms()) is not None and due_ms <= until_ms:
-            self.ahead_ms += max(0, due_ms - self.now_ms())
-            self.broker.advance(max(due_ms, self.now_ms()))
-        self.ahead_ms += max(0, until_ms - self.now_ms())
+            self.ahead_ms += max(0, due_ms - now_ms)
+            now_ms = max(due_ms, now_ms)
+            self.broker.advance(now_ms)
+        self.ahead_ms += until_ms - now_ms
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._timer_ms = None
         self.turn_ends()
 
-    def _mind_the_clock(self) -> None:
+    def _clock_was_set(self, step_ms: int) -> None:
         """Timers last as long as they were meant to, whatever becomes of the wall clock."""
-        step_ms = self._wall_clock.step_ms()
-        if step_ms:
-            logger.warning("the wall clock was set %+d ms; timeouts go on as they were", step_ms)
-            self.broker.clock_was_set(step_ms)
-            self._limits.clock_was_set(step_ms)
-            for connection in self._connections:
-                if connection.session.gate is not None:
-                    connection.session.gate.clock_was_set(step_ms)
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer = self._timer_ms = None
+        logger.warning("the wall clock was set %+d ms; timeouts go on as they were", step_ms)
+        self._limits.clock_was_set(step_ms)
+        for connection in self._connections:
+            if connection.session.gate is not None:
+                connection.session.gate.clock_was_set(step_ms)
+        if self._timer_ms is not None:
+            self._timer_ms += step_ms  # the loop's own timer goes by the monotonic clock
 
-    def _wake(self) -> None:
-        self._timer = self._timer_ms = None
-        self._mind_the_clock()
-        self.broker.advance(self.now_ms())
+    def done_elsewhere(self, done: Callable[[Exception | None], None], error: Exception | None) -> None:
+        """A thread has done what an answer waits for; once the broker has stopped, nobody is answered."""
+        if self._over:
+            return
+        self.broker.settle(self.now_ms())  # what was gathered came before what is changed now
+        done(error)
         self.turn_ends()
 
-    def _flush(self) -> None:
-        self._flush_scheduled = False
-        if self._flushing or self._stopped:
+    def _wake(self) -> None:
+        if self._over:
             return
-        job = self.broker.flushing.take(self.now_ms())
-        if job is None:
-            return
-        if self._small_sync_s < QUICK_SYNC_S and job.is_small:
-            begin = time.perf_counter()
-            failures = job.sync()
-            self._synced(job, failures, time.perf_counter() - begin)
-            return
-        self._flushing = True
-        self._flusher.submit(lambda: self._sync(job))
-
-    def _sync(self, job: FlushJob) -> None:
-        begin = time.perf_counter()
-        failures = job.sync()
-        self.loop.call_soon_threadsafe(self._synced, job, failures, time.perf_counter() - begin)
-
-    def _synced(self, job: FlushJob, failures: dict[TopicPartition, StorageError], seconds: float) -> None:
-        self._flushing = False
-        self.counts.flushes.record(int(seconds * 1e9))
-        self.counts.flush_failures += len(failures)
-        if job.is_small:
-            self._small_sync_s += (min(seconds, 4 * QUICK_SYNC_S) - self._small_sync_s) / 8
-        self.broker.flushing.done(job, failures, self.now_ms())
+        self._timer = self._timer_ms = None
+        end = time.perf_counter() + SLICE_S
+        self.broker.advance(self.now_ms(), lambda: time.perf_counter() >= end)
         self.turn_ends()

@@ -60,7 +60,7 @@ class ServiceManager:
 
 
 def _feed_s(environment: Mapping[str, str]) -> float:
-    """Half of the time after which the watchdog bites; 0 where there is none, or it watches another process."""
+    """Half of the time after which the watchdog bites; 0 if there is none, or it watches another process."""
     microseconds = environment.get("WATCHDOG_USEC", "")
     watched = environment.get("WATCHDOG_PID", str(os.getpid()))
     return int(microseconds) / 2e6 if microseconds.isdecimal() and watched == str(os.getpid()) else 0.0

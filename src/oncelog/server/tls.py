@@ -23,8 +23,23 @@ from oncelog.errors import ConfigError
 logger = logging.getLogger(__name__)
 
 RENEWAL_CHECK_S = 1.0
+_Stamp = tuple[tuple[int, int, int] | None, ...]
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+_GIVEN_UP = frozenset({"SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1"})
+"""Java knows their names, takes them beside others and does not speak them either: older properties files have them."""
 _CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
+_REFUSALS = {
+    "UNSUPPORTED_PROTOCOL": "the client speaks none of the versions of ssl.enabled.protocols",
+    "NO_SHARED_CIPHER": "the client has none of this listener's cipher suites",
+    "WRONG_VERSION_NUMBER": "what came is not TLS: set security.protocol of the client to SSL or SASL_SSL",
+    "HTTP_REQUEST": "what came is HTTP",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "ssl.client.auth=required, and the client has shown no certificate",
+    "CERTIFICATE_VERIFY_FAILED": "the client's certificate is not signed by one of the truststore, or not valid now",
+    "TLSV1_ALERT_UNKNOWN_CA": "the client does not trust who has signed this listener's certificate",
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "the client does not take this listener's certificate",
+    "SSLV3_ALERT_BAD_CERTIFICATE": "the client does not take this listener's certificate",
+}
+"""What OpenSSL's reasons mean here."""
 PIECE_BYTES = 256 * 1024
 """Most plain bytes encrypted in one go: what a slow reader makes us hold."""
 
@@ -47,6 +62,12 @@ class TlsSettings:
         return tuple(filter(None, (self.get(f"ssl.{store}.location") for store in ("keystore", "truststore"))))
 
 
+def refusal(error: ssl.SSLError) -> str:
+    """Why a connection failed, in words where they are known, with OpenSSL's own name."""
+    reason = error.reason or "a TLS error"
+    return f"{_REFUSALS[reason]} ({reason})" if reason in _REFUSALS else reason
+
+
 def new_context(settings: TlsSettings) -> ssl.SSLContext:
     """A server's context.
 
@@ -63,13 +84,13 @@ def new_context(settings: TlsSettings) -> ssl.SSLContext:
 
 def _set_versions(context: ssl.SSLContext, settings: TlsSettings) -> None:
     names = [name.strip() for name in (settings.get("ssl.enabled.protocols") or "TLSv1.2,TLSv1.3").split(",")]
-    unknown = [name for name in names if name not in _VERSIONS]
-    if unknown:
+    unknown = [name for name in names if name not in _VERSIONS and name not in _GIVEN_UP]
+    if unknown or _GIVEN_UP.issuperset(names):
         raise ConfigError(
-            f"ssl.enabled.protocols of listener {settings.listener} names {unknown[0]!r}; it may hold TLSv1.2 "
-            f"and TLSv1.3"
+            f"ssl.enabled.protocols of listener {settings.listener} names {(unknown or names)[0]!r}; set TLSv1.2, "
+            f"TLSv1.3 or both"
         )
-    versions = sorted(_VERSIONS[name] for name in names)
+    versions = sorted(_VERSIONS[name] for name in names if name in _VERSIONS)
     suites = [name.strip() for name in settings.get("ssl.cipher.suites").split(",") if name.strip()]
     older = [name for name in suites if "_WITH_" in name]
     if suites and not any(name.startswith("TLS_") and "_WITH_" not in name for name in suites):
@@ -170,6 +191,8 @@ class TlsContexts:
         self._clock = clock
         self._made_from = settings()
         self._stamp = _stamp(self._made_from)
+        self._told: tuple[TlsSettings, _Stamp] | None = None
+        """What could not be used, as the log says already."""
         self._context = new_context(self._made_from)
         self._next_check = clock() + RENEWAL_CHECK_S
 
@@ -184,16 +207,18 @@ class TlsContexts:
         stamp = _stamp(settings)
         if settings == self._made_from and stamp == self._stamp:
             return
-        self._made_from, self._stamp = settings, stamp
         try:
             self._context = new_context(settings)
-        except ConfigError as error:
-            logger.error("the certificates of listener %s stay as they were: %s", settings.listener, error)
+        except ConfigError as error:  # tried again: it may be for want of a file descriptor
+            if (settings, stamp) != self._told:
+                self._told = settings, stamp
+                logger.error("the certificates of listener %s stay as they were: %s", settings.listener, error)
         else:
+            self._made_from, self._stamp, self._told = settings, stamp, None
             logger.warning("listener %s uses new certificates", settings.listener)
 
 
-def _stamp(settings: TlsSettings) -> tuple[tuple[int, int, int] | None, ...]:
+def _stamp(settings: TlsSettings) -> _Stamp:
     """What tells that a file has changed."""
     stamps: list[tuple[int, int, int] | None] = []
     for path in settings.files():
@@ -230,7 +255,7 @@ class TlsStream:
         return True
 
     def read_into(self, buffer: memoryview) -> int:
-        """Decrypted bytes, 0 where more must come first, -1 where the peer has ended."""
+        """Decrypted bytes, 0 if more must come first, -1 if the peer has ended."""
         try:
             count: int = self._tls.read(len(buffer), buffer)  # type: ignore[assignment]  # typeshed: bytes
             return count or -1

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from oncelog.broker.security.distinguished_name import MalformedCertificate, PrincipalMapper, subject_of
 from oncelog.log.partition_log import FileSlice
 from oncelog.server.connection import Connection
-from oncelog.server.tls import PIECE_BYTES, TlsStream
+from oncelog.server.tls import PIECE_BYTES, TlsStream, refusal
 
 if TYPE_CHECKING:
     from oncelog.broker.security.session import Session
@@ -24,7 +24,7 @@ class TlsConnection(Connection):
     """The shell's side of one encrypted socket.
 
     :param buffer: where the loop puts what arrives; shared.
-    :param mapper: makes the principal from the client's certificate; None where the login names it.
+    :param mapper: makes the principal from the client's certificate; None if the login names it.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class TlsConnection(Connection):
             if self._tls.established or self._shake_hands():
                 self._decrypt()
         except ssl.SSLError as error:
-            self._refuse(error.reason or "a TLS error")
+            self._refuse(refusal(error))
         self._server.wants_write(self)
         self._server.turn_ends()
 
@@ -130,7 +130,7 @@ class TlsConnection(Connection):
         return True
 
     def _encrypt(self) -> bool:
-        """Have the next piece ready to be sent; False where there is none."""
+        """Have the next piece ready to be sent; False if there is none."""
         if self._out:
             self._tls.encrypt(self._next_piece())
         elif self._closing and not self._ended:

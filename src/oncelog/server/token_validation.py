@@ -16,6 +16,7 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
+from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ class KeySet:
         self._thread.start()
 
     def key(self, key_id: str | None) -> Any:
-        """The key with an id, or the only one where a token names none; None where there is none."""
+        """The key with an id, or the only one where a token names none; None if there is none."""
         keys = self._keys
         if key_id is None:
             return next(iter(keys.values())) if len(keys) == 1 else None
@@ -69,10 +70,10 @@ class KeySet:
         return found
 
     def close(self) -> None:
+        """Fetch no more. One that is under way ends by itself: the broker's stop does not wait for the address."""
         with self._changed:
             self._closed = True
             self._changed.notify()
-        self._thread.join(FETCH_TIMEOUT_S)
 
     def _keep_fresh(self) -> None:
         pause = self._refresh_s
@@ -105,11 +106,14 @@ def _fetch(source: str) -> dict[str, Any]:
     if source.startswith("file:"):
         text = Path(urllib.request.url2pathname(urllib.parse.urlsplit(source).path)).read_bytes()
     else:
-        with urllib.request.urlopen(source, timeout=FETCH_TIMEOUT_S) as answer:
-            text = answer.read(LARGEST_KEY_SET_BYTES)
+        try:
+            with urllib.request.urlopen(source, timeout=FETCH_TIMEOUT_S) as answer:
+                text = answer.read(LARGEST_KEY_SET_BYTES)
+        except HTTPException as error:
+            raise ValueError(f"no answer of HTTP: {error!r:.200}") from None
     try:
         keys = jwt.PyJWKSet.from_dict(json.loads(text)).keys
-    except (jwt.PyJWTError, AttributeError, TypeError) as error:
+    except (jwt.PyJWTError, AttributeError, TypeError, RecursionError) as error:
         raise ValueError(f"no key set: {error}") from None
     return {key.key_id or "": key for key in keys if key.public_key_use in (None, "sig") and key.key_type != "oct"}
 

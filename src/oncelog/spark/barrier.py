@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 
@@ -28,7 +28,7 @@ from oncelog.spark.prefetch import run_ahead
 from oncelog.spark.rows import Encoding, TaskEncoder
 from oncelog.spark.sink_protocol import Observer, PartitionBatch, Step, observed
 from oncelog.spark.worker_garbage import pass_over_imports
-from oncelog.types import ProducerStamp
+from oncelog.types import ProducerIdAndEpoch
 
 ENCODED = "writer int, task int, topic string, partition int, records int, data binary"
 """One row for each encoded record batch; ``writer`` is the rank that owns its partition."""
@@ -79,22 +79,26 @@ class Encoder:
         encoder = TaskEncoder(self.encoding, seed=task + (self.batch_id or 0), now_ms=time.time_ns() // 1_000_000)
         bases = self._bases()
         before = 0
-        for chunk in encoder.encode_chunks(rows):
-            writers = [(bases[batch.topic] + batch.partition) % self.writers for batch in chunk]
-            self.count(0, encoder.rows - before, sum(len(batch.data) for batch in chunk))
-            before = encoder.rows
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array(writers, pa.int32()),
-                    pa.array([task] * len(chunk), pa.int32()),
-                    pa.array([batch.topic for batch in chunk], pa.string()),
-                    pa.array([batch.partition for batch in chunk], pa.int32()),
-                    pa.array([batch.records for batch in chunk], pa.int32()),
-                    pa.array([batch.data for batch in chunk], pa.binary()),
-                ],
-                names=[column.split()[0] for column in ENCODED.split(", ")],
-            )
+        with closing(run_ahead(rows, wait=True)) as ahead:
+            for chunk in encoder.encode_chunks(ahead):
+                self.count(0, encoder.rows - before, sum(len(batch.data) for batch in chunk))
+                before = encoder.rows
+                yield self._encoded(task, chunk, bases)
         self.count(1, 0, 0)
+
+    def _encoded(self, task: int, chunk: Sequence[PartitionBatch], bases: Mapping[str, int]) -> pa.RecordBatch:
+        writers = [(bases[batch.topic] + batch.partition) % self.writers for batch in chunk]
+        return pa.RecordBatch.from_arrays(
+            [
+                pa.array(writers, pa.int32()),
+                pa.array([task] * len(chunk), pa.int32()),
+                pa.array([batch.topic for batch in chunk], pa.string()),
+                pa.array([batch.partition for batch in chunk], pa.int32()),
+                pa.array([batch.records for batch in chunk], pa.int32()),
+                pa.array([batch.data for batch in chunk], pa.binary()),
+            ],
+            names=[column.split()[0] for column in ENCODED.split(", ")],
+        )
 
     def _bases(self) -> dict[str, int]:
         """Number of each topic's partition 0 among all partitions, the same in every task."""
@@ -117,7 +121,7 @@ class Writer:
     options: SinkOptions
     transactional_id: str
     timeout_ms: int
-    producer: ProducerStamp
+    producer: ProducerIdAndEpoch
     observe: Observer
 
     def __call__(self, rows: Rows) -> Rows:
@@ -132,8 +136,8 @@ class Writer:
         with cluster_for(self.options).transaction(self.transactional_id, self.timeout_ms) as engine:
             engine.join(self.producer)
             try:
-                with closing(run_ahead(batches_of(rows), wait=True)) as ahead:
-                    engine.produce(observed(sent.count(ahead), 1, self.batch_id, self.observe))
+                with closing(run_ahead(rows, wait=True)) as ahead:
+                    engine.produce(observed(sent.count(batches_of(ahead)), 1, self.batch_id, self.observe))
                 self.observe(Step.PRODUCED, self.batch_id)
             except OncelogError as error:
                 if not final(error):

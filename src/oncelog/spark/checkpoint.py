@@ -57,7 +57,7 @@ class Checkpoint:
             raise self._strange("metadata") from None
 
     def planned(self, batch_id: int) -> PlannedBatch | None:
-        """The plan of a batch; None where the file is not there."""
+        """The plan of a batch; None if the file is not there."""
         name = f"offsets/{batch_id}"
         data = self._read(name)
         if data is None:
@@ -85,7 +85,7 @@ class Checkpoint:
         return [memory for memory in found if memory is not None]
 
     def remembered(self, group: str) -> Memory | None:
-        """What the sink of this group remembers; None where it never wrote."""
+        """What the sink of this group remembers; None if it never wrote."""
         return self._memory(_memory_file(group))
 
     def _memory(self, name: str) -> Memory | None:
@@ -197,7 +197,7 @@ def plan_of(
 def marker_group(prefix: str, query_id: str, topic: str, name: str = "") -> str:
     """The group of a query's marker, and its transactional id: another destination is another writer.
 
-    :param topic: the option ``topic``; empty where the rows name their topics.
+    :param topic: the option ``topic``; empty if the rows name their topics.
     :param name: of the sink, where a query has several.
     """
     return f"{prefix}{query_id}" + (f"-{topic}" if topic else "") + (f":{name}" if name else "")

@@ -101,7 +101,7 @@ _NO_GROUP = "the query shares out partitions itself and is in no consumer group"
 CONSUMER_PROPERTIES: Mapping[str, Property] = _BOTH | {
     "allow.auto.create.topics": _only("false", "reading never creates a topic"),
     "check.crcs": _only("true", "checksums are always verified"),
-    "client.rack": _honoured("Rack of the readers: a replica there is read, where the broker allows it (KIP-392)."),
+    "client.rack": _honoured("Rack of the readers: a replica there is read if the broker allows it (KIP-392)."),
     "default.api.timeout.ms": _honoured("How long a call is repeated while brokers are away (60000)."),
     "exclude.internal.topics": _only("true", "subscribePattern never matches internal topics; name them in subscribe"),
     "fetch.max.bytes": _honoured("Most bytes of one answer."),

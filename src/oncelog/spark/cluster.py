@@ -75,7 +75,7 @@ class Cluster(Protocol):
     ) -> Mapping[TopicPartition, int]:
         """An offset for each partition: -2 asks for the first, -1 for the end as ``isolation`` sees it.
 
-        Else the question is a timestamp in ms, for the first record not older (-1 where there is none).
+        Else the question is a timestamp in ms, for the first record not older (-1 if there is none).
         """
         ...
 
@@ -86,7 +86,7 @@ class Cluster(Protocol):
         ...
 
     def epoch_ends(self, epochs: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """Up to where each log is still that of a leader with the given epoch; -1 where it knows older ones only.
+        """Up to where each log is still that of a leader with the given epoch; -1 if it knows older ones only.
 
         Without those whose broker cannot tell.
         """

@@ -21,9 +21,8 @@ from oncelog.spark.marker import (
     Refuse,
     Skip,
     Write,
-    decide,
 )
-from oncelog.spark.sink_protocol import newest_marker
+from oncelog.spark.sink_protocol import decide_by_offsets, newest_marker
 from oncelog.types import TopicPartition
 
 
@@ -47,7 +46,7 @@ class LogState:
 class Diagnosis:
     """One destination of a query.
 
-    :param planned: the last batch that Spark planned; None where there is none yet.
+    :param planned: the last batch that Spark planned; None if there is none yet.
     :param ended: the last one that ended by Spark's commit log.
     :param repeats: whether the next start repeats the last planned batch, or plans a new one.
     :param predecessor: the marker of an older version of the sink, where it decides.
@@ -117,9 +116,16 @@ class Diagnosis:
             ("marker", "none" if self.marker is None else f"batch {self.marker.batch_id}, {self.marker}"),
             *([] if older is None else [("older sink", f"batch {older.batch_id}, {older.rows} rows")]),
             ("transaction", self.transaction),
-            ("log", ", ".join(f"{partition} ends at {end}" for partition, end in sorted(self.ends.items())) or "-"),
+            ("log", self._log_ends()),
             ("next start", f"{step} batch {self.next_batch}: {self.verdict}, {self.reason}"),
         ]
+
+    def _log_ends(self) -> str:
+        """The partitions that hold something, one by one; of the others how many there are."""
+        ends = [f"{partition} ends at {end}" for partition, end in sorted(self.ends.items()) if end]
+        if empty := len(self.ends) - len(ends):
+            ends.append(f"{empty} partition{'s' if empty > 1 else ''} without a record")
+        return ", ".join(ends) or "-"
 
 
 def diagnose(
@@ -132,7 +138,7 @@ def diagnose(
     repeats = last is not None and (ended is None or ended < last.batch_id)
     marker = newest_marker(log.offsets)
     plan = _next_plan(checkpoint, group, log, now_ms, last, repeats, on_missing)
-    decision = decide(plan, marker, now_ms)
+    decision = decide_by_offsets(plan, log.offsets, now_ms)
     verdict = {Write: "write", Skip: "skip", Refuse: "refuse"}[type(decision)]
     reason = decision.reason
     if not repeats and isinstance(decision, Refuse) and marker is not None and marker.batch_id >= plan.number:

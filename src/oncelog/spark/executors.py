@@ -24,6 +24,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
+from pyspark.sql.functions import col
 
 from oncelog.errors import Error, InvariantError, KafkaError
 from oncelog.spark.barrier import ENCODED, REPORT, Encoder, Report, Writer, batches_of
@@ -31,7 +32,7 @@ from oncelog.spark.connections import cluster_for
 from oncelog.spark.marker import Skip, Write
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.planning import Planned, now_ms
-from oncelog.spark.rows import COLUMNS
+from oncelog.spark.rows import positions_of
 from oncelog.spark.scheduling import (
     TooFewSlots,
     any_stage_repeated,
@@ -51,7 +52,7 @@ from oncelog.spark.sink_protocol import (
     commit_batch,
     open_batch,
 )
-from oncelog.types import ProducerStamp
+from oncelog.types import ProducerIdAndEpoch
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -73,7 +74,12 @@ _ARROW_BYTES = 8 << 20
 class Written:
     """How a batch was written.
 
+    :param batch_id: the micro-batch, or the option ``batchId``; None without one.
     :param path: ``executors``, ``driver``, or ``none`` where the marker said that the batch is in already.
+    :param writers: how many tasks wrote it; 0 if it was the driver.
+    :param rows: how many were written.
+    :param size_bytes: what they take as records.
+    :param seconds: how long it took.
     :param replayed: an earlier run of the query had planned the micro-batch and did not see it through.
     """
 
@@ -96,7 +102,8 @@ def write_rows(rows: DataFrame, options: SinkOptions, planned: Planned, observe:
     Where Spark has lost and repeated a part, the whole batch is made again: with rows that change when they are made
     again (a repartition by something random), what one task has taken and what another takes later would overlap.
     """
-    chosen = rows.select([f"`{name}`" for name in rows.columns if name.lower() in COLUMNS])
+    numbered = rows.toDF(*map(str, range(len(rows.columns))))  # names that differ in case alone are one to a select
+    chosen = numbered.select([col(str(number)).alias(name) for name, number in positions_of(rows.columns).items()])
     context = rows.sparkSession.sparkContext
     most_writers: int | None = None
     for _ in range(ATTEMPTS):
@@ -290,7 +297,7 @@ class _Batch:
 class _Opened:
     """A transaction for one run of the writers."""
 
-    producer: ProducerStamp
+    producer: ProducerIdAndEpoch
     decision: Write | Skip
     timeout_ms: int
 

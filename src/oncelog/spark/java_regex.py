@@ -116,6 +116,8 @@ class _Translator:
         if char in _PLACES and not in_class:
             return _PLACES[char]
         if char in "123456789" and not in_class:
+            if self._text[self._at : self._at + 1].isdigit():
+                raise NotJavaRegex(f"a digit behind \\{char} may mean another group in Python: write (?:\\{char})")
             return f"\\{char}"
         if char.isalnum():
             raise NotJavaRegex(f"\\{char} is not supported: it means nothing, or not the same, in Python")
@@ -164,6 +166,8 @@ class _Translator:
             if char == "[" or (char == "&" and self._text.startswith("&", self._at)):
                 raise NotJavaRegex("a class within a class and && are not supported: write the characters out")
             if char == "\\":
+                if out[-1] == "-" and out[-2:] not in (["[", "-"], ["^", "-"]) and self._text.startswith("p", self._at):
+                    raise NotJavaRegex("a range cannot end with \\p{...}: write the - first in its class")
                 out.append(self._escape(in_class=True))
             else:
                 out.append("\\" + char if char in "]~|&" else char)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from base64 import urlsafe_b64decode
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -75,6 +76,10 @@ class KafkaCluster:
         """Wait for ``work`` on the client's loop."""
         return self._background.run(work)
 
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Begin ``work`` on the client's loop."""
+        return self._background.submit(work)
+
     # --- what there is
 
     def partition_counts(self, topics: Sequence[str] | None, *, create: bool = False) -> Mapping[str, int]:
@@ -129,7 +134,7 @@ class KafkaCluster:
         return ClusterFacts(self.aio.metadata.cluster_id or "", retention_ms)
 
     async def _retention_ms(self, node: int) -> int | None:
-        """Of a node's offsets; None where it may not be asked."""
+        """Of a node's offsets; None if it may not be asked."""
         resource = DescribeConfigsResource(_BROKER_RESOURCE, str(node), [_RETENTION])
         answer = await self.aio.ask(node, DESCRIBE_CONFIGS, DescribeConfigsRequest(resources=[resource]))
         result = answer.results[0]
@@ -246,7 +251,11 @@ class KafkaFetcher:
 
         what = f"reading {self._partition} at offset {position}"
         with naming_the_right(topic_right=f"READ on the topic {self._partition.topic}"):
-            return self._cluster.run(self._aio.repeat(what, attempt, timeout_ms=self._cluster.options.poll_ms))
+            return self._cluster.run(
+                self._aio.repeat(
+                    what, attempt, timeout_ms=self._cluster.options.poll_ms, setting="kafkaConsumer.pollTimeoutMs"
+                )
+            )
 
     async def _fetch(self, position: int) -> Fetched:
         topic, number = self._partition

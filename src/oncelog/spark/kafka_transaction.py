@@ -6,9 +6,7 @@ Implements :class:`oncelog.spark.sink_protocol.TransactionEngine` on the client'
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Mapping
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from oncelog.client.aio.batch_transaction import BatchTransactions, ReadyBatch
@@ -19,15 +17,13 @@ from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.client.core.two_phase import refusal
 from oncelog.errors import KafkaError
 from oncelog.spark.advice import with_advice
+from oncelog.spark.lanes import send_in_lanes
 from oncelog.spark.rights import naming_the_right
 from oncelog.spark.sink_protocol import PartitionBatch
-from oncelog.types import ProducerStamp, TopicPartition
+from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.spark.kafka_cluster import KafkaCluster
-
-_WINDOW = 64
-"""Batches looked at together, to fill one request with a batch for each of several partitions."""
 
 
 class KafkaTransaction:
@@ -35,6 +31,7 @@ class KafkaTransaction:
 
     def __init__(self, cluster: KafkaCluster, transactional_id: str, timeout_ms: int) -> None:
         self._run = cluster.run
+        self._submit = cluster.submit
         self._options = cluster.options
         group = cluster.aio.finder(CoordinatorType.GROUP, transactional_id)
         self._offsets = GroupOffsets(cluster.aio, group, transactional_id)
@@ -46,6 +43,7 @@ class KafkaTransaction:
             timeout_ms,
             two_phase_commit=cluster.options.two_phase_commit,
             delivery_ms=cluster.options.delivery_ms,
+            delivery_setting="kafka.delivery.timeout.ms",
             max_request_bytes=cluster.options.max_request_bytes,
         )
 
@@ -59,10 +57,10 @@ class KafkaTransaction:
                 raise
             raise error_for(error.error, f"kafka.transaction.two.phase.commit.enable=true was refused{why}") from error
 
-    def producer(self) -> ProducerStamp:
+    def producer(self) -> ProducerIdAndEpoch:
         return self._transaction.stamp
 
-    def join(self, producer: ProducerStamp) -> None:
+    def join(self, producer: ProducerIdAndEpoch) -> None:
         self._transaction.join(producer)
 
     def committed_offsets(self, expected: TopicPartition) -> Mapping[TopicPartition, OffsetAndMetadata]:
@@ -73,19 +71,12 @@ class KafkaTransaction:
             return found | self._run(self._offsets.fetch([expected], require_stable=True))
 
     def produce(self, batches: Iterable[PartitionBatch]) -> None:
-        source = iter(batches)
-        queues: dict[TopicPartition, deque[ReadyBatch]] = {}
-        while True:
-            missing = _WINDOW - sum(len(queue) for queue in queues.values())
-            for topic, partition, records, data in islice(source, missing):
-                queues.setdefault(TopicPartition(topic, partition), deque()).append(ReadyBatch(records, data))
-            queues = {partition: queue for partition, queue in queues.items() if queue}
-            if not queues:
-                return
-            topics = ", ".join(sorted({partition.topic for partition in queues}))
+        async def append(lane: int, batch_each: Mapping[TopicPartition, ReadyBatch]) -> None:
+            topics = ", ".join(sorted({partition.topic for partition in batch_each}))
             with with_advice(self._timeout_ms), naming_the_right(self._id, f"WRITE on the topic {topics}"):
-                batch_each = {partition: queue.popleft() for partition, queue in queues.items()}
-                self._run(self._transaction.append(batch_each))
+                await self._transaction.append(batch_each, channel=lane)
+
+        send_in_lanes(batches, lambda lane, batch_each: self._submit(append(lane, batch_each)))
 
     def add_offset(self, partition: TopicPartition, offset: int, metadata: str) -> None:
         with with_advice(self._timeout_ms), naming_the_right(self._id, _marker_right(partition)):

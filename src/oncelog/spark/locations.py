@@ -29,7 +29,7 @@ def check_scheme(location: str, thing: str) -> None:
         raise ConfigError(f"{thing} {location} cannot be reached through pyarrow.fs: {_ADVICE}")
 
 
-@functools.cache
+@functools.lru_cache(maxsize=128)
 def file_system(location: str, thing: str) -> tuple[FileSystem, str]:
     """The file system of a location, and the path in it without a slash at the end.
 

@@ -101,7 +101,7 @@ class Marker:
 class Previous:
     """The batch before, as the checkpoint knows it.
 
-    :param batch: its plan; None where Spark has removed the file.
+    :param batch: its plan; None if Spark has removed the file.
     :param ended: whether Spark's commit log says that it ended.
     """
 
@@ -121,7 +121,7 @@ class Memory:
     """What the checkpoint remembers of its last write: kept in it by the sink before it writes there.
 
     :param since_batch_id: the first batch that was written to this cluster and group without a break.
-    :param marker_topic: of the last write's marker; None where the marker went with the destination, the cluster gives
+    :param marker_topic: of the last write's marker; None if the marker went with the destination, the cluster gives
         topics no ids, or an older version of the sink wrote last.
     """
 
@@ -138,11 +138,11 @@ class Plan:
     :param group: the consumer group of the marker, and the transactional id: of one query into one destination.
     :param checkpoint: its location, for what users are told.
     :param previous: None for batch 0.
-    :param remembered: None where the checkpoint has never written to this group.
+    :param remembered: None if the checkpoint has never written to this group.
     :param cluster_id: of the cluster that is to be written now.
-    :param retention_ms: the broker's ``offsets.retention.minutes``; None where it may not be asked.
+    :param retention_ms: the broker's ``offsets.retention.minutes``; None if it may not be asked.
     :param predecessor: the last marker of a version of the sink whose markers hold no fingerprint, in a group of
-        another name; None where there is none.
+        another name; None if there is none.
     :param marker_topic: where the marker is to be put now, as :class:`Memory` keeps it.
     :param deleted_topic: where it was put last, if that topic was deleted since.
     """
@@ -175,7 +175,7 @@ class Plan:
     def with_marker_topic(self, topic: str, ask_ids: Callable[[Sequence[str]], Mapping[str, str]]) -> Plan:
         """Knowing of the topic that the marker is put into now, and whether that of the last write was deleted.
 
-        :param topic: empty where its deletion takes the records too, or it is never deleted.
+        :param topic: empty if its deletion takes the records too, or it is never deleted.
         :param ask_ids: the ids of the topics that are there.
         """
         known = self.remembered
@@ -263,6 +263,32 @@ def decide(plan: Plan | NamedWrite, marker: Marker | None, now_ms: int, rows: in
     return Write(f"the marker holds batch {marker.batch_id}, the one before")
 
 
+def decide_overwritten(plan: Plan | NamedWrite, offsets: str) -> Decision:
+    """The same where other clients' offsets are in the marker's group and no marker: nothing tells what is in.
+
+    :param offsets: those that were found; for users.
+    """
+    batch = (
+        f"batchId {plan.number} of {plan.name}"
+        if isinstance(plan, NamedWrite)
+        else f"batch {plan.number} of query {plan.query_id}"
+    )
+    told = (
+        f"The group of the marker holds offsets that are none ({offsets}), so another client has committed to "
+        f"{plan.group}, and it cannot be known whether {batch} is written"
+    )
+    match plan.on_missing:
+        case OnMissingMarker.FAIL:
+            return Refuse(
+                f"{told}: keep that client away, look at what the destination holds, then set onMissingMarker to write "
+                "(it is not there) or skip (it is)"
+            )
+        case OnMissingMarker.WRITE:
+            return Write(told, f"{told}; it is written, as onMissingMarker is write")
+        case OnMissingMarker.SKIP:
+            return Skip(told, f"{told}; it is taken as written, as onMissingMarker is skip", leave_marker=True)
+
+
 def _decide_named(write: NamedWrite, marker: Marker | None, rows: int | None) -> Decision:
     """A batch write with an id has no plan: its marker alone counts, or that of a version before."""
     if marker is None:
@@ -341,7 +367,7 @@ def _unknown(plan: Plan, found: str, unknown: str) -> Decision:
 
 
 def _why_unknown(plan: Plan, now_ms: int) -> str:
-    """Why a missing marker does not tell that the batch is missing too; empty where it does."""
+    """Why a missing marker does not tell that the batch is missing too; empty if it does."""
     known, previous = plan.remembered, plan.previous
     if known is None and plan.predecessor is not None:
         return _why_unknown_after(plan, plan.predecessor)

@@ -7,7 +7,6 @@ reads it).
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import os
 import shutil
@@ -54,6 +53,8 @@ def jars(name: str, modules: Sequence[Module], *, transitive: bool, timeout_s: i
     target = cache / name
     if target.is_dir():
         return target
+    import fcntl  # which Windows lacks: there what else is in this module can be used
+
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

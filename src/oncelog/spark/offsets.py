@@ -26,8 +26,8 @@ class DataLoss(OncelogError):
 class OffsetRange(NamedTuple):
     """Offsets of one partition from ``start`` to ``end``, without ``end``.
 
-    :param leader_epoch: of the leader when the range was known to be in its log; -1 where it is not known.
-    :param topic_id: of the topic that is meant, as :class:`Place` holds it; empty where the cluster gives none.
+    :param leader_epoch: of the leader when the range was known to be in its log; -1 if it is not known.
+    :param topic_id: of the topic that is meant, as :class:`Place` holds it; empty if the cluster gives none.
     """
 
     partition: TopicPartition
@@ -48,7 +48,7 @@ _ID, _FROM, _EPOCHS = BESIDE_PARTITIONS
 class LogEnd(NamedTuple):
     """Where a log ends, and the epoch of the leader that says so: no record below is of a later one.
 
-    :param leader_epoch: -1 where the broker does not tell it.
+    :param leader_epoch: -1 if the broker does not tell it.
     """
 
     offset: int
@@ -205,7 +205,7 @@ def _cut(item: OffsetRange, parts: int) -> list[OffsetRange]:
 
 
 def describe_loss(start: Offsets, earliest: Offsets, latest: Offsets) -> list[str]:
-    """What is gone of the records from ``start`` on, one sentence a partition; empty where all is there.
+    """What is gone of the records from ``start`` on, one sentence a partition; empty if all is there.
 
     Control records and records of aborted transactions take offsets too: a range that yields fewer rows is no loss.
     """
@@ -223,7 +223,7 @@ def describe_loss(start: Offsets, earliest: Offsets, latest: Offsets) -> list[st
 def describe_cut(place: Place, kept: Offsets) -> list[str]:
     """What of the way to ``place`` other records, or none, have taken the place of, one sentence a partition.
 
-    :param kept: up to where each log is what it was; -1 where its leader does not know.
+    :param kept: up to where each log is what it was; -1 if its leader does not know.
     """
     return [
         f"{partition} was led with epoch {place.epochs[partition]} when the query planned to offset "

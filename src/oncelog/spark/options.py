@@ -109,6 +109,10 @@ class Subscription:
     def matches(self, topic: str) -> bool:
         return bool(compile_java(self.pattern).fullmatch(topic)) if self.pattern else topic in self.topics
 
+    def reads(self, topic: str) -> bool:
+        """Whether any partition of the topic is read."""
+        return self.matches(topic) or any(partition.topic == topic for partition in self.assigned)
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
@@ -320,10 +324,14 @@ def parse_sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOp
             "Option checkpointLocation is missing: give it to the query itself (spark.sql.streaming.checkpointLocation "
             "does not reach the sink), which reads there what Spark has planned"
         )
-    stream_only = () if of_a_query else ("onMissingMarker", "offsetsRetentionMinutes", "sinkName")
-    for name in stream_only:
+    for name in () if of_a_query else ("offsetsRetentionMinutes", "sinkName"):
         if name in given:
             raise ConfigError(f"Option {name} has no meaning in a batch write: it is for streaming queries")
+    if "onMissingMarker" in given and not (of_a_query or "batchId" in given):
+        raise ConfigError(
+            "Option onMissingMarker has no meaning in a batch write without batchId, which leaves no marker: it is for "
+            "those with one, and for streaming queries"
+        )
     retention = given.positive("offsetsRetentionMinutes")
     topic = given.text("topic")
     topics = tuple(dict.fromkeys(name.strip() for name in given.text("topics").split(",") if name.strip()))
@@ -434,6 +442,11 @@ def _spool_directory(given: _Given) -> str:
     """A folder, or the URL of an object store that pyarrow reads; never a folder here that is named like one."""
     text = given.text("spoolDirectory")
     check_scheme(text, "spoolDirectory")
+    if "?" in text and ":" in text.partition("/")[0] and not text.startswith("file:"):
+        raise ConfigError(
+            f"spoolDirectory {text} cannot be used: give what stands behind the ? in the environment of driver and "
+            "executors instead (AWS_REGION, AWS_ENDPOINT_URL)"
+        )
     return text
 
 

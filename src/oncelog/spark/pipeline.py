@@ -34,12 +34,14 @@ class PipelineError(OncelogError):
 class Source:
     """Topics to read.
 
-    :param topic: one topic, or several separated by commas; empty where ``options`` say it (``subscribePattern``).
+    :param topic: one topic, or several separated by commas; empty if ``options`` say it (``subscribePattern``).
     :param options: options of ``format("oncelog")`` by the names of Spark's Kafka connector; ``startingOffsets`` is
         ``earliest`` unless given, so that a new pipeline sees everything.
-    :param schema: columns of a JSON value as Spark writes them, ``origin string, delay int``. The rows then have these
-        columns beside ``key``, ``timestamp``, ``topic``, ``partition`` and ``offset``, and ``headers`` with the option
-        ``includeHeaders``; empty leaves the value as bytes.
+    :param schema: columns of a JSON value as Spark writes them, ``origin string, delay int``, or as
+        ``df.schema.json()`` does. The rows then have these columns beside ``key``, ``timestamp``, ``topic``,
+        ``partition`` and ``offset``, and ``headers`` with the option ``includeHeaders``; empty leaves the value as
+        bytes.
+    :param dead_letter: the topic for what is malformed, with ``dead-letter``.
     :param malformed: what a value that is not such JSON does: ``fail`` stops the pipeline, ``null`` gives nulls,
         ``dead-letter`` writes the record to the topic ``dead_letter`` in the same transaction as the batch's rows.
     :param watermark: event-time column and how late a record may be, ``("timestamp", "2 hours")``.
@@ -74,7 +76,9 @@ class Sink:
     the value is a JSON object of all their columns, and ``key`` names the column that becomes the record's key. A
     column ``headers`` of Kafka's type becomes the record's headers.
 
-    :param topic: where all rows go; empty where each row names its own in a column ``topic``.
+    :param topic: where all rows go; empty if each row names its own in a column ``topic``.
+    :param key: the column that becomes the record's key; empty: records without one.
+    :param options: options of ``format("oncelog")``.
     :param topics: with an empty ``topic``, the topics that rows may name.
     """
 

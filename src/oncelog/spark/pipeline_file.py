@@ -178,7 +178,7 @@ class _Section:
         return _Section(self._path, name, self._entries[name], known)
 
     def pair(self, name: str, first: str, second: str) -> tuple[str, str] | None:
-        """An inline table of exactly two texts, None where it is not there."""
+        """An inline table of exactly two texts, None if it is not there."""
         if name not in self._entries:
             return None
         inner = _Section(self._path, self._full(name), self._entries[name], (first, second))

@@ -6,13 +6,31 @@ a column ``topic``, so that one transaction holds all of a batch.
 
 from __future__ import annotations
 
+import json
+import secrets
 from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql.functions import array, coalesce, col, concat, from_json, lit, struct, to_json
+from pyspark.sql.functions import (
+    array,
+    coalesce,
+    col,
+    concat,
+    explode_outer,
+    from_json,
+    get,
+    lit,
+    raise_error,
+    size,
+    struct,
+    to_json,
+    transform,
+    when,
+)
+from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
 
 from oncelog.spark.pipeline import ONLY, Pipeline, PipelineError, Sink, Source
 
@@ -60,24 +78,71 @@ def _takes_one(one: Pipeline) -> bool:
 
 
 def _read(spark: SparkSession, source: Source, bootstrap_servers: str) -> DataFrame:
-    """The source's columns, and with a schema ``json``; with dead letters also why a value is none of it."""
+    """The source's columns, and with a schema ``json``: null for a tombstone and for what is malformed."""
     rows = spark.readStream.format("oncelog").options(**source.reader_options(bootstrap_servers)).load()
     if not source.schema:
         return rows
-    mode = {"fail": "FAILFAST"}.get(source.malformed, "PERMISSIVE")
-    schema, options = source.schema, {"mode": mode}
-    if source.dead_letter:
-        schema = f"{schema}, {_CORRUPT} string"
-        options["columnNameOfCorruptRecord"] = _CORRUPT
-    return rows.withColumn("json", from_json(col("value").cast("string"), schema, options))
+    return rows.withColumn("json", explode_outer(_json(source)))
+
+
+def _json(source: Source) -> Column:
+    """The value as a struct, if all of it is one JSON object of the schema; an array of that or of null.
+
+    The value stands in an array, and behind it an object whose name it cannot know: Spark leaves out what follows a
+    JSON value, and takes no text at all for null. As an array that is exploded the value is parsed once, and a
+    malformed one fails whatever the transform uses: Spark puts a filter in front of a filter, and drops a column that
+    nobody reads, but it keeps the rows that explode makes.
+    """
+    columns, name = _columns(source.schema), secrets.token_hex(8)
+    elements = ArrayType(StructType([*columns, StructField(name, IntegerType())]))
+    around = StructType([StructField(name, elements), StructField(_CORRUPT, StringType())])
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+    text = concat(lit(f'{{"{name}":['), col("value").cast("string"), lit(f',{{"{name}":1}}]}}'))
+
+    def whole(found: Column) -> Column:
+        value, behind = get(found[name], lit(0)), get(found[name], lit(1))
+        alone = (size(found[name]) == 2) & value.isNotNull() & value[name].isNull() & (behind[name] == 1)
+        return alone if source.malformed == "null" else alone & found[_CORRUPT].isNull()
+
+    def checked(found: Column) -> Column:
+        payload = struct(*(get(found[name], lit(0))[column.name].alias(column.name) for column in columns))
+        good = when(whole(found), payload)
+        refused = col("value").isNotNull()
+        return good.when(refused, raise_error(_refusal(source))) if source.malformed == "fail" else good
+
+    return transform(array(from_json(text, around, options)), checked)
+
+
+def _columns(schema: str) -> StructType:
+    """Of a schema as Spark writes it, or as ``df.schema.json()`` does. Raises PipelineError, or Spark's errors."""
+    if not schema.lstrip().startswith("{"):
+        found = StructType.fromDDL(schema)
+    else:
+        try:
+            found = StructType.fromJson(json.loads(schema))
+        except (ValueError, KeyError, TypeError) as error:
+            raise PipelineError(f"schema {schema} is not the JSON of a schema, as df.schema.json() gives it") from error
+    if not isinstance(found, StructType):
+        raise PipelineError(f"schema {schema} has no columns: write each as a name and a type, as in origin string")
+    return found
+
+
+def _malformed() -> Column:
+    return col("value").isNotNull() & col("json").isNull()
+
+
+def _refusal(source: Source) -> Column:
+    place = concat(lit("Record "), col("offset"), lit(" of "), col("topic"), lit("-"), col("partition"))
+    advice = "correct the schema, or set malformed to dead-letter or null"
+    return concat(place, lit(f" has a value that is no JSON of the schema {source.schema}: {advice}"))
 
 
 def _good(rows: DataFrame, source: Source) -> DataFrame:
     """What the transform sees."""
     if source.schema:
         if source.dead_letter:
-            rows = rows.where(col(f"json.{_CORRUPT}").isNull())
-        columns = [name for name in rows.select("json.*").columns if name != _CORRUPT]
+            rows = rows.where(~_malformed())
+        columns = rows.select("json.*").columns
         payload = {name.lower() for name in columns}
         meta = [name for name in (*_META, *_passed_on(source)) if name not in payload]
         rows = rows.select(*(col("json").getField(name).alias(name) for name in columns), *meta)
@@ -97,7 +162,7 @@ def _dead_letters(rows: DataFrame, source: Source) -> DataFrame:
     reason = f"the value is no JSON of the schema {source.schema}"
     added = [_header(ERROR_HEADER, lit(reason)), *(_header(name, col(of)) for name, of in ORIGIN_HEADERS.items())]
     none = array().cast(_HEADERS)
-    return rows.where(col(f"json.{_CORRUPT}").isNotNull()).select(
+    return rows.where(_malformed()).select(
         lit(source.dead_letter).alias("topic"),
         col("key"),
         col("value"),

@@ -102,7 +102,13 @@ def check(pipelines: Sequence[Pipeline], settings: RunSettings) -> None:
         place = {"checkpointLocation": _checkpoint(one, settings)}
         parse_sink_options(one.writer_options(servers) | place, streaming=True)
         for source in one.sources.values():
-            _check_source(one.name, parse_source_options(source.reader_options(servers), streaming=True))
+            parsed = parse_source_options(source.reader_options(servers), streaming=True)
+            if source.dead_letter and parsed.subscription.reads(source.dead_letter):
+                raise PipelineError(
+                    f"pipeline {one.name} reads topic {source.dead_letter!r} and puts its dead letters there, which "
+                    "would come back without end: give dead_letter another topic"
+                )
+            _check_source(one.name, parsed)
 
 
 def _check_source(name: str, source: SourceOptions) -> None:

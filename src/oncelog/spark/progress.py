@@ -23,9 +23,9 @@ class Progress:
     :param rows: rows read in this batch; ``lag``: offsets not read yet, control records included; ``avg_behind``,
         ``min_behind``, ``max_behind``: the same for one partition, over all sources.
     :param late_rows: rows dropped because they were older than the watermark.
-    :param watermark: ISO 8601, empty where the query has none.
+    :param watermark: ISO 8601, empty if the query has none.
     :param reached: the offset behind the last one read, by ``topic-partition``.
-    :param path: who wrote: ``driver``, ``executors``, or ``none`` where the batch was in already; empty where not told.
+    :param path: who wrote: ``driver``, ``executors``, or ``none`` where the batch was in already; empty if not told.
     """
 
     pipeline: str

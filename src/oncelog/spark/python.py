@@ -27,7 +27,7 @@ def worker_python(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def worker_python_problem(program: str | None = None, environment: Mapping[str, str] = os.environ) -> str | None:
-    """What is wrong with the workers' Python and what to do, in one sentence; None where nothing is.
+    """What is wrong with the workers' Python and what to do, in one sentence; None if nothing is.
 
     :param program: the program, where a running session has chosen it already.
     """

@@ -6,7 +6,7 @@ Called by the sink's writers in Spark's workers. The columns are those of Spark'
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,9 @@ from oncelog.spark.sink_protocol import PartitionBatch
 
 _CHUNK_ROWS = 65_536
 _CHUNK_BYTES = 32 << 20
+_SMALL_CHUNK_BYTES = 4 << 20
+_BATCHES_OF_PARTITION = 2
+"""What a chunk has at least, if its rows are evenly spread: many fill the batches better, few are still in a cache."""
 _STICKY_ROWS = 1024
 """Rows without a key that go to one partition before the next one has its turn."""
 
@@ -35,7 +38,7 @@ class BadRow(OncelogError):
 
 @dataclass(frozen=True, slots=True)
 class SinkColumns:
-    """Positions of the columns in the rows of a DataFrame; None where there is no such column."""
+    """Positions of the columns in the rows of a DataFrame; None if there is no such column."""
 
     value: int
     key: int | None
@@ -46,13 +49,7 @@ class SinkColumns:
     @classmethod
     def of(cls, schema: StructType, topic_option: str) -> SinkColumns:
         """Raises ConfigError for a missing column, one of a wrong type, or two of one name."""
-        positions: dict[str, int] = {}
-        for number, field in enumerate(schema.fields):
-            name = field.name.lower()
-            if name in _TYPES and name in positions:
-                both = f"{schema.fields[positions[name]].name} and {field.name}"
-                raise ConfigError(f"Columns {both} are both named {name}: drop or rename one")
-            positions[name] = number
+        positions = positions_of(schema.fieldNames())
         for name, (types, words) in _TYPES.items():
             if name in positions and not isinstance(schema.fields[positions[name]].dataType, types):
                 found = schema.fields[positions[name]].dataType.simpleString()
@@ -77,8 +74,22 @@ _TYPES: dict[str, tuple[tuple[type[DataType], ...], str]] = {
 }
 
 
-COLUMNS = tuple(_TYPES)
-"""Of a DataFrame that is written; others are ignored."""
+def positions_of(names: Sequence[str]) -> dict[str, int]:
+    """Where the columns are that are written; the others are ignored. Raises ConfigError for two of one name.
+
+    A name that is exactly right goes first, the only one that Spark's own connector sees, whatever
+    ``spark.sql.caseSensitive`` says; where there is none, one that differs in case counts.
+    """
+    positions: dict[str, int] = {}
+    for wanted in _TYPES:
+        exact = [number for number, name in enumerate(names) if name == wanted]
+        found = exact or [number for number, name in enumerate(names) if name.lower() == wanted]
+        if len(found) > 1:
+            both = f"{names[found[0]]} and {names[found[1]]}"
+            raise ConfigError(f"Columns {both} are both named {wanted}: drop or rename one")
+        if found:
+            positions[wanted] = found[0]
+    return positions
 
 
 def _check_headers(kind: Any) -> None:
@@ -124,6 +135,8 @@ class TaskEncoder:
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_rows = 0
         self._waiting_bytes = 0
+        filled = encoding.batch_size_bytes * _BATCHES_OF_PARTITION * sum(encoding.partition_counts.values())
+        self._chunk_bytes = min(max(filled, _SMALL_CHUNK_BYTES), _CHUNK_BYTES)
         self._bases: dict[str, int] = {}
         self._destinations: list[tuple[str, int]] = []
         self.rows = 0
@@ -141,7 +154,7 @@ class TaskEncoder:
             self._waiting.append(batch)
             self._waiting_rows += batch.num_rows
             self._waiting_bytes += batch.nbytes
-            if self._waiting_rows >= _CHUNK_ROWS or self._waiting_bytes >= _CHUNK_BYTES:
+            if self._waiting_rows >= _CHUNK_ROWS or self._waiting_bytes >= self._chunk_bytes:
                 yield self._encode_waiting()
         if self._waiting:
             yield self._encode_waiting()

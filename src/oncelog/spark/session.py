@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -159,6 +159,11 @@ def write(rows: DataFrame, options: Mapping[str, str], *, observe: Observer = ig
     The options are those of ``format("oncelog")`` and ``writers``; with ``transactionalIdPrefix`` and ``batchId`` it
     has effect once, however often it is repeated. Raises OncelogError or PySparkException when the rows may not be in.
     """
+    if is_remote():
+        raise ConfigError(
+            "oncelog.spark.session.write needs a driver of its own, and this session is one of Spark Connect: use "
+            'rows.write.format("oncelog").options(...).mode("append").save(), which writes through the server\'s driver'
+        )
     return _write(rows, options, observe)[1]
 
 
@@ -188,28 +193,54 @@ def _remote_query(lowered: Mapping[str, str], on_written: object) -> _RunningQue
 
 
 def _running_query(rows: DataFrame, batch_id: int, named: str) -> _RunningQuery:
-    """The query whose micro-batch ``rows`` is. Raises ConfigError where that batch is not running.
+    """The query whose micro-batch ``rows`` is. Raises ConfigError where that batch is not running, or is of two.
 
-    :param named: its checkpoint by the options, empty where they name none.
+    :param named: its checkpoint by the options, empty if they name none.
     """
-    spark = rows.sparkSession
-    context = spark.sparkContext
-    query_id = context.getLocalProperty(QUERY_ID)
-    if not query_id:
+    found = {str(query.id()): query for query in _queries_of(rows, batch_id)}
+    running = {query_id: _batch_of(query) for query_id, query in found.items()}
+    chosen = [query_id for query_id, number in running.items() if number == batch_id]
+    if not found:
         raise ConfigError(
-            "for_each_batch writes micro-batches: pass it to writeStream.foreachBatch, and call it in the thread that "
-            "Spark calls, or in a pyspark.InheritableThread that this one starts"
+            "for_each_batch writes micro-batches: pass it to writeStream.foreachBatch, or call it in such a function "
+            "with the rows that Spark gives to it, before it returns"
         )
-    running = context.getLocalProperty(BATCH_ID)
-    if running != str(batch_id):
+    if not chosen:
         raise ConfigError(
-            f"for_each_batch was called with batch {batch_id}, while the query is in batch {running}: give it the rows "
-            "and the number that Spark gives to the function of foreachBatch"
+            f"for_each_batch was called with batch {batch_id}, while the query is in batch "
+            f"{' or '.join(map(str, running.values()))}: give it the rows and the number that Spark gives to the "
+            "function of foreachBatch, before that function returns"
         )
-    jvm = cast(Any, context._jvm)
-    active = cast(Any, spark._jsparkSession).sharedState().activeStreamingQueries()
-    query = active.get(jvm.java.util.UUID.fromString(query_id))
+    if len(chosen) > 1:
+        raise ConfigError(
+            f"for_each_batch was called with batch {batch_id} and rows of the session of query {chosen[0]}, in a "
+            f"thread of query {chosen[1]}, and both are in that batch: give it rows of its own query's session (in a "
+            "join, the left rows decide), and each query threads of its own"
+        )
+    query_id, query = chosen[0], found[chosen[0]]
     return _RunningQuery(str(query.runId()), _checkpoint_of(query_id, str(query.resolvedCheckpointRoot()), named))
+
+
+def _queries_of(rows: DataFrame, batch_id: int) -> list[Any]:
+    """Spark's objects for the query in whose session ``rows`` are, and for the one of whose batch the thread is.
+
+    Neither is sure: rows that are joined have the session of the left ones, which another query may have kept; and the
+    properties of a thread that lives on are those of the batch in which it began.
+    """
+    session: Any = rows.sparkSession._jsparkSession
+    active = session.sharedState().activeStreamingQueries().values()
+    queries = [query for query in active if query is not None]  # it has ended since its id was listed
+    found = [query for query in queries if query.sparkSessionForStream().equals(session)]
+    context = rows.sparkSession.sparkContext
+    if context.getLocalProperty(BATCH_ID) == str(batch_id):
+        found += [query for query in queries if str(query.id()) == context.getLocalProperty(QUERY_ID)]
+    return found
+
+
+def _batch_of(query: Any) -> int | None:
+    """The batch that the query is in, None before its first."""
+    context = query.getLatestExecutionContext()
+    return None if context is None else int(context.batchId())
 
 
 def _checkpoint_of(query_id: str, own: str, named: str) -> str:

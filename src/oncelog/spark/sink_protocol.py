@@ -20,8 +20,19 @@ from typing import NamedTuple, Protocol, TypeAlias
 from oncelog.client.core.structs import OffsetAndMetadata
 from oncelog.errors import Error, InvariantError, KafkaError, OncelogError
 from oncelog.records.batch import Buffer
-from oncelog.spark.marker import Decision, Marker, Memory, NamedWrite, Plan, Refuse, Skip, Write, decide
-from oncelog.types import ProducerStamp, TopicPartition
+from oncelog.spark.marker import (
+    Decision,
+    Marker,
+    Memory,
+    NamedWrite,
+    Plan,
+    Refuse,
+    Skip,
+    Write,
+    decide,
+    decide_overwritten,
+)
+from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 
 class Step(Enum):
@@ -67,11 +78,11 @@ class TransactionEngine(Protocol):
         """Fence older producers of the id; repeated until no earlier transaction of it is open."""
         ...
 
-    def producer(self) -> ProducerStamp:
+    def producer(self) -> ProducerIdAndEpoch:
         """Who writes: what :meth:`init_producer_id` was given, or :meth:`join` was told."""
         ...
 
-    def join(self, producer: ProducerStamp) -> None:
+    def join(self, producer: ProducerIdAndEpoch) -> None:
         """Go on in the transaction of a producer that another process initialized under this id."""
         ...
 
@@ -175,29 +186,30 @@ def open_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer, 
     observe(Step.FENCED, write.batch_id)
     decision: Decision = Write("a write without an id")
     if write.plan is not None:
-        marker = newest_marker(engine.committed_offsets(write.marker_partition))
+        offsets = engine.committed_offsets(write.marker_partition)
         # The clock is read after the marker: however long a process was stopped, none has expired unnoticed
-        decision = decide(write.plan, marker, now_ms(), write.rows)
+        decision = decide_by_offsets(write.plan, offsets, now_ms(), write.rows)
     if isinstance(decision, Refuse):
         raise SinkRefused(decision.reason)
     observe(Step.MARKER_READ, write.batch_id)
     return decision
 
 
-def newest_marker(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Marker | None:
-    """The group's marker; where the option ``markerTopic`` has changed, an older one stays behind.
+def decide_by_offsets(
+    plan: Plan | NamedWrite, offsets: Mapping[TopicPartition, OffsetAndMetadata], now_ms: int, rows: int | None = None
+) -> Decision:
+    """What is to become of the batch, by all offsets of the marker's group."""
+    marker = newest_marker(offsets)
+    if marker is None and offsets:
+        found = ", ".join(f"{offset.offset} for {partition}" for partition, offset in sorted(offsets.items()))
+        return decide_overwritten(plan, found)
+    return decide(plan, marker, now_ms, rows)
 
-    Raises SinkRefused where the group has offsets and none of them is a marker: somebody else's took its place.
-    """
+
+def newest_marker(offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> Marker | None:
+    """The group's marker; where the option ``markerTopic`` has changed, an older one stays behind."""
     decoded = (Marker.decode(offset.metadata) for _, offset in sorted(offsets.items()))
-    newest = max((marker for marker in decoded if marker), key=lambda marker: marker.batch_id, default=None)
-    if newest is None and offsets:
-        where = ", ".join(f"{offset.offset} for {partition}" for partition, offset in sorted(offsets.items()))
-        raise SinkRefused(
-            f"The group of the marker holds offsets that are none ({where}), so another client has committed to it: "
-            "delete the group, then set onMissingMarker to write or skip, as the destination tells"
-        )
-    return newest
+    return max((marker for marker in decoded if marker), key=lambda marker: marker.batch_id, default=None)
 
 
 def close_batch(write: BatchWrite, engine: TransactionEngine, observe: Observer, remember: Remember) -> None:
@@ -239,7 +251,7 @@ def _add_marker(engine: TransactionEngine, partition: TopicPartition, marker: Ma
 def observed(
     batches: Iterable[PartitionBatch], count: int, batch_id: int | None, observe: Observer
 ) -> Iterator[PartitionBatch]:
-    """The batches, the observer told when half of them are under way."""
+    """The batches, the observer told when half of them were taken: all but the last window of those are under way."""
     for number, batch in enumerate(batches, start=1):
         yield batch
         if number == (count + 1) // 2:

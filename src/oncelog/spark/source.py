@@ -18,7 +18,16 @@ from pyspark.sql.datasource import (
     DataSourceStreamWriter,
     DataSourceWriter,
 )
-from pyspark.sql.types import StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from oncelog.errors import ConfigError
 from oncelog.spark.options import includes_headers, parse_sink_options, parse_source_options
@@ -27,8 +36,20 @@ if TYPE_CHECKING:
     from oncelog.spark.options import SinkOptions
     from oncelog.spark.sink_protocol import Step
 
-SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, timestampType int"
-HEADERS_SCHEMA = f"{SCHEMA}, headers array<struct<key: string, value: binary>>"
+SCHEMA = StructType(
+    [
+        StructField("key", BinaryType()),
+        StructField("value", BinaryType()),
+        StructField("topic", StringType()),
+        StructField("partition", IntegerType()),
+        StructField("offset", LongType()),
+        StructField("timestamp", TimestampType()),
+        StructField("timestampType", IntegerType()),
+    ]
+)
+"""Not as text, in which spark.sql.timestampType decides what a timestamp is."""
+_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+HEADERS_SCHEMA = StructType([*SCHEMA.fields, StructField("headers", ArrayType(_HEADER))])
 
 
 class OncelogDataSource(DataSource):
@@ -38,21 +59,32 @@ class OncelogDataSource(DataSource):
     def name(cls) -> str:
         return "oncelog"
 
-    def schema(self) -> str:
+    def schema(self) -> StructType:
         return HEADERS_SCHEMA if includes_headers(self._options) else SCHEMA
 
     @property
     def _options(self) -> Mapping[str, str]:
         return cast(Mapping[str, str], self.options)
 
+    def _check_schema(self, given: StructType) -> None:
+        """Spark hands over what the user gave to ``schema()``, where that was called."""
+        text, own = _text(given), _text(self.schema())
+        if text != own:
+            raise ConfigError(
+                f"A schema cannot be given ({text}): the columns are those of a record ({own}); leave schema() out, "
+                "and parse the column value, as from_json does"
+            )
+
     def reader(self, schema: StructType) -> DataSourceReader:
         from oncelog.spark.batch import BatchReader
 
+        self._check_schema(schema)
         return BatchReader(parse_source_options(self._options, streaming=False))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         from oncelog.spark.stream import StreamReader
 
+        self._check_schema(schema)
         return StreamReader(parse_source_options(self._options, streaming=True))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
@@ -80,3 +112,7 @@ def _by_driver(options: SinkOptions) -> SinkOptions:
             "oncelog.spark.session"
         )
     return options
+
+
+def _text(schema: StructType) -> str:
+    return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema.fields)

@@ -25,7 +25,7 @@ NO_DELAY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
 
 
 class TestBroker(ABC):
-    """A broker that tests share."""
+    """A broker that tests share. An embedded one is itself at ``broker`` (``oncelog.Broker``)."""
 
     __test__ = False  # no test class, whatever pytest thinks of its name
 
@@ -36,7 +36,7 @@ class TestBroker(ABC):
     @property
     @abstractmethod
     def direct_bootstrap_servers(self) -> str:
-        """Past the faults."""
+        """``HOST:PORT`` past the faults of a proxy."""
 
     @property
     def bootstrap_servers(self) -> str:
@@ -44,13 +44,17 @@ class TestBroker(ABC):
         return self._proxy.bootstrap_servers if self._proxy is not None else self.direct_bootstrap_servers
 
     def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
-        """Make a topic; its name."""
+        """Make a topic and return its name, which on a cluster that is there ends in something of its own.
+
+        :param configs: its properties, such as ``{"cleanup.policy": "compact"}``.
+        :raises KafkaError: the broker refuses it.
+        """
         self.admin.create_topics([NewTopic(name, num_partitions=partitions, topic_configs=dict(configs or {}))])
         return name
 
     @property
     def admin(self) -> Admin:
-        """An admin client of the broker itself."""
+        """A blocking admin client past the faults; closed at the end."""
         if self._admin is None:
             self._admin = Admin(bootstrap_servers=self.direct_bootstrap_servers).__enter__()
         return self._admin

@@ -45,7 +45,7 @@ from oncelog.types import (
     CONSUMER_OFFSETS_TOPIC,
     NO_PRODUCER,
     TRANSACTION_STATE_TOPIC,
-    ProducerStamp,
+    ProducerIdAndEpoch,
     TopicPartition,
     encode_uuid,
 )
@@ -234,7 +234,7 @@ class Coordinating:
         broker.topics.create("orders", 2, {}, self._now_ms)
         FAILURES.seen.clear()
         groups = not data[0] & 1
-        producer = ProducerStamp(7, 0) if data[0] & 2 else NO_PRODUCER
+        producer = ProducerIdAndEpoch(7, 0) if data[0] & 2 else NO_PRODUCER
         runtime: Any = broker.groups.runtime if groups else broker.transactions.runtime
         log: list[LoggedRecord | LoggedMarker] = []
         for key, value in _pairs(data[1:]):

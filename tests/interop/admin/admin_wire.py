@@ -59,6 +59,9 @@ class Connection:
             data += more
         return data
 
+    def set_timeout(self, seconds: float) -> None:
+        self._socket.settimeout(seconds)
+
     def close(self) -> None:
         self._socket.close()
 

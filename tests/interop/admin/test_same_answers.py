@@ -25,6 +25,9 @@ from oncelog.protocol.generated import (
     alter_replica_log_dirs_request as move,
 )
 from oncelog.protocol.generated import (
+    consumer_group_heartbeat_request as heartbeat,
+)
+from oncelog.protocol.generated import (
     create_acls_request as create_acls,
 )
 from oncelog.protocol.generated import (
@@ -58,6 +61,9 @@ from oncelog.protocol.generated import (
     describe_log_dirs_request as log_dirs,
 )
 from oncelog.protocol.generated import (
+    describe_producers_request as producers,
+)
+from oncelog.protocol.generated import (
     describe_topic_partitions_request as pages,
 )
 from oncelog.protocol.generated import (
@@ -67,10 +73,19 @@ from oncelog.protocol.generated import (
     elect_leaders_request as elect,
 )
 from oncelog.protocol.generated import (
+    fetch_request,
+)
+from oncelog.protocol.generated import (
+    find_coordinator_request as find,
+)
+from oncelog.protocol.generated import (
     incremental_alter_configs_request as configs,
 )
 from oncelog.protocol.generated import (
     list_config_resources_request as resources,
+)
+from oncelog.protocol.generated import (
+    list_offsets_request as list_offsets,
 )
 from oncelog.protocol.generated import (
     list_partition_reassignments_request as reassignments,
@@ -79,9 +94,20 @@ from oncelog.protocol.generated import (
     metadata_request as metadata,
 )
 from oncelog.protocol.generated import (
+    offset_commit_request as commits,
+)
+from oncelog.protocol.generated import (
     offset_delete_request as forget,
 )
+from oncelog.protocol.generated import (
+    produce_request as produce,
+)
+from oncelog.protocol.generated import (
+    write_txn_markers_request as markers,
+)
 from oncelog.protocol.wire import Message
+from oncelog.records.batch import encode_batch
+from oncelog.records.record import Record
 from oncelog.server.embedded import Broker
 from tests.interop.admin.admin_wire import Connection, comparable
 from tests.support.apache_kafka import ApacheKafka
@@ -476,6 +502,7 @@ class TestDescribeConfigs:
             "listener.security.protocol.map",
             "listeners",
             "log.dirs",
+            "metadata.max.idle.interval.ms",
             "offsets.topic.replication.factor",
             "process.roles",
             "share.coordinator.state.topic.min.isr",
@@ -821,6 +848,14 @@ class TestQuotas:
                 {"user": "a", "client-id": "c"},
                 [("consumer_byte_rate", 5, False), ("request_percentage", 0.5, False)],
             ),
+            (
+                {"user": "three"},
+                [
+                    ("consumer_byte_rate", 1000, False),
+                    ("producer_byte_rate", 1000, False),
+                    ("request_percentage", 0.5, False),
+                ],
+            ),
             ({"user": None}, [("producer_byte_rate", 7, False)]),
             ({"client-id": None}, [("producer_byte_rate", 9, False)]),
             ({"ip": "127.0.0.9"}, [("connection_creation_rate", 7, False)]),
@@ -890,3 +925,91 @@ class TestSecurity:
         pair.read(scram.DescribeUserScramCredentialsRequest(None))
         users = [scram.UserName(name) for name in ("a", "b", "b", "")]
         pair.read(scram.DescribeUserScramCredentialsRequest(users))
+
+
+def _found() -> Iterator[Any]:
+    """Requests that random ones led to: parts that are empty or named twice, checks in another order."""
+    no, twice = "fr-no", "fr-there"
+    yield (
+        fetch_request.FetchRequest(
+            max_wait_ms=0,
+            isolation_level=1,
+            topics=[fetch_request.FetchTopic(no, NO_ID, [fetch_request.FetchPartition(0)])],
+        ),
+        12,
+    )
+    yield produce.ProduceRequest(None, -1, 5000, [produce.TopicProduceData(no, NO_ID, [])]), 10
+    for topic in (no, twice):
+        part = produce.PartitionProduceData(0, bytes(encode_batch([Record(0, 1, b"k", b"v")])))
+        yield produce.ProduceRequest(None, 2, 5000, [produce.TopicProduceData(topic, NO_ID, [part])]), 9
+    yield (
+        list_offsets.ListOffsetsRequest(
+            -1,
+            0,
+            [
+                list_offsets.ListOffsetsTopic(
+                    twice, [list_offsets.ListOffsetsPartition(index, -1, -1) for index in (0, 0, 1)]
+                ),
+                list_offsets.ListOffsetsTopic(no, []),
+            ],
+        ),
+        10,
+    )
+    yield records.DeleteRecordsRequest([records.DeleteRecordsTopic(no, [])], 5000), 2
+    yield (
+        producers.DescribeProducersRequest([producers.TopicRequest(no, [0]), producers.TopicRequest(twice, [0, 9])]),
+        0,
+    )
+    for name in (no, "x" * 215, "x" * 214):
+        folder = move.AlterReplicaLogDir("/nowhere", [move.AlterReplicaLogDirTopic(name, [0, 0])])
+        yield move.AlterReplicaLogDirsRequest([folder]), 2
+    yield reassign.AlterPartitionReassignmentsRequest(5000, True, []), 1
+    for first, second in ((1000.0, 2000.0), (-1.0, 2000.0)):
+        entity = [quotas.EntityData("user", "fr")]
+        ops = [[quotas.OpData("producer_byte_rate", value, False)] for value in (first, second)]
+        yield quotas.AlterClientQuotasRequest([quotas.EntryData(entity, each) for each in ops], True), 1
+    yield (
+        quotas.AlterClientQuotasRequest(
+            [quotas.EntryData([quotas.EntityData("user", "fr")], [quotas.OpData("nope", 1.0, True)])], False
+        ),
+        1,
+    )
+    asked = [describe.DescribeConfigsResource(*each, None) for each in ((TOPIC, no), (99, "x"), (BROKER, "x"))]
+    yield describe.DescribeConfigsRequest(asked, False, False), 4
+    for names, cursor in ((["a", "c"], "b"), (["a", "c"], "a"), (["a", "c"], "d"), ([], "b")):
+        requests = [pages.TopicRequest(name) for name in names]
+        yield pages.DescribeTopicPartitionsRequest(requests, 2000, pages.Cursor(cursor, 0)), 0
+    for topic in (no, twice):
+        yield commits.OffsetCommitRequest("fr", topics=[commits.OffsetCommitRequestTopic(topic, NO_ID, [])]), 9
+        yield forget.OffsetDeleteRequest("fr", [forget.OffsetDeleteRequestTopic(topic, [])]), 0
+    named = [markers.WritableTxnMarkerTopic(no, []), markers.WritableTxnMarkerTopic(no, [0])]
+    for topics in ([], named[:1], named):
+        marker = markers.WritableTxnMarker(2**40, 0, True, topics, 0)
+        yield markers.WriteTxnMarkersRequest([marker]), 1
+    alterations = [
+        ("segment.bytes", SET, "x"),
+        ("retention.ms", APPEND, "1"),
+        ("nope", SET, "1"),
+        ("retention.ms", SET, "1"),
+    ]
+    for alteration in alterations:
+        yield _alter(TOPIC, no, alteration), 1
+    part = commits.OffsetCommitRequestPartition(0, 5)
+    twice_named = [commits.OffsetCommitRequestTopic(no, NO_ID, [part]) for _ in range(2)]
+    yield commits.OffsetCommitRequest("fr", topics=twice_named), 9
+    for epoch in (1, -1):
+        yield heartbeat.ConsumerGroupHeartbeatRequest("fr-no", "member", epoch), 1
+    for kind in (3, -1):
+        for version in (1, 3, 4, 6):
+            yield find.FindCoordinatorRequest("" if version > 3 else "fr", kind, ["fr"] if version > 3 else []), version
+
+
+class TestWhatRandomRequestsFound:
+    @pytest.mark.parametrize(
+        ("request_", "version"), list(_found()), ids=lambda each: getattr(each, "__class__", each).__name__
+    )
+    def test_unusual_requests_are_answered_alike(self, pair: Pair, request_: Message, version: int) -> None:
+        name = "fr-there"
+        pair.ours.call(_create(_topic(name, 2, 1)), 7)
+        pair.kafka.call(_create(_topic(name, 2, 1)), 7)
+        pair.read(request_, version)

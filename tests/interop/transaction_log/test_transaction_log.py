@@ -52,7 +52,7 @@ from oncelog.protocol.generated.list_transactions_request import ListTransaction
 from oncelog.protocol.messages import request_type, response_type
 from oncelog.protocol.wire import Message
 from oncelog.records.batch import decode_records, iter_headers
-from oncelog.types import CONSUMER_OFFSETS_TOPIC, NO_PRODUCER, ProducerStamp, TopicPartition, java_hash_partition
+from oncelog.types import CONSUMER_OFFSETS_TOPIC, NO_PRODUCER, ProducerIdAndEpoch, TopicPartition, java_hash_partition
 from tests.support.apache_kafka import ApacheKafka
 from tests.support.frames import encode_request
 from tests.support.transaction_host import MemoryTransactionHost
@@ -67,7 +67,7 @@ PARTITIONS_AT = 2 + 8 + 2 + 4 + 1
 
 class Answer(NamedTuple):
     error: Error
-    stamp: ProducerStamp = NO_PRODUCER
+    stamp: ProducerIdAndEpoch = NO_PRODUCER
 
 
 class Side(ABC):
@@ -98,7 +98,7 @@ class Side(ABC):
         raise AssertionError(f"{transactional_id} is not completed")
 
     def init(
-        self, transactional_id: str, expected: ProducerStamp, version: int, timeout_ms: int = TIMEOUT_MS
+        self, transactional_id: str, expected: ProducerIdAndEpoch, version: int, timeout_ms: int = TIMEOUT_MS
     ) -> Answer:
         stamp = expected if version >= 3 else NO_PRODUCER
         request = InitProducerIdRequest(transactional_id, timeout_ms, *stamp)
@@ -112,7 +112,7 @@ class Side(ABC):
     def add(
         self,
         transactional_id: str,
-        stamp: ProducerStamp,
+        stamp: ProducerIdAndEpoch,
         partitions: Sequence[int],
         version: int,
         verify: bool = False,
@@ -128,11 +128,11 @@ class Side(ABC):
         by_partition = sorted((r.partition_index, r.partition_error_code) for r in results[0].results_by_partition)
         return [Error(code) for _, code in by_partition]
 
-    def offsets(self, transactional_id: str, stamp: ProducerStamp, version: int) -> Answer:
+    def offsets(self, transactional_id: str, stamp: ProducerIdAndEpoch, version: int) -> Answer:
         request = AddOffsetsToTxnRequest(transactional_id, *stamp, "group")
         return Answer(Error(self.ask(ApiKey.ADD_OFFSETS_TO_TXN, version, request).error_code))
 
-    def end(self, transactional_id: str, stamp: ProducerStamp, commit: bool, version: int) -> Answer:
+    def end(self, transactional_id: str, stamp: ProducerIdAndEpoch, commit: bool, version: int) -> Answer:
         response = self.ask(ApiKey.END_TXN, version, EndTxnRequest(transactional_id, *stamp, commit))
         self.settle(transactional_id)
         self.pass_time(2)  # the next transaction starts at another millisecond
@@ -147,7 +147,7 @@ class Side(ABC):
 
 def _answer(response: Any) -> Answer:
     error = Error(response.error_code)
-    return Answer(error, ProducerStamp(response.producer_id, response.producer_epoch))
+    return Answer(error, ProducerIdAndEpoch(response.producer_id, response.producer_epoch))
 
 
 class Node(Side):
@@ -236,8 +236,7 @@ class OurSide(Side):
         self.host = MemoryTransactionHost({TOPIC: 3, CONSUMER_OFFSETS_TOPIC: 50})
         topics = {name: SimpleNamespace(partitions=count) for name, count in self.host.topics.items()}
         group_partition = TopicPartition(CONSUMER_OFFSETS_TOPIC, java_hash_partition("group", 50))
-        slices = Slices()
-        slices.all_at_once = True
+        slices = Slices(all_at_once=True)
         self._broker: Any = SimpleNamespace(
             authorizer=None,
             transactions=self.host.coordinator(config, now_ms=START_MS),
@@ -254,6 +253,7 @@ class OurSide(Side):
 
     def ask(self, key: ApiKey, version: int, request: Message) -> Any:
         self._now += 1
+        self._broker.now_ms = self._now
         channel: Any = SimpleNamespace(connection_id=0)
         context = RequestContext(channel, 0, key, version, 0, "interop", self._now)
         received = request_type(key).decode(request.encode(version), version)
@@ -310,11 +310,11 @@ def run(
 ) -> list[Answer | list[Error]]:
     """Every answer, those that were there at ``first`` included."""
     answers: list[Answer | list[Error]] = list(first)
-    stamps: list[ProducerStamp] = [answer.stamp for answer in first if isinstance(answer, Answer)]
+    stamps: list[ProducerIdAndEpoch] = [answer.stamp for answer in first if isinstance(answer, Answer)]
     for step in script:
         stamp = NO_PRODUCER if step.who is None else stamps[step.who]
         if stamp != NO_PRODUCER:
-            stamp = ProducerStamp(stamp.producer_id, stamp.producer_epoch + step.shift)
+            stamp = ProducerIdAndEpoch(stamp.producer_id, stamp.producer_epoch + step.shift)
         answer: Answer | list[Error]
         match step.kind:
             case "init":

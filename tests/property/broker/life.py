@@ -23,7 +23,7 @@ from oncelog.log.verification import TransactionSupportedOperation
 from oncelog.metadata.opening import open_metadata
 from oncelog.records.batch import decode_records
 from oncelog.testing.simulation.disk import FaultyDisk
-from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
+from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 from tests.unit.broker.apis_admin.conftest import NOW_MS, AtOnce, CountingRandom
 from tests.unit.log.batches import batch
 
@@ -91,7 +91,7 @@ class Life:
         if chance < 0.1:
             self.log(self._rng.choice(LOGS)).roll(NOW_MS)
         elif chance < 0.2:
-            self.broker.logs._write_checkpoints(NOW_MS)
+            self.broker.logs._write_checkpoints()
         elif chance < 0.3:
             self.broker.logs._cleaner.clean(NOW_MS)
 
@@ -129,7 +129,7 @@ class Life:
         assert partition is not None
         return partition.log
 
-    def init(self) -> ProducerStamp:
+    def init(self) -> ProducerIdAndEpoch:
         """A new epoch; a transaction that was left open is aborted first."""
         for _ in range(5):
             result = self.answer(self.broker.transactions.init_producer_id(ID, 60_000, NO_PRODUCER, NOW_MS))
@@ -139,7 +139,7 @@ class Life:
             self.flush_all()
         raise AssertionError("the last transaction is never finished")
 
-    def write(self, stamp: ProducerStamp, number: int, acknowledged: bool) -> None:
+    def write(self, stamp: ProducerIdAndEpoch, number: int, acknowledged: bool) -> None:
         """A record of transaction ``number`` in each partition; a producer that commits waits for all answers."""
         implicit = self._rng.random() < 0.5
         if not implicit:
@@ -158,7 +158,7 @@ class Life:
             if acknowledged or self._rng.random() < 0.5:
                 assert self.answer(partition.when_committed(result.last_offset + 1)) is Error.NONE
 
-    def end_transaction(self, stamp: ProducerStamp, commit: bool) -> ProducerStamp:
+    def end_transaction(self, stamp: ProducerIdAndEpoch, commit: bool) -> ProducerIdAndEpoch:
         result = self.answer(self.broker.transactions.end_txn(ID, stamp, commit, NOW_MS, transaction_version=2))
         assert result.error is Error.NONE, result
         return result.stamp

@@ -15,7 +15,7 @@ import pytest
 
 from oncelog.errors import Error
 from oncelog.testing.simulation.disk import FaultyDisk
-from oncelog.types import ProducerStamp
+from oncelog.types import ProducerIdAndEpoch
 from tests.property.broker.life import PLACES, Life, PowerLost
 from tests.support.group_host import GroupClient, MemoryGroupHost
 
@@ -104,7 +104,7 @@ class Clients:
         for step in steps:
             step()
         known.outcomes[number] = None if commit else False
-        self.stamp: ProducerStamp = self.life.end_transaction(self.stamp, commit)
+        self.stamp: ProducerIdAndEpoch = self.life.end_transaction(self.stamp, commit)
         known.outcomes[number] = commit
 
     def send_offsets(self, number: int) -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
+from unittest import mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oncelog.broker.context import Part
 from oncelog.broker.partition import Partition
+from oncelog.broker.repeated_fetches import READ_HERE_BYTES
 from oncelog.errors import Error
 from oncelog.log.results import FileSlice
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.fetch_response import FetchResponse
 from oncelog.records.batch import Record, encode_batch
-from oncelog.types import ProducerStamp, TopicPartition
+from oncelog.server.memory_disk import MemoryFile
+from oncelog.types import ProducerIdAndEpoch, TopicPartition
 from tests.support.frames import encode_request, receive_as_run
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
 
@@ -28,6 +31,7 @@ class Append(NamedTuple):
     count: int
     transactional: bool
     end: bool | None
+    size: int = 30
 
 
 class Asked(NamedTuple):
@@ -41,7 +45,13 @@ class Asked(NamedTuple):
     session_epoch: int = -1
 
 
-APPENDS = st.builds(Append, st.integers(1, 3), st.booleans(), st.sampled_from([None, None, None, True, False]))
+APPENDS = st.builds(
+    Append,
+    st.integers(1, 3),
+    st.booleans(),
+    st.sampled_from([None, None, None, True, False]),
+    st.sampled_from([30, 30, READ_HERE_BYTES]),
+)
 OFFSETS = st.integers(-1, 14)
 USUAL = st.builds(lambda offset, isolation: Asked(offset, isolation), OFFSETS, st.sampled_from([0, 1]))
 ODD = st.builds(
@@ -89,11 +99,11 @@ class Side:
 
     def append(self, step: Append) -> None:
         if step.end is not None:
-            stamp = ProducerStamp(PRODUCER_ID, 0)
+            stamp = ProducerIdAndEpoch(PRODUCER_ID, 0)
             settings = {"coordinator_epoch": 0, "transaction_version": 0, "now_ms": NOW_MS}
             assert not self.partition().append_marker(stamp, commit=step.end, **settings).error  # type: ignore[arg-type]
             return
-        records = [Record(offset, NOW_MS, None, b"v" * 30) for offset in range(step.count)]
+        records = [Record(offset, NOW_MS, None, b"v" * step.size) for offset in range(step.count)]
         producer = {"producer_id": PRODUCER_ID, "producer_epoch": 0, "base_sequence": self.sequence}
         if step.transactional:
             self.sequence += step.count
@@ -169,3 +179,34 @@ def test_from_the_second_on_fetches_of_a_reader_take_the_short_way() -> None:
             for offset in range(5):
                 side.ask(Asked(offset, isolation, version, max_bytes=100))
             assert side.repeats == 4
+
+
+def test_many_readers_of_one_tail_cost_one_read_of_the_file() -> None:
+    side = Side(may_repeat=True)
+    readers = [Reader() for _ in range(10)]
+
+    def each_asks(offset: int) -> None:
+        for side.channel in readers:
+            side.ask(Asked(offset))
+
+    side.append(Append(1, False, None))
+    each_asks(0)  # which learns them
+    for offset in range(1, 4):
+        side.append(Append(1, False, None))
+        with mock.patch.object(MemoryFile, "read_at", autospec=True, side_effect=MemoryFile.read_at) as read_at:
+            each_asks(offset)
+        assert read_at.call_count == 1
+    assert side.repeats == 30
+    assert len({tuple(answer[8:] for answer in reader.answers) for reader in readers}) == 1
+
+
+def test_a_topic_that_is_made_again_is_read_again() -> None:
+    """With a record of the same size at the same place."""
+    side = Side(may_repeat=True)
+    for value in (b"old", b"new"):
+        batch = encode_batch([Record(0, NOW_MS, None, value)])
+        assert not side.partition().append_client(batch, NOW_MS).error
+        for _ in range(3):
+            side.ask(Asked(0))
+        assert all(value in answer for answer in side.channel.answers[-3:])
+        side.new_topic()

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from oncelog.coordinator.transaction.coordinator import ProducerResult, TransactionCoordinator
 from oncelog.coordinator.transaction.states import PREPARED, TransactionState
 from oncelog.errors import Error
-from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
+from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 from tests.support.transaction_host import MemoryTransactionHost
 
 PARTITIONS = [TopicPartition("t", number) for number in range(3)]
@@ -53,12 +53,12 @@ class Model:
         self.ids: dict[str, Naive] = {}
         self.next_pid = 1000
 
-    def init(self, name: str, expected: ProducerStamp) -> tuple[Error, ProducerStamp]:
+    def init(self, name: str, expected: ProducerIdAndEpoch) -> tuple[Error, ProducerIdAndEpoch]:
         one = self.ids.get(name)
         if one is None:
             one = self.ids[name] = Naive(self.next_pid, 0)
             self.next_pid += 1
-            return Error.NONE, ProducerStamp(one.pid, 0)
+            return Error.NONE, ProducerIdAndEpoch(one.pid, 0)
         if expected != NO_PRODUCER:
             after_rotation = expected.producer_id == one.old_pid and expected.producer_epoch >= LAST
             if expected.producer_id != one.pid and not after_rotation:
@@ -71,23 +71,23 @@ class Model:
         one.outcome = None
         if expected != NO_PRODUCER and expected.producer_epoch != one.epoch:
             one.old_pid = one.pid
-            return Error.NONE, ProducerStamp(one.pid, one.epoch)
+            return Error.NONE, ProducerIdAndEpoch(one.pid, one.epoch)
         one.before = None if expected == NO_PRODUCER else one.epoch
         self.next_pid += one.bump(self.next_pid)
-        return Error.NONE, ProducerStamp(one.pid, one.epoch)
+        return Error.NONE, ProducerIdAndEpoch(one.pid, one.epoch)
 
     def abort(self, one: Naive) -> None:
         one.before = one.epoch
         self.next_pid += one.bump(self.next_pid)
         one.open, one.partitions, one.outcome = False, set(), False
 
-    def owner(self, name: str, stamp: ProducerStamp) -> Error:
+    def owner(self, name: str, stamp: ProducerIdAndEpoch) -> Error:
         one = self.ids.get(name)
         if one is None or one.pid != stamp.producer_id:
             return Error.INVALID_PRODUCER_ID_MAPPING
         return Error.NONE if one.epoch == stamp.producer_epoch else Error.PRODUCER_FENCED
 
-    def add(self, name: str, stamp: ProducerStamp, partitions: set[TopicPartition], now: int) -> Error:
+    def add(self, name: str, stamp: ProducerIdAndEpoch, partitions: set[TopicPartition], now: int) -> Error:
         error = self.owner(name, stamp)
         if error is Error.NONE:
             one = self.ids[name]
@@ -97,7 +97,7 @@ class Model:
             one.partitions |= partitions
         return error
 
-    def end_old(self, name: str, stamp: ProducerStamp, commit: bool) -> Error:
+    def end_old(self, name: str, stamp: ProducerIdAndEpoch, commit: bool) -> Error:
         error = self.owner(name, stamp)
         if error is not Error.NONE:
             return error
@@ -108,7 +108,7 @@ class Model:
             return Error.NONE
         return Error.NONE if one.outcome is commit else Error.INVALID_TXN_STATE
 
-    def end_new(self, name: str, stamp: ProducerStamp, commit: bool) -> tuple[Error, ProducerStamp]:
+    def end_new(self, name: str, stamp: ProducerIdAndEpoch, commit: bool) -> tuple[Error, ProducerIdAndEpoch]:
         one = self.ids.get(name)
         if one is None:
             return Error.INVALID_PRODUCER_ID_MAPPING, NO_PRODUCER
@@ -118,7 +118,7 @@ class Model:
         repeated = rotated or stamp.producer_epoch == one.epoch - 1
         if repeated and not one.open and one.outcome is not None:
             if one.outcome is commit:
-                return Error.NONE, ProducerStamp(one.pid, one.epoch)
+                return Error.NONE, ProducerIdAndEpoch(one.pid, one.epoch)
             return Error.INVALID_TXN_STATE, NO_PRODUCER
         if stamp.producer_epoch != one.epoch or rotated:
             return Error.PRODUCER_FENCED, NO_PRODUCER
@@ -126,7 +126,7 @@ class Model:
             return Error.INVALID_TXN_STATE, NO_PRODUCER
         self.abort(one)
         one.outcome = commit
-        return Error.NONE, ProducerStamp(one.pid, one.epoch)
+        return Error.NONE, ProducerIdAndEpoch(one.pid, one.epoch)
 
     def time_out(self, now: int) -> None:
         for _, one in sorted(self.ids.items()):
@@ -148,7 +148,7 @@ class AgainstTheModel(RuleBasedStateMachine):
         self.model = Model()
         self.now = 0
         self.next_sweep = SWEEP_MS
-        self.stamps: list[ProducerStamp] = [NO_PRODUCER]
+        self.stamps: list[ProducerIdAndEpoch] = [NO_PRODUCER]
         if last_epochs:
             self.use_up_epochs()
 
@@ -162,16 +162,16 @@ class AgainstTheModel(RuleBasedStateMachine):
         self.host = self.host.after_crash()
         self.coordinator = self.host.coordinator()
         self.model.ids["a"].epoch = LAST - 2
-        self.stamps.append(ProducerStamp(1000, LAST - 2))
+        self.stamps.append(ProducerIdAndEpoch(1000, LAST - 2))
 
-    def compare_init(self, name: str, expected: ProducerStamp) -> None:
+    def compare_init(self, name: str, expected: ProducerIdAndEpoch) -> None:
         answer = self.coordinator.init_producer_id(name, TIMEOUT_MS, expected, self.now).value
         assert answer == (*self.model.init(name, expected), NO_PRODUCER)
         self.stamps.append(answer.stamp)
 
-    def stamp(self, choice: int, shift: int) -> ProducerStamp:
+    def stamp(self, choice: int, shift: int) -> ProducerIdAndEpoch:
         producer_id, epoch = self.stamps[-1 - choice % len(self.stamps)]
-        return ProducerStamp(producer_id, epoch + shift if epoch + shift >= 0 else epoch)
+        return ProducerIdAndEpoch(producer_id, epoch + shift if epoch + shift >= 0 else epoch)
 
     choices = st.integers(0, 2) | st.integers(0, 30)
     shifts = st.sampled_from([0, 0, 0, 0, -1, 1])
@@ -256,9 +256,9 @@ class UnderChaos(RuleBasedStateMachine):
         self.now = 0
         self.stamp = NO_PRODUCER
         self.waiting = False
-        self.told: dict[ProducerStamp, set[TopicPartition]] = {}
-        self.asked: dict[ProducerStamp, bool] = {}
-        self.confirmed: dict[ProducerStamp, bool] = {}
+        self.told: dict[ProducerIdAndEpoch, set[TopicPartition]] = {}
+        self.asked: dict[ProducerIdAndEpoch, bool] = {}
+        self.confirmed: dict[ProducerIdAndEpoch, bool] = {}
 
     def answered(self) -> bool:
         return not self.waiting
@@ -348,9 +348,9 @@ class UnderChaos(RuleBasedStateMachine):
     @invariant()
     def outcomes_agree(self) -> None:
         """All markers of a transaction say the same, and what was confirmed to the client."""
-        outcomes: dict[ProducerStamp, set[bool]] = {}
+        outcomes: dict[ProducerIdAndEpoch, set[bool]] = {}
         for _, marker in self.host.marked:
-            begun = ProducerStamp(marker.stamp.producer_id, marker.stamp.producer_epoch - 1)
+            begun = ProducerIdAndEpoch(marker.stamp.producer_id, marker.stamp.producer_epoch - 1)
             outcomes.setdefault(begun, set()).add(marker.commit)
         for stamp, seen in outcomes.items():
             assert len(seen) == 1, stamp

@@ -90,8 +90,8 @@ def test_both_encode_the_same(rows: list[Any], data: st.DataObject, limit: int, 
         "batch_size_bytes": limit,
     }
     value = pa.array([value for _, _, value, _ in rows], pa.binary())[start:]
-    compiled = encode_from_arrow(value, destinations[start:], **arguments)
+    compiled = list(encode_from_arrow(value, destinations[start:], **arguments))
     with twin():
-        pure = encode_from_arrow(value, destinations[start:], **arguments)
+        pure = list(encode_from_arrow(value, destinations[start:], **arguments))
     assert compiled == pure
     assert sum(batch.records_count for batch in compiled) == len(rows) - start

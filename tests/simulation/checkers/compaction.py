@@ -69,19 +69,27 @@ def _lost(
             yield f"misses {what}, and is given an older one at {there}"
         elif one.is_tombstone and history.looked_ns < stays_ns:
             yield f"misses {what}, a tombstone that was to stay"
-        elif not one.is_tombstone and not _may_be_deleted(history, place):
+        elif not one.is_tombstone and not _may_be_deleted(history, place, offset):
             yield f"misses {what}"
 
 
-def _may_be_deleted(history: History, place: Place) -> bool:
-    """Whether there is a tombstone of the key of which nobody knows whether it was stored."""
+def _may_be_deleted(history: History, place: Place, offset: int) -> bool:
+    """Whether there may be a tombstone of the key behind it: nobody knows whether one was stored and committed."""
     return any(
         one.is_tombstone
         and (one.where, one.key) == place
-        and one.value not in history.acknowledged
-        and (one.transaction is None or history.transactions[one.transaction].commit_asked_ns is not None)
+        and _may_be_committed(history, one)
+        and (one.value not in history.acknowledged or history.acknowledged[one.value][1] > offset)
         for one in history.sent
     )
+
+
+def _may_be_committed(history: History, one: Sent) -> bool:
+    unknown = one.value not in history.acknowledged
+    if one.transaction is None:
+        return unknown
+    transaction = history.transactions[one.transaction]
+    return transaction.commit_asked_ns is not None and (unknown or transaction.fate is not Fate.COMMITTED)
 
 
 def _head(history: History, sent: Mapping[bytes, Sent]) -> Iterator[str]:

@@ -6,17 +6,22 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from oncelog.broker import answer_memory
 from oncelog.broker.answer_memory import AnswerMemory
 from oncelog.broker.context import RequestContext
 from oncelog.broker.request_memory import RequestMemory
+from oncelog.broker.slices import Slices, Work
 from oncelog.protocol.generated.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
 )
+from oncelog.protocol.generated.create_acls_request import AclCreation, CreateAclsRequest
+from oncelog.protocol.generated.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
 from oncelog.protocol.generated.describe_producers_request import DescribeProducersRequest, TopicRequest
 from oncelog.protocol.generated.describe_transactions_request import DescribeTransactionsRequest
+from oncelog.protocol.generated.find_coordinator_request import FindCoordinatorRequest
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from oncelog.protocol.generated.join_group_response import JoinGroupResponse
@@ -89,7 +94,10 @@ AGAIN: dict[str, tuple[Callable[[int], Message], int]] = {
 
 
 @pytest.mark.parametrize("name", AGAIN)
-def test_an_answer_takes_no_more_than_all_requests_may(admin: Admin, name: str) -> None:
+def test_an_answer_takes_no_more_than_all_requests_may(
+    admin: Admin, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answer_memory, "LEAST_BYTES", 0)
     make, version = AGAIN[name]
     memory = admin.broker.request_memory
     peer, most = send(admin, make(1000), version), 0
@@ -100,6 +108,36 @@ def test_an_answer_takes_no_more_than_all_requests_may(admin: Admin, name: str) 
     assert "queued.max.request.bytes" in peer.closed
     assert LIMIT_BYTES / 2 < most < 2 * LIMIT_BYTES
     assert (memory.taken_bytes, peer.answers) == (0, [])
+
+
+REFUSED: dict[str, tuple[Message, int]] = {
+    "resources": (DescribeConfigsRequest([DescribeConfigsResource(0, "", None)] * 11_000, True, True), 4),
+    "coordinators": (FindCoordinatorRequest("", 9, [""] * 11_000), 6),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refusal_of_each_part_of_a_request_counts_as_well(
+    admin: Admin, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a byte or four becomes a sentence."""
+    monkeypatch.setattr(answer_memory, "LEAST_BYTES", 0)
+    peer = send(admin, *REFUSED[name])
+    admin.broker.slices.finish()
+    assert peer.closed is not None
+    assert "queued.max.request.bytes" in peer.closed
+    assert (admin.broker.request_memory.taken_bytes, peer.answers) == (0, [])
+
+
+def test_who_looks_for_one_coordinator_waits_for_no_memory(admin: Admin) -> None:
+    memory, other = admin.broker.request_memory, context_of(-1)
+    memory.estimate(LIMIT_BYTES)
+    assert list(admin.broker.answer_memory.grow(other, 1)) == []
+    (found,) = admin.ask(FindCoordinatorRequest("", 0, ["group"]), 6).coordinators
+    assert found.error_code == 0
+    admin.broker.answer_memory.end(other.channel)
+    memory.estimate(-LIMIT_BYTES)
+    assert memory.taken_bytes == 0
 
 
 @pytest.mark.parametrize("name", AGAIN)
@@ -125,8 +163,9 @@ def test_an_answer_that_nobody_waits_for_takes_nothing(admin: Admin) -> None:
     assert admin.broker.request_memory.taken_bytes == 0
 
 
-def test_members_are_counted_with_what_they_sent(admin: Admin) -> None:
+def test_members_are_counted_with_what_they_sent(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reference until it is written: 100 KB for a name of a few bytes."""
+    monkeypatch.setattr(answer_memory, "LEAST_BYTES", 0)
     few, many = (send(admin, DescribeGroupsRequest(["group"] * count), 5) for count in (20, 500))
     admin.broker.slices.finish()
     assert len(few.answers[0]) > 2_000_000
@@ -144,7 +183,8 @@ def test_lists_of_all_there_is_wait_for_each_other(admin: Admin) -> None:
     assert LIMIT_BYTES / 2 < most < 2 * LIMIT_BYTES
 
 
-def test_a_partition_that_is_named_again_and_again(admin: Admin) -> None:
+def test_a_partition_that_is_named_again_and_again(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_memory, "LEAST_BYTES", 0)
     peer: Peer = send(admin, DescribeProducersRequest([TopicRequest("one", [0] * 20_000)]), 0)
     admin.broker.slices.finish()
     assert peer.closed is not None
@@ -174,9 +214,75 @@ def test_a_stop_ends_though_answers_wait_for_one_that_waits_for_a_sync() -> None
     assert [peer.answers for peer in waiting] == [[], []]
     made.broker.request_memory.estimate(LIMIT_BYTES)
     waiting.append(send(made, configs(8), 4))
-    assert made.broker.slices
+    assert waiting[2].answers == []
     made.broker.stop(NOW_MS)
     assert [len(peer.answers) for peer in waiting] == [1, 1, 1]
+
+
+def context_of(connection_id: int) -> RequestContext:
+    peer = Peer()
+    peer.connection_id = connection_id
+    return RequestContext(peer, 0, 3, 12, 0, "", NOW_MS)
+
+
+def test_who_waits_for_memory_has_no_turns_until_there_is_some() -> None:
+    """A turn in which nothing is done costs as much as one in which something is: they kept a core busy."""
+    memory = RequestMemory(1_000_000, 1000)
+    answers, slices, wanted = AnswerMemory(memory), Slices(), list[int]()
+    slices.wanted = lambda: wanted.append(1)
+    first, *others = contexts = [context_of(number) for number in range(4)]
+    done: list[int] = []
+
+    def work(context: RequestContext) -> Work[int]:
+        yield from answers.grow(context, 2000)
+        return context.channel.connection_id
+
+    for context in contexts:
+        slices.begin(work(context), context.channel).then(done.append)
+    assert (done, len(slices), wanted) == ([0], 0, [])
+    assert memory.missing_bytes == 3 * 800_000 + 800_000 - 1_000_000
+    slices.drop(others[1].channel)
+    answers.end(others[1].channel)
+    answers.end(first.channel)
+    assert wanted
+    slices.finish()
+    assert done == [0, 1]
+    answers.end(others[0].channel)
+    slices.finish()
+    assert done == [0, 1, 3]
+    answers.end(others[2].channel)
+    assert (memory.taken_bytes, memory.missing_bytes) == (0, -memory.limit_bytes)
+
+
+def test_a_release_of_requests_and_a_stop_let_those_go_on_that_wait() -> None:
+    memory = RequestMemory(1_000_000, 1000)
+    answers = AnswerMemory(memory)
+    memory.count(900_000)
+    first, second, third = (context_of(number) for number in range(3))
+    assert list(answers.grow(first, 1)) == []
+    (waits,) = (turn for turn in [next(answers.grow(second, 1000))] if turn is not None)
+    assert not waits.done
+    memory.release(900_000)
+    assert waits.succeeded
+    memory.count(900_000)
+    last = next(answers.grow(third, 1000))
+    assert last is not None
+    assert not last.done
+    answers.stop()
+    assert last.succeeded
+
+
+def test_a_list_of_what_there_is_is_answered_however_little_requests_may_take() -> None:
+    """Apache Kafka's ``queued.max.request.bytes`` says nothing of answers."""
+    made = Admin(
+        work_clock=Ticks(), **SETTINGS | {"queued.max.request.bytes": "100000", "socket.request.max.bytes": "100000"}
+    )
+    made.broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
+    peers = [send(made, MetadataRequest(topics=None), 12) for _ in range(3)]
+    made.broker.slices.finish()
+    assert [len(peer.answers) for peer in peers] == [1, 1, 1]
+    assert [peer.closed for peer in peers] == [None] * 3
+    made.broker.stop(NOW_MS)
 
 
 def test_an_answer_that_is_made_in_one_turn_waits_for_no_other() -> None:
@@ -190,3 +296,65 @@ def test_an_answer_that_is_made_in_one_turn_waits_for_no_other() -> None:
     for context in contexts:
         answers.end(context.channel)
     assert memory.taken_bytes == 0
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_change_goes_on_though_its_connection_ends_and_gives_its_memory_back(waits: bool) -> None:
+    memory = RequestMemory(1_000_000, 1000)
+    answers, slices, done = AnswerMemory(memory), Slices(), list[int]()
+    first, second = context_of(0), context_of(1)
+    assert list(answers.grow(first, 1000)) == []
+
+    def change() -> Work[int]:
+        yield from answers.grow(second, 500)
+        for _ in range(100):
+            yield
+        yield from answers.grow(second, 2000 if waits else 500)
+        return 1
+
+    slices.begin(change()).then(done.append)
+    if waits:
+        slices.finish()
+    slices.drop(second.channel)
+    answers.end(second.channel)
+    slices.finish()
+    assert done == ([] if waits else [1])
+    answers.end(first.channel)
+    slices.finish()
+    assert done == [1]
+    assert memory.taken_bytes == (800_000 if waits else 200_000)
+    answers.end(second.channel)
+    assert (memory.taken_bytes, memory.wanted_by_answers) == (0, 0)
+
+
+@pytest.mark.parametrize("filters", [2, 500])
+@pytest.mark.parametrize("pieces", [0, 30])
+def test_acls_are_deleted_though_the_connection_ends(filters: int, pieces: int) -> None:
+    """While it waits for others' answers, or before; a long request too."""
+    acls = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
+    made = Admin(work_clock=Ticks(), **SETTINGS | acls)
+    creations = [AclCreation(2, f"topic-{number}", 3, "User:alice", "*", 3, 3) for number in range(10)]
+    made.ask(CreateAclsRequest(creations), 3)
+    memory, other = made.broker.request_memory, context_of(-1)
+    assert list(made.broker.answer_memory.grow(other, 1)) == []
+    memory.estimate(LIMIT_BYTES)
+    everything = DeleteAclsFilter(1, "*" * 50, 1, None, None, 1, 1), DeleteAclsFilter(1, None, 1, None, None, 1, 1)
+    peer = send(made, DeleteAclsRequest([everything[0]] * (filters - 1) + [everything[1]]), 3)
+    for _ in range(pieces):
+        if made.broker.slices:
+            made.broker.slices.step()
+    made.broker.disconnected(peer)
+    made.broker.slices.finish()
+    memory.estimate(-LIMIT_BYTES)
+    made.broker.answer_memory.end(other.channel)
+    made.broker.slices.finish()
+    assert list(made.broker.metadata.acls()) == []
+    assert (memory.taken_bytes, memory.wanted_by_answers, len(made.broker.long_requests)) == (0, 0, 0)
+    late = context_of(-2)
+    memory.estimate(LIMIT_BYTES)
+    assert list(made.broker.answer_memory.grow(late, 1)) == [], "the first in line goes on in any case"
+    memory.estimate(-LIMIT_BYTES)
+    made.broker.stop(NOW_MS)

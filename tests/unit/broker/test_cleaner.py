@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from oncelog.broker.cleaner import Cleaner
+from oncelog.broker.cleaner import FIRST_PAUSE, Cleaner
 from oncelog.config import TopicConfig
 from oncelog.errors import Error, StorageError
 from oncelog.log.checkpoints import CLEANER_OFFSET_CHECKPOINT, read_offset_checkpoint
+from oncelog.log.compaction import Compaction
 from oncelog.log.partition_log import PartitionLog
 from oncelog.records.batch import decode_records, encode_batch
 from oncelog.records.record import Record
@@ -83,6 +84,26 @@ class Folder:
 
     def first_offset(self, name: TopicPartition) -> int:
         return next(header.base_offset for header, _ in self.logs[name].batches(0) if header.records_count)
+
+
+def test_a_log_that_is_clean_is_not_cleaned_again_until_more_comes() -> None:
+    folder = Folder(A0)
+    for _ in range(2):
+        folder.write(A0)
+    folder.clean(NOW_MS)
+    assert folder.first_offset(A0) == 1
+    sizes = [segment.size_bytes for segment in folder.logs[A0].segments]
+    restarted = Cleaner(folder.disk, folder.later, folder.logs)
+    restarted.load()
+    for cleaner in (folder.cleaner, restarted):
+        for seconds in (0, 15, 86_400):
+            cleaner.clean(NOW_MS + 1000 * seconds)
+            assert not folder.later.jobs, "nothing is dirty"
+    assert [segment.size_bytes for segment in folder.logs[A0].segments] == sizes
+    for _ in range(2):
+        folder.write(A0)
+    folder.cleaner.clean(NOW_MS)
+    assert folder.later.jobs
 
 
 def test_a_log_that_is_always_due_keeps_no_other_waiting() -> None:
@@ -191,3 +212,61 @@ def test_a_compaction_that_outlasts_its_broker_puts_nothing_in_place() -> None:
     folder.later.finish()
     assert folder.disk.list(str(A0)) == before
     assert not folder.later.jobs
+
+
+def dirty(*names: TopicPartition) -> Folder:
+    folder = Folder(*names)
+    for name in names:
+        folder.write(name)
+        folder.write(name)
+    return folder
+
+
+def test_a_log_for_which_the_disk_had_no_room_is_compacted_once_there_is_some() -> None:
+    folder = dirty(A0)
+    folder.cleaner.clean(NOW_MS)
+    folder.later.finish(StorageError("cannot write a-0/0.log.cleaned: No space left on device"))
+    folder.cleaner.clean(NOW_MS)
+    assert not folder.later.jobs, "not at once: it takes others' room each time"
+    for _ in range(FIRST_PAUSE):
+        folder.clean(NOW_MS)
+    assert folder.first_offset(A0) == 1
+
+
+def test_each_time_that_the_disk_refuses_a_log_waits_twice_as_long() -> None:
+    folder = dirty(A0)
+    tries: list[int] = []
+    for call in range(1, 12 * FIRST_PAUSE):
+        folder.cleaner.clean(NOW_MS)
+        if folder.later.jobs:
+            tries.append(call)
+            folder.later.finish(StorageError("No space left on device"))
+    assert tries == [1, 1 + FIRST_PAUSE, 1 + 3 * FIRST_PAUSE, 1 + 7 * FIRST_PAUSE]
+
+
+@pytest.mark.parametrize("fails", ["plan", "run", "finish", "discard"])
+def test_whatever_happens_to_one_log_the_next_is_compacted(fails: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = dirty(A0, B0)
+
+    def broken(job: object, *_: object) -> None:
+        if fails == "plan" or getattr(job, "_folder", "") == str(A0):
+            raise StorageError("input/output error") if fails == "discard" else ZeroDivisionError("unforeseen")
+
+    if fails == "plan":
+        monkeypatch.setattr(folder.logs[A0], "aborted_entries", broken)
+    else:
+        whole = getattr(Compaction, fails)
+
+        def first(job: Compaction, *args: object) -> object:
+            broken(job)
+            return whole(job, *args)
+
+        monkeypatch.setattr(Compaction, fails, first)
+    folder.cleaner.clean(NOW_MS)
+    if fails in ("run", "discard"):
+        folder.later.finish(ZeroDivisionError("unforeseen"))
+    while folder.later.jobs:
+        folder.later.finish()
+    assert folder.first_offset(B0) == 1
+    folder.clean(NOW_MS)
+    assert folder.first_offset(A0) == 0, "it is left as it is"

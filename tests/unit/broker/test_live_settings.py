@@ -1,14 +1,14 @@
-"""Every setting that is marked as changeable while the broker runs changes what the broker does."""
+"""Every setting of a broker that is marked as changeable changes what it does at once, or is said to change nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TypeVar
 
 import pytest
 
 import oncelog
-from oncelog.config import TOPIC_SYNONYMS, BrokerConfig, TopicConfig
+from oncelog.config import TOPIC_SYNONYMS, BrokerConfig
 from oncelog.conformance.expect import eventually
 from oncelog.conformance.wire import Connection, ConnectionClosed
 from oncelog.kafka_properties import Update, broker_properties
@@ -23,14 +23,21 @@ from oncelog.records.record import Record
 from oncelog.settings import properties
 from oncelog.types import TopicPartition
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
+from tools.document_security import SECTIONS
+from tools.document_settings import without_effect
+
+T = TypeVar("T")
 
 T0 = TopicPartition("t", 0)
 OF_TOPICS = {name for synonyms in TOPIC_SYNONYMS.values() for name, _ in synonyms}
-CHANGEABLE = {
-    name
-    for name, known in broker_properties().items()
-    if known.update is not Update.READ_ONLY and (name in properties(BrokerConfig) or name in OF_TOPICS)
-}
+"""Held by ``test_live_topic_settings.py``."""
+TESTED: set[str] = set()
+
+
+def effect_of(name: str) -> Callable[[T], T]:
+    """Marks a test as that of a setting."""
+    TESTED.add(name)
+    return lambda test: test
 
 
 @pytest.fixture
@@ -66,6 +73,7 @@ def idle_producer(admin: Admin) -> Callable[[int], bool]:
     return known_after
 
 
+@effect_of("producer.id.expiration.ms")
 def test_producer_id_expiration(admin: Admin) -> None:
     admin.broker.topics.create("t", 1, {}, NOW_MS)
     known_after = idle_producer(admin)
@@ -74,6 +82,7 @@ def test_producer_id_expiration(admin: Admin) -> None:
     assert not known_after(1_200_000)
 
 
+@effect_of("log.flush.interval.ms")
 def test_flush_interval() -> None:
     admin = Admin(**{"oncelog.flush.policy": "interval", "log.flush.interval.ms": "600000"})
     admin.broker.topics.create("t", 1, {}, NOW_MS)
@@ -86,6 +95,7 @@ def test_flush_interval() -> None:
     assert admin.broker.flushing.wanted
 
 
+@effect_of("log.cleaner.backoff.ms")
 def test_cleaner_backoff(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
     monkeypatch.setattr(admin.broker.logs._cleaner, "_running", True)
@@ -98,6 +108,7 @@ def test_cleaner_backoff(admin: Admin, monkeypatch: pytest.MonkeyPatch) -> None:
     assert looks == [NOW_MS + 51, NOW_MS + 101]
 
 
+@effect_of("transaction.partition.verification.enable")
 def test_transaction_verification(admin: Admin) -> None:
     admin.broker.topics.create("t", 1, {}, NOW_MS)
     partition = admin.broker.partition(T0)
@@ -107,6 +118,7 @@ def test_transaction_verification(admin: Admin) -> None:
     assert partition.log.begin_verification(8, 0, 0, False) is None
 
 
+@effect_of("group.consumer.assignment.interval.ms")
 def test_consumer_group_assignment_interval(admin: Admin) -> None:
     admin.broker.topics.ensure_internal("__consumer_offsets", NOW_MS)
     shard = next(admin.broker.groups.runtime.shards())
@@ -115,6 +127,7 @@ def test_consumer_group_assignment_interval(admin: Admin) -> None:
     assert shard.env.consumer_setting("g", "consumer.assignment.interval.ms") == 0
 
 
+@effect_of("max.connections")
 def test_max_connections() -> None:
     with oncelog.Broker() as broker, Connection(broker.bootstrap_servers) as first:
         (answer,) = first.ask(changing("max.connections", "2"), 1).responses
@@ -127,6 +140,8 @@ def test_max_connections() -> None:
         eventually(lambda: served(broker.bootstrap_servers))
 
 
+@effect_of("max.connections.per.ip")
+@effect_of("max.connections.per.ip.overrides")
 def test_max_connections_per_ip() -> None:
     with oncelog.Broker() as broker, Connection(broker.bootstrap_servers) as first:
         first.ask(changing("max.connections.per.ip", "1"), 1)
@@ -135,6 +150,7 @@ def test_max_connections_per_ip() -> None:
         eventually(lambda: served(broker.bootstrap_servers))
 
 
+@effect_of("max.connection.creation.rate")
 def test_max_connection_creation_rate() -> None:
     with oncelog.Broker() as broker, Connection(broker.bootstrap_servers) as first:
         first.ask(changing("max.connection.creation.rate", "1"), 1)
@@ -154,46 +170,14 @@ def served(address: str) -> bool:
         return False
 
 
-TESTED_ABOVE = {
-    "producer.id.expiration.ms",
-    "log.flush.interval.ms",
-    "log.cleaner.backoff.ms",
-    "transaction.partition.verification.enable",
-    "group.consumer.assignment.interval.ms",
-    "max.connections",
-    "max.connections.per.ip",
-    "max.connections.per.ip.overrides",
-    "max.connection.creation.rate",
-}
+WITHOUT_EFFECT = {item.name for item in without_effect()}
+OF_LISTENERS = {name for section in SECTIONS.values() for name in section}
+"""Held by ``tests/security/test_live_listeners.py``, which has a table of its own."""
 
 
-def test_every_changeable_setting_has_a_test() -> None:
-    assert CHANGEABLE == TESTED_ABOVE | OF_TOPICS & CHANGEABLE
-
-
-VALUES: dict[str, tuple[str, Any]] = {
-    "compression.type": ("zstd", "zstd"),
-    "log.cleanup.policy": ("compact", ("compact",)),
-    "log.message.timestamp.type": ("LogAppendTime", "LogAppendTime"),
-    "log.preallocate": ("true", True),
-    "unclean.leader.election.enable": ("true", True),
-    "log.cleaner.min.cleanable.ratio": ("0.25", 0.25),
-    "compression.gzip.level": ("3", 3),
-    "compression.lz4.level": ("3", 3),
-    "compression.zstd.level": ("7", 7),
-    "min.insync.replicas": ("2", 2),
-}
-
-
-@pytest.mark.parametrize(
-    "name", sorted(OF_TOPICS & CHANGEABLE - {"log.local.retention.bytes", "log.local.retention.ms"})
-)
-def test_defaults_of_topics_are_in_force_in_their_logs(admin: Admin, name: str) -> None:
-    admin.broker.topics.create("t", 1, {}, NOW_MS)
-    (topic_name, factor), *_ = [(t, f) for t, synonyms in TOPIC_SYNONYMS.items() for s, f in synonyms if s == name]
-    text, expected = VALUES.get(name, ("2097152", 2097152))
-    change(admin, name, text)
-    partition = admin.broker.partition(T0)
-    assert partition is not None
-    field = properties(TopicConfig)[topic_name].name
-    assert getattr(partition.log.config, field) == (expected * factor if factor != 1 else expected)
+def test_every_changeable_setting_has_a_test_or_is_said_to_have_no_effect() -> None:
+    known = broker_properties()
+    changeable = {name for name in known if known[name].update is not Update.READ_ONLY and not known[name].internal}
+    assert changeable & properties(BrokerConfig).keys() - {"message.max.bytes"} == TESTED, "which is a topic's"
+    assert changeable - TESTED <= OF_TOPICS | OF_LISTENERS | WITHOUT_EFFECT
+    assert not WITHOUT_EFFECT & (TESTED | OF_TOPICS | OF_LISTENERS)

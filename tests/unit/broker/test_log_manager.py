@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from oncelog.broker.log_manager import LogManager
+from oncelog.broker.slices import Slices, finished
 from oncelog.config import BrokerConfig, TopicConfig
 from oncelog.errors import ConfigError, Error, StorageError
 from oncelog.log import checkpoints
@@ -42,7 +43,7 @@ def manager(disk: MemoryDisk, cluster_id: str = "") -> tuple[LogManager, Timers,
     random = CountingRandom()
     timers = Timers()
     store = MetadataStore(":memory:", node_id=1, random=random, cluster_id=cluster_id)
-    return LogManager(disk, BrokerConfig(), timers, Inline(), random), timers, store
+    return LogManager(disk, BrokerConfig(), timers, Inline(), random, Slices()), timers, store
 
 
 def append(logs: LogManager, topic_id: bytes) -> int:
@@ -139,11 +140,34 @@ def test_a_topic_made_again_begins_at_its_start_whatever_checkpoints_say_of_the_
         checkpoints.write_offset_checkpoint(disk, name, {T0: 1})
     logs._cleaner.load()
     logs.delete(log, 0)
+    finished(logs.forgetting("t"))
     assert append(logs, NEW_ID) == 0
     assert logs._cleaner._first_dirty == {}
-    logs.opened([T0], 0)
     assert checkpoints.read_offset_checkpoint(disk, checkpoints.CLEANER_OFFSET_CHECKPOINT) == {}
     assert checkpoints.read_offset_checkpoint(disk, checkpoints.LOG_START_OFFSET_CHECKPOINT) == {}
+    killed, _, store = manager(disk)
+    killed.start(store)
+    assert append(killed, NEW_ID) == 1
+    assert killed._logs[T0].log_start_offset == 0
+
+
+@pytest.mark.parametrize("made_by_the_start", [True, False])
+def test_checkpoints_that_a_kill_kept_from_forgetting_a_topic_say_nothing_of_the_next_one(
+    made_by_the_start: bool,
+) -> None:
+    """Which is killed as soon: what it had taken in was behind the start of the log."""
+    disk = MemoryDisk()
+    for name in (checkpoints.RECOVERY_POINT_CHECKPOINT, checkpoints.LOG_START_OFFSET_CHECKPOINT):
+        checkpoints.write_offset_checkpoint(disk, name, {T0: 8})
+    logs, _, store = manager(disk)
+    logs.start(store)
+    if made_by_the_start:  # the folder has not outlived a power failure
+        assert append(logs, NEW_ID) == 0
+        logs.started(0)
+    else:
+        logs.started(0)
+        finished(logs.forgetting("t"))
+        assert append(logs, NEW_ID) == 0
     killed, _, store = manager(disk)
     killed.start(store)
     assert append(killed, NEW_ID) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from functools import partial
 from itertools import count
 
 import pytest
@@ -28,6 +29,7 @@ from oncelog.protocol.wire import Message
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
 from tests.support.frames import encode_request
+from tests.support.work import calls_of
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
 
 PARTITIONS = 250
@@ -197,3 +199,26 @@ def test_a_sweep_that_fails_is_told_to_the_log(broker: Broker, caplog: pytest.Lo
     broker.transactions.runtime.host.in_pieces(sweep())
     finish(broker)
     assert [str(line.exc_info[1]) for line in caplog.records if line.exc_info] == ["nobody foresaw this"]
+
+
+def test_a_produce_costs_as_much_whatever_the_fetches_that_wait_for_its_partition_also_wait_for() -> None:
+    """Ten fetches of 500 partitions or of one: each looks at the partition that advanced, and goes on waiting."""
+    cost = {}
+    for partitions in (1, 500):
+        broker = Admin().broker
+        broker.topics.create("wide", partitions, {}, NOW_MS)
+        topic = FetchTopic(
+            topic="wide",
+            partitions=[FetchPartition(index, fetch_offset=0, partition_max_bytes=1000) for index in range(partitions)],
+        )
+        waiting = [
+            Asked(broker, FetchRequest(max_wait_ms=60_000, min_bytes=2**30, max_bytes=2**30, topics=[topic]), 4)
+            for _ in range(10)
+        ]
+        finish(broker)
+        for _ in range(3):  # the last one with nothing to be learned
+            cost[partitions] = calls_of(partial(produce, broker, range(1)))
+        assert len(broker.fetches) == 10
+        assert not any(asked.answers for asked in waiting)
+        broker.stop(NOW_MS)
+    assert cost[500] < 1.1 * cost[1]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, cast
 
-from oncelog.broker.slices import AT_A_TIME, AT_ONCE, SHORT, Slices, groups_in_parts
+from oncelog.broker.slices import AT_A_TIME, AT_ONCE, SHORT, Slices, Work, groups_in_parts
+from oncelog.deferred import Deferred
 from tests.support.work import Ticks
 
 
@@ -101,3 +102,21 @@ def test_what_goes_on_waits_in_no_line() -> None:
     for _ in range(6 * (AT_A_TIME + 1)):
         slices.step()
     assert second.done
+
+
+def test_a_request_is_begun_in_its_own_turn_however_slow_the_machine_is() -> None:
+    """The time that one piece may take is short; a look at the clock takes longer where others work."""
+    slices, done = Slices(Ticks()), list[str]()
+    assert slices.begin(counting("a", 0, done)).value == "a"
+    later = slices.begin(counting("b", 3, done))
+    assert not later.done and done.count("b") == 1
+    slices.finish()
+    assert later.value == "b"
+
+
+def test_work_that_waits_for_what_is_there_already_goes_on_at_once() -> None:
+    def work() -> Work[str]:
+        yield Deferred.of(None)
+        return "done"
+
+    assert Slices().begin(work()).value == "done"

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from oncelog.broker import answer_memory
 from oncelog.broker.answer_memory import AnswerMemory
 from oncelog.broker.apis import metadata
 from oncelog.broker.broker import Broker
@@ -35,7 +36,13 @@ from oncelog.protocol.generated.alter_replica_log_dirs_request import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
 )
+from oncelog.protocol.generated.alter_user_scram_credentials_request import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialUpsertion,
+)
 from oncelog.protocol.generated.consumer_group_describe_request import ConsumerGroupDescribeRequest
+from oncelog.protocol.generated.create_acls_request import AclCreation, CreateAclsRequest
+from oncelog.protocol.generated.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
 from oncelog.protocol.generated.delete_groups_request import DeleteGroupsRequest
 from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsPartition,
@@ -258,6 +265,60 @@ def test_no_turn_of_a_long_request_is_long(busy: Admin, name: str) -> None:
     turns_of(busy.broker, sent)  # the first use of an API imports it
     turns = turns_of(busy.broker, sent)
     assert max(turns) <= MOST_CALLS, f"a turn of {max(turns)} calls among {len(turns)}, {sum(turns)} in all"
+
+
+def acl_creations() -> CreateAclsRequest:
+    return CreateAclsRequest([AclCreation(2, name, 3, "User:a", "*", 3, 3) for name in NAMES])
+
+
+def acl_filters() -> DeleteAclsRequest:
+    """Each of which all ACLs are looked at for."""
+    return DeleteAclsRequest([DeleteAclsFilter(2, name, 2, None, None, 1, 1) for name in NAMES[:20]])
+
+
+def scram_users() -> AlterUserScramCredentialsRequest:
+    return AlterUserScramCredentialsRequest(
+        upsertions=[ScramCredentialUpsertion(name, 1, 4096, b"salt", b"salted") for name in NAMES]
+    )
+
+
+def test_no_turn_of_a_long_list_of_acls_or_users_is_long() -> None:
+    settings = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
+    admin = Admin(work_clock=Clock(), **settings)
+    for request, version in ((scram_users(), 0), (acl_creations(), 3), (acl_filters(), 3)):
+        sent = bytes(encode_request(type(request).API_KEY, version, 7, "test", request.encode(version)))[4:]
+        turns_of(admin.broker, sent)
+        turns = turns_of(admin.broker, sent)
+        assert max(turns) <= 2 * MOST_CALLS, f"{type(request).__name__}: {turns}"
+    admin.broker.stop(NOW_MS)
+
+
+def test_filters_that_each_find_all_acls_end_their_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some 100 KB would else become gigabytes; nothing is removed then."""
+    monkeypatch.setattr(answer_memory, "LEAST_BYTES", 0)
+    admin = Admin(
+        work_clock=Clock(),
+        **{
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS",
+            "queued.max.request.bytes": "4000000",
+            "socket.request.max.bytes": "1000000",
+        },
+    )
+    admin.ask(acl_creations(), 3)
+    everything = DeleteAclsRequest([DeleteAclsFilter(1, None, 1, None, None, 1, 1)] * 5000)
+    channel = RecordingChannel()
+    sent = bytes(encode_request(31, 3, 7, "test", everything.encode(3)))[4:]
+    admin.broker.receive(channel, 0, memoryview(sent), NOW_MS)
+    admin.broker.slices.finish()
+    assert channel.closed is not None
+    assert "ask for less at once" in channel.closed
+    assert len(list(admin.broker.metadata.acls())) == len(NAMES)
+    assert admin.broker.request_memory.taken_bytes == 0
+    admin.broker.stop(NOW_MS)
 
 
 def turns_of(broker: Broker, sent: bytes) -> list[int]:

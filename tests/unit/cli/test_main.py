@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+from importlib import import_module
+
 import pytest
 
-from oncelog.cli.main import _without_debug
+from oncelog.cli import loading
+from oncelog.cli.main import _say_bug, _without_debug, main
 
 
 @pytest.mark.parametrize(
@@ -18,3 +23,33 @@ from oncelog.cli.main import _without_debug
 )
 def test_debug_may_stand_anywhere_before_the_double_dash(given: list[str], kept: list[str], debug: bool) -> None:
     assert _without_debug(given) == (kept, debug)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(NotImplementedError(), "NotImplementedError"), (ValueError("x"), "ValueError: x")]
+)
+def test_a_bug_without_a_message_is_named_by_its_kind(
+    error: Exception, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _say_bug(type(error), error, None)
+    assert capsys.readouterr().err == f"oncelog: unexpected {said}; run it again with --debug and report it\n"
+
+
+def test_a_program_that_runs_a_command_keeps_its_own_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def load(name: str) -> object:
+        seen.append(signal.getsignal(signal.SIGINT))
+        return import_module(name)
+
+    monkeypatch.setattr("oncelog.cli.main.import_module", load)
+    monkeypatch.setattr("sys.excepthook", sys.excepthook)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(SystemExit):
+            main(["topics", "--help"])
+        with pytest.raises(SystemExit):
+            main(["topics", "--help"], loading=loading)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [signal.default_int_handler, signal.SIG_DFL]

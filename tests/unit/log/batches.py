@@ -9,7 +9,7 @@ from oncelog.errors import Error
 from oncelog.log.partition_log import AppendResult, FlushTicket, PartitionLog
 from oncelog.ports import Disk
 from oncelog.records.batch import BatchBuilder, BatchHeader, iter_headers
-from oncelog.types import ProducerStamp, TopicPartition
+from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 PARTITION = TopicPartition("t", 0)
 FOLDER = "t-0"
@@ -72,7 +72,7 @@ def marker(
     log: PartitionLog, pid: int, *, epoch: int = 0, commit: bool = True, coordinator_epoch: int = 0, version: int = 0
 ) -> AppendResult:
     return log.append_marker(
-        ProducerStamp(pid, epoch),
+        ProducerIdAndEpoch(pid, epoch),
         commit=commit,
         coordinator_epoch=coordinator_epoch,
         transaction_version=version,

@@ -39,7 +39,7 @@ def test_log_append_time_dates_the_records_and_is_answered(disk: FaultyDisk) -> 
     assert (again.duplicate, again.log_append_time_ms) == (True, NOW_MS)
 
 
-def test_a_topic_with_its_own_codec_packs_anew(disk: FaultyDisk) -> None:
+def test_a_topic_with_its_own_codec_packs_again(disk: FaultyDisk) -> None:
     log = open_log(disk, config=TopicConfig(compression_type="gzip"))
     append(log, batch(10, size=100))
     ((header, stored),) = log.batches(0)

@@ -11,7 +11,7 @@ from oncelog.testing.simulation.disk import FaultyDisk
 from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, fill, flush, headers, marker, open_log
 
 
-def test_a_full_disk_changes_nothing_and_stops_the_log_until_it_is_opened_anew(disk: FaultyDisk) -> None:
+def test_a_full_disk_changes_nothing_and_stops_the_log_until_it_is_opened_again(disk: FaultyDisk) -> None:
     log = open_log(disk)
     append(log, batch(pid=1, seq=0, txn=True))
     disk.free_bytes = 20

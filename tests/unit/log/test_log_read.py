@@ -245,3 +245,24 @@ def test_producers_are_listed_by_id(log: PartitionLog) -> None:
         -1,
     )
     assert (nine.producer_id, nine.last_sequence, nine.current_txn_first_offset) == (9, 2, 0)
+
+
+def test_what_was_cut_and_written_again_is_read_again(disk: FaultyDisk) -> None:
+    """The same question, up to the same end of the log: other bytes."""
+    log = open_log(disk)
+    for timestamp in (NOW_MS, NOW_MS + 5):
+        fill(log, 3, timestamp=timestamp)
+        assert [header.base_timestamp for header in read_headers(log, 1, 1 << 20)] == [timestamp + 1, timestamp + 2]
+        log.truncate_to(0)
+
+
+def test_what_was_read_of_segments_that_are_gone_is_read_again(disk: FaultyDisk) -> None:
+    log = open_log(disk)
+    fill(log, 3)
+    kept = log.read(0, 1 << 20, 3, at_least_one_batch=True)
+    assert log.read(0, 1 << 20, 3, at_least_one_batch=True) is kept
+    log.roll(NOW_MS)
+    assert log.read(0, 1 << 20, 3, at_least_one_batch=True) is not kept
+    log.truncate_fully_and_start_at(0)
+    fill(log, 3, timestamp=NOW_MS + 5)
+    assert read_headers(log, 0, 1 << 20)[0].base_timestamp == NOW_MS + 5

@@ -96,7 +96,7 @@ def test_after_a_crash_the_batches_since_the_snapshot_are_still_duplicates(disk:
     "kinds", [("index",), ("timeindex",), ("index", "timeindex"), ("index", "timeindex", "txnindex")]
 )
 @pytest.mark.parametrize("clean", [True, False])
-def test_missing_indexes_are_made_anew(disk: FaultyDisk, kinds: tuple[str, ...], clean: bool) -> None:
+def test_missing_indexes_are_made_again(disk: FaultyDisk, kinds: tuple[str, ...], clean: bool) -> None:
     log = three_segments(disk)
     before = observed(log)
     log.close()
@@ -138,6 +138,21 @@ def test_without_any_snapshot_a_crash_is_recovered_from_the_batches(disk: Faulty
         if name.endswith("snapshot"):
             disk.remove(f"{FOLDER}/{name}")
     assert observed(open_log(disk, config=SMALL)) == before
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_damaged_segment_keeps_nobody_from_opening_the_log(disk: FaultyDisk, clean: bool) -> None:
+    log = three_segments(disk)
+    log.close(clean)
+    for name in disk.list(FOLDER):
+        if name.endswith("snapshot"):
+            overwrite(disk, f"{FOLDER}/{name}", b"nonsense")
+    data = bytearray(disk.read(path(12, "log")))
+    data[16] = 7  # the format of its first batch
+    overwrite(disk, path(12, "log"), bytes(data))
+    log = open_log(disk, clean=clean, recovery_point=24, config=SMALL)
+    assert log.log_end_offset == 36
+    assert append(log, batch(pid=1, seq=12)).error is Error.NONE
 
 
 def test_without_any_snapshot_a_clean_folder_is_not_read_for_its_producers(disk: FaultyDisk, reopen: Reopen) -> None:

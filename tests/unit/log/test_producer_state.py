@@ -249,7 +249,7 @@ def test_a_sequence_does_not_overtake_one_that_waits_for_its_verification() -> N
     assert answer(state, header(0, txn=True), guard) is Error.NONE
 
 
-def test_a_newer_epoch_starts_the_waiting_sequences_anew() -> None:
+def test_a_newer_epoch_starts_the_waiting_sequences_again() -> None:
     state = manager(verify=True)
     state.begin_verification(PID, 3, 0, False, NOW_MS)
     guard = state.begin_verification(PID, 4, 5, False, NOW_MS)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +21,7 @@ from oncelog.records.arrow import (
     partitions_of_keys,
     schema,
 )
+from oncelog.records.arrow_bounds import longest_bytes, longest_headers_bytes
 from oncelog.records.batch import (
     BatchHeader,
     Compression,
@@ -191,11 +194,15 @@ def columns_of(records: list[Record]) -> dict[str, pa.Array]:
     }
 
 
+def _encoded(value: pa.Array, destinations: Any, **settings: Any) -> list[arrow.EncodedBatch]:
+    return list(encode_from_arrow(value, destinations, **settings))
+
+
 @pytest.mark.parametrize("codec", list(Compression))
 def test_each_destination_gets_its_rows_in_order(codec: Compression) -> None:
     records = some_records(500)
     destinations = np.array([index * 7 % 5 * 3 for index in range(500)])
-    batches = encode_from_arrow(
+    batches = _encoded(
         destinations=destinations,
         default_timestamp_ms=0,
         compression=codec,
@@ -213,7 +220,7 @@ def test_each_destination_gets_its_rows_in_order(codec: Compression) -> None:
 
 def test_batches_keep_to_their_size_but_take_one_record_of_any() -> None:
     values = pa.array([b"x" * size for size in (100, 100, 100, 900, 10, 10)], pa.binary())
-    batches = encode_from_arrow(values, np.zeros(6, np.int32), default_timestamp_ms=T, batch_size_bytes=330)
+    batches = _encoded(values, np.zeros(6, np.int32), default_timestamp_ms=T, batch_size_bytes=330)
     assert [batch.records_count for batch in batches] == [3, 1, 2]
     assert all(len(batch.data) - 61 <= 330 for batch in batches if batch.records_count > 1)
 
@@ -244,7 +251,7 @@ LAYOUTS: dict[str, Callable[[], pa.Array]] = {
 def test_every_layout_and_slice_of_bytes_is_read(layout: str) -> None:
     for array in slices(LAYOUTS[layout]):
         wanted = [word.encode() if isinstance(word, str) else word for word in array.to_pylist()]
-        batches = encode_from_arrow(array, np.zeros(len(array), np.int64), key=array, default_timestamp_ms=T)
+        batches = _encoded(array, np.zeros(len(array), np.int64), key=array, default_timestamp_ms=T)
         assert [(record.key, record.value) for record in decoded(batches)[0]] == [(word, word) for word in wanted]
         partitions = [-1 if word is None else partition_for_key(word, 11) for word in wanted]
         assert partitions_of_keys(array, 11).tolist() == partitions
@@ -258,18 +265,43 @@ def test_slices_of_headers_are_read() -> None:
     for array in (whole, wide):
         for start, stop in [(0, 20), (3, 20), (5, 9), (7, 7)]:
             part = array[start:stop]
-            batches = encode_from_arrow(
+            batches = _encoded(
                 values[start:stop], np.zeros(stop - start, np.int64), headers=part, default_timestamp_ms=T
             )
             wanted = [tuple((item["key"], item["value"]) for item in row or ()) for row in part.to_pylist()]
             assert [record.headers for record in decoded(batches).get(0, [])] == wanted
 
 
+def test_a_headers_key_and_value_are_told_by_their_names_not_by_their_order() -> None:
+    kind = pa.list_(pa.struct([("value", pa.binary()), ("key", pa.string())]))
+    array = pa.array([[{"key": "name", "value": b"content"}]], kind)
+    batches = _encoded(pa.array([b"v"]), np.zeros(1, np.int64), headers=array, default_timestamp_ms=T)
+    assert [record.headers for record in decoded(batches)[0]] == [(("name", b"content"),)]
+    other = pa.array([[{"name": "n", "value": b"c"}]])
+    with pytest.raises(ValueError, match="structs of key and value"):
+        _encoded(pa.array([b"v"]), np.zeros(1, np.int64), headers=other, default_timestamp_ms=T)
+
+
+def test_of_a_slice_no_more_than_its_own_nulls_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large table is sent slice by slice: each would else cost as much as the whole."""
+    keys = pa.array([None, b"a", b"b"] * 100_000, pa.binary())
+    looked_at: list[int] = []
+    unpackbits = np.unpackbits
+
+    def counted(bits: Any, **settings: Any) -> Any:
+        looked_at.append(len(bits))
+        return unpackbits(bits, **settings)
+
+    monkeypatch.setattr(np, "unpackbits", counted)
+    assert (partitions_of_keys(keys[150_001:150_011], 7) == -1).tolist() == [n % 3 == 2 for n in range(10)]
+    assert looked_at == [2]
+
+
 @pytest.mark.parametrize(("unit", "scale"), [("s", 0.001), ("ms", 1), ("us", 1000), ("ns", 1_000_000)])
 def test_timestamps_of_every_unit_become_milliseconds_rounded_down(unit: str, scale: float) -> None:
     raw = [int(T * scale), None, int(-5000 * scale), int(T * scale) - (1 if scale > 1 else 0)]
     array = pa.array(raw, pa.timestamp(unit, tz="UTC" if unit == "us" else None))
-    batches = encode_from_arrow(pa.nulls(4, pa.binary()), np.zeros(4, np.int8), timestamp=array, default_timestamp_ms=7)
+    batches = _encoded(pa.nulls(4, pa.binary()), np.zeros(4, np.int8), timestamp=array, default_timestamp_ms=7)
     last = T - 1 if scale > 1 else T
     assert [record.timestamp for record in decoded(batches)[0]] == [T, 7, -5000, last]
 
@@ -277,7 +309,7 @@ def test_timestamps_of_every_unit_become_milliseconds_rounded_down(unit: str, sc
 def test_wrong_arguments_are_refused() -> None:
     values = pa.array([b"a", b"b"])
     zeros = np.zeros(2, np.int64)
-    assert encode_from_arrow(values[:0], zeros[:0], default_timestamp_ms=T) == []
+    assert list(encode_from_arrow(values[:0], zeros[:0], default_timestamp_ms=T)) == []
     with pytest.raises(ValueError, match="1 rows"):
         encode_from_arrow(values, zeros[:1], default_timestamp_ms=T)
     with pytest.raises(ValueError, match="1 rows"):
@@ -298,10 +330,63 @@ def test_wrong_arguments_are_refused() -> None:
         encode_from_arrow(values, zeros, headers=missing, default_timestamp_ms=T)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_longest_row_is_never_underrated(layout: str) -> None:
+    for array in slices(LAYOUTS[layout]):
+        bound = longest_bytes(pa.chunked_array([array, array[:1]]))
+        longest = max((len(word) for word in array.cast(pa.binary()).to_pylist() if word is not None), default=0)
+        assert bound is not None
+        assert bound == longest if layout not in ("fixed", "dictionary") else bound >= longest
+    assert longest_bytes(pa.array([1, 2])) is longest_bytes(pa.array([1, 2]).dictionary_encode()) is None
+
+
+def test_the_longest_headers_are_never_underrated() -> None:
+    lists = [[{"key": "k" * i, "value": b"v" * (9 - i)}] * (i % 4) or None for i in range(9)]
+    whole = pa.array(lists, arrow.HEADERS_TYPE)
+    for array in (whole, whole[3:], whole[8:], whole[9:]):
+        records = decoded(
+            _encoded(pa.nulls(len(array)), np.zeros(len(array), np.int8), headers=array, default_timestamp_ms=T)
+        )
+        sizes = [len(name) + len(content) for found in records.get(0, ()) for name, content in found.headers]
+        bound = longest_headers_bytes(pa.chunked_array([array]))
+        assert bound is not None
+        assert bound >= max(sizes, default=0) * 3 * bool(len(array) > 8)
+
+
 def test_rows_survive_the_way_to_batches_and_back() -> None:
     records = some_records(300, seed=9)
-    batches = encode_from_arrow(
+    batches = _encoded(
         destinations=np.zeros(300, np.int64), default_timestamp_ms=0, compression=Compression.LZ4, **columns_of(records)
     )
     table = decode_to_arrow(stored_batches(b"".join(batch.data for batch in batches)), headers=True)
     assert rows_of(table) == [record[:5] for record in records]
+
+
+WITHOUT_PANDAS = """
+import sys
+import numpy as np
+import pyarrow as pa
+from oncelog.records.arrow import StoredBatch, decode_to_arrow, encode_from_arrow, partitions_of_keys
+from oncelog.records.batch import iter_headers
+
+def column(kind, *buffers):
+    return pa.Array.from_buffers(kind, 2, [None if item is None else pa.py_buffer(item) for item in buffers])
+
+value = column(pa.binary(), None, np.array([0, 1, 2], np.int32), b"ab")
+key = column(pa.binary(), b"\\x01", np.array([0, 1, 1], np.int32), b"k")
+times = column(pa.timestamp("us"), b"\\x01", np.array([5000, 0], np.int64))
+destinations = partitions_of_keys(key, 3) % 1
+encoded = encode_from_arrow(value, destinations, key=key, timestamp=times, default_timestamp_ms=7)
+(batch,) = [StoredBatch(item.data, *found) for item in encoded for found in iter_headers(item.data)]
+table = decode_to_arrow([batch])
+assert table["value"].to_pylist() == [b"a", b"b"]
+assert table["key"].to_pylist() == [b"k", None]
+assert table["timestamp"].cast(pa.int64()).to_pylist() == [5000, 7000]
+sys.exit("pandas" in sys.modules)
+"""
+
+
+def test_pandas_is_not_imported() -> None:
+    """pyarrow does so where it can, which takes as long as two million records."""
+    pytest.importorskip("pandas")
+    subprocess.run([sys.executable, "-c", WITHOUT_PANDAS], check=True, timeout=60)

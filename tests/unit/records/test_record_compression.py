@@ -13,7 +13,7 @@ import snappy
 import xxhash
 import zstandard
 
-from oncelog.records.compression import Compression, compress, decompress
+from oncelog.records.compression import Compression, compress, decompress, may_unpack_to_more
 from oncelog.records.errors import CorruptBatch
 
 PACKING = [codec for codec in Compression if codec]
@@ -98,6 +98,14 @@ def test_lz4_frames_that_java_refuses_are_refused() -> None:
         decompress(Compression.LZ4, large_block)
 
 
+@pytest.mark.parametrize("checksum", [False, True])
+def test_what_stands_behind_an_lz4_frame_is_left_alone(checksum: bool) -> None:
+    """Java reads the first frame; a second one would escape the limit that the first one's blocks are held to."""
+    behind = lz4.frame.compress(bytes(4_000_000))
+    data = lz4.frame.compress(b"records", content_checksum=checksum, block_linked=False) + behind
+    assert decompress(Compression.LZ4, data, 1_000_000) == b"records"
+
+
 def test_lz4_levels_follow_javas_choice() -> None:
     fast = compress(Compression.LZ4, TEXT)
     assert compress(Compression.LZ4, TEXT, 9) == fast
@@ -167,3 +175,34 @@ def test_hostile_bytes_raise_nothing_else(codec: Compression) -> None:
         except CorruptBatch:
             refused += 1
     assert refused > 1000
+
+
+@pytest.mark.parametrize("codec", [Compression.LZ4, Compression.ZSTD])
+def test_what_is_unpacked_keeps_no_memory_beyond_its_size(codec: Compression) -> None:
+    """Where the blocks' headers would allow for more than the limit, there has to be room for as much."""
+    data = bytes(1000) if codec is Compression.ZSTD else random.Random(1).randbytes(500) + bytes(500)
+    unpacked = decompress(codec, compress(codec, data), 50_000)
+    kept = unpacked.obj if isinstance(unpacked, memoryview) else unpacked
+    assert bytes(unpacked) == data
+    assert len(kept) == 1000
+
+
+@pytest.mark.parametrize("codec", list(Compression))
+def test_what_is_not_said_to_unpack_to_more_does_not(codec: Compression) -> None:
+    for data in (b"", bytes(1000), bytes(300_000), random.Random(1).randbytes(300_000), bytes(3_000_000)):
+        packed = compress(codec, data)
+        for size_bytes in (len(data) // 2, len(data) - 1):
+            assert len(data) < 2 or may_unpack_to_more(codec, memoryview(packed), size_bytes)
+
+
+@pytest.mark.parametrize("codec", [Compression.SNAPPY, Compression.LZ4, Compression.ZSTD])
+def test_a_batch_of_common_size_is_known_to_be_small(codec: Compression) -> None:
+    packed = compress(codec, random.Random(1).randbytes(50_000) + bytes(50_000))
+    assert not may_unpack_to_more(codec, memoryview(packed), 1 << 20)
+
+
+def test_many_tiny_blocks_are_not_all_looked_at() -> None:
+    blocks = b"\x01\x00\x00\x80\x00" * 40
+    frame = b"\x04\x22\x4d\x18\x60\x40\x82" + blocks  # with no end mark: nobody comes so far
+    assert may_unpack_to_more(Compression.LZ4, memoryview(frame), 40)
+    assert may_unpack_to_more(Compression.LZ4, memoryview(frame), 10_000)

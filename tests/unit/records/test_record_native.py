@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oncelog.records import native
+from oncelog.records import _pure, native
 
 CHOICE = "from oncelog.records import native; print(native.compiled is None, native.RecordArea.__module__)"
 
@@ -127,3 +127,12 @@ def test_outputs_without_room_are_refused(module: Any) -> None:
         module.BytesOutput(np.empty(0, np.int32), np.empty(0, np.uint8), np.empty(0, np.uint8), False)
     with pytest.raises((ValueError, BufferError)):
         module.BytesOutput(b"read only", b"", b"", False)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_view_of_larger_elements_takes_room_with_all_its_bytes(module: Any, compiled: bool) -> None:
+    area = (module if compiled else _pure).RecordArea()
+    wide = memoryview(np.zeros(100, np.int64))
+    assert area.append_rows(1000, 0, None, [b"first", wide, wide], None, 0) == 2
+    assert area.append_rows(1000, 0, None, [wide], None, 0) == 0
+    assert 800 < area.size_bytes < 1000

@@ -6,7 +6,9 @@ import struct
 from typing import Any
 
 import pytest
+import zstandard
 
+from oncelog.conformance.batches import ZSTD, batch, record
 from oncelog.errors import Error
 from oncelog.records.batch import (
     BatchBuilder,
@@ -262,7 +264,7 @@ def test_bomb_is_refused() -> None:
 
 
 @pytest.mark.parametrize("codec", list(Compression))
-def test_records_numbered_wrongly_are_numbered_anew(codec: Compression) -> None:
+def test_records_numbered_wrongly_are_numbered_again(codec: Compression) -> None:
     rows = [(5, b"a"), (5, b"b"), (0, b"c")]
     area = b"".join(bytes([14, 0, 2 * 3, 2 * delta, 2]) + key + bytes([1, 0]) for delta, key in rows)
     packed = compress(codec, area)
@@ -330,6 +332,32 @@ def many_records(count: int, timestamp: int, *, key: bytes | None, deltas: bool 
     )
     packed = compress(Compression.ZSTD, records)
     return bytes(header_bytes(header, packed)) + packed
+
+
+def never_unpacked(*_: object) -> bytes:
+    raise AssertionError("it was unpacked")
+
+
+def test_records_that_cannot_be_within_the_limit_are_refused_before_they_are_unpacked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Seven bytes are the least for each that the header counts."""
+    monkeypatch.setattr("cramjam.zstd.decompress", never_unpacked)
+    monkeypatch.setattr("cramjam.zstd.decompress_into", never_unpacked)
+    packed = zstandard.ZstdCompressor(write_content_size=False).compress(record(None) * 1000)
+    counted = batch(records=packed, count=1000, attributes=ZSTD)
+    verdict = refused(counted, max_unpacked_bytes=6_999)
+    assert verdict.error_code is Error.MESSAGE_TOO_LARGE
+    with pytest.raises(AssertionError, match="it was unpacked"):
+        refused(counted, max_unpacked_bytes=7_000)
+
+
+def test_zstd_that_declares_more_than_the_limit_is_refused_before_it_is_unpacked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cramjam.zstd.decompress_into", never_unpacked)
+    declared = batch(records=zstandard.compress(record(bytes(100_000))), count=1, attributes=ZSTD)
+    assert refused(declared, max_unpacked_bytes=50_000).error_code is Error.MESSAGE_TOO_LARGE
 
 
 def test_the_list_of_refused_records_is_bounded() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import gc
 import socket
 import threading
 from contextlib import ExitStack
@@ -10,6 +12,7 @@ from random import Random
 import pytest
 
 import oncelog
+from oncelog.conformance.expect import eventually
 from oncelog.errors import Error
 from oncelog.protocol.framing import decode_response_header
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
@@ -21,6 +24,9 @@ from oncelog.protocol.wire import Message
 from oncelog.records.batch import Record, encode_batch
 from oncelog.records.compression import Compression
 from oncelog.server import server
+from oncelog.server.connection import Connection
+from oncelog.server.nodes import Nodes
+from oncelog.server.sending import Sending
 from oncelog.server.server import MANY_CONNECTIONS
 from tests.support.frames import encode_request
 
@@ -111,6 +117,60 @@ def test_a_produce_that_waited_for_the_answer_before_it_is_taken_in_then(monkeyp
         assert answers(connection, 2) == [7, 8]
 
 
+class Peer(Sending):
+    """Notes that it is told to write."""
+
+    def __init__(self, nodes: Nodes, number: int, written: list[int]) -> None:
+        super().__init__(nodes.server)
+        self._number, self._written = number, written
+
+    def write(self) -> None:
+        self._written.append(self._number)
+
+
+def test_of_many_connections_who_had_no_part_in_the_turn_before_is_answered_first() -> None:
+    """Whatever partition it writes to: what is gathered is appended, and ready, one partition after the other."""
+    written: list[int] = []
+
+    def turns(nodes: Nodes) -> None:
+        server = nodes.server
+        server.has_many_connections = True
+        peers = [Peer(nodes, number, written) for number in range(8)]
+        for read in ([0, 1, 2, 3], [0, 1, 2, 4, 5, 6], [1, 3, 4]):
+            for number in read:
+                server.received(peers[number])
+            for number in [*read[1::2], *read[::2]]:
+                server.wants_write(peers[number])
+            server._common_turn_ends()
+            written.append(-1)
+
+    with oncelog.Broker() as broker:
+        broker.on_loop(turns)
+    assert written == [0, 1, 2, 3, -1, 4, 5, 6, 2, 1, 0, -1, 3, 4, 1, -1]
+
+
+def test_a_connection_that_ends_in_the_middle_of_a_turn_is_not_answered() -> None:
+    with oncelog.Broker() as broker, ExitStack() as stack:
+        address = broker.address.host, broker.address.port
+        others = [stack.enter_context(socket.create_connection(address)) for _ in range(MANY_CONNECTIONS)]
+        for other in others:
+            other.sendall(request(ApiVersionsRequest(), 0, 1))
+            assert answers(other, 1) == [1]
+
+        def turn(nodes: Nodes) -> None:
+            server = nodes.server
+            first, *_ = server.connected()
+            server.received(first)
+            server.forget(first)
+            assert not server._read
+            server._common_turn_ends()
+            assert first not in server._writable
+
+        broker.on_loop(turn)
+        others[-1].sendall(request(ApiVersionsRequest(), 0, 2))
+        assert answers(others[-1], 1) == [2]
+
+
 @pytest.mark.parametrize(
     ("settings", "receive_bytes", "send_bytes"),
     [
@@ -151,6 +211,47 @@ def test_a_large_answer_leaves_in_pieces_as_its_peer_reads_it() -> None:
         other.sendall(request(ApiVersionsRequest(), 0, 11))
         assert answers(other, 1) == [11]
         assert answers(connection, 2) == [9, 10]
+
+
+@pytest.mark.parametrize("policy", ["interval", "commit"])
+@pytest.mark.parametrize("seed", range(3))
+def test_batches_that_are_checked_on_another_thread_keep_their_place(seed: int, policy: str) -> None:
+    """One idempotent producer pipelines long and short ones, packed and not: none overtakes another."""
+    rng = Random(seed)
+    with (
+        oncelog.Broker(settings={"oncelog.flush.policy": policy}) as broker,
+        socket.create_connection((broker.address.host, broker.address.port)) as connection,
+    ):
+        create = CreateTopicsRequest([CreatableTopic(name="t", num_partitions=2, replication_factor=1)], 30_000)
+        connection.sendall(request(create, 5, 0))
+        assert answers(connection, 1) == [0]
+        frames, sequences = [], [0, 0]
+        for number in range(1, 200):
+            partition, value = rng.randrange(2), rng.randbytes(rng.choice([10, 10, 20_000, 200_000]))
+            batch = encode_batch(
+                [Record(0, 1, b"k", value)],
+                compression=rng.choice([Compression.NONE, Compression.GZIP, Compression.LZ4]),
+                producer_id=7,
+                producer_epoch=0,
+                base_sequence=sequences[partition],
+            )
+            sequences[partition] += 1
+            data = [PartitionProduceData(partition, memoryview(batch))]
+            wanted = ProduceRequest(None, -1, 30_000, [TopicProduceData(name="t", partition_data=data)])
+            frames.append(request(wanted, 9, number))
+        sender = threading.Thread(target=connection.sendall, args=[b"".join(frames)])
+        sender.start()
+        offsets = [0, 0]
+        with connection.makefile("rb") as stream:
+            for number in range(1, 200):
+                answer = stream.read(int.from_bytes(stream.read(4), "big"))
+                header, body = decode_response_header(answer, ProduceRequest.API_KEY, 9)
+                assert header == number
+                (part,) = ProduceResponse.decode(answer, 9, body).responses[0].partition_responses
+                assert (part.error_code, part.base_offset) == (Error.NONE, offsets[part.index])
+                offsets[part.index] += 1
+        sender.join()
+        assert offsets == sequences
 
 
 def test_requests_without_an_answer_leave_no_gap() -> None:
@@ -216,3 +317,56 @@ def produce_errors(connection: socket.socket, count: int) -> list[int]:
             found.append(answer.responses[0].partition_responses[0].error_code)
             del data[: 4 + size]
     return found
+
+
+def test_a_slow_peer_for_which_there_is_no_descriptor_left_ends_nobody_elses_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its answer becomes ready in the turn of whoever writes, and waiting for it takes a descriptor."""
+
+    def none_left(_: socket.socket) -> socket.socket:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with oncelog.Broker(settings={"socket.send.buffer.bytes": "8192"}) as broker, ExitStack() as stack:
+        address = broker.address.host, broker.address.port
+        writer = stack.enter_context(socket.create_connection(address))
+        slow = stack.enter_context(socket.socket())
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+        slow.connect(address)
+        create = CreateTopicsRequest([CreatableTopic(name="t", num_partitions=2, replication_factor=1)], 30_000)
+        writer.sendall(request(create, 5, 0))
+        assert answers(writer, 1) == [0]
+        asked = FetchTopic(topic="t", partitions=[FetchPartition(0, fetch_offset=0, partition_max_bytes=1 << 20)])
+        waits = FetchRequest(max_wait_ms=60_000, min_bytes=1, max_bytes=1 << 20, session_epoch=-1, topics=[asked])
+        slow.sendall(request(waits, 12, 1))
+        eventually(lambda: broker.on_loop(lambda nodes: len(nodes.server.broker.fetches)) == 1)
+        monkeypatch.setattr(socket.socket, "dup", none_left)
+        for number in (2, 4):
+            writer.sendall(produce(number, 900_000))
+            assert answers(writer, 1) == [number]
+        eventually(lambda: broker.on_loop(lambda nodes: len(list(nodes.server.connected()))) == 1)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_nothing_keeps_a_connection_that_ended_while_it_was_throttled(late: bool) -> None:
+    """Or before: what it has asked for is done, and counted, though it has ended."""
+    with oncelog.Broker() as broker:
+        client = socket.create_connection((broker.address.host, broker.address.port))
+        eventually(lambda: broker.on_loop(lambda nodes: len(list(nodes.server.connected()))) == 1)
+
+        kept = broker.on_loop(lambda nodes: list(nodes.server.connected()))
+        server, number = kept[0]._server, kept[0].connection_id
+        if late:
+            client.close()
+            eventually(lambda: not broker.on_loop(lambda nodes: list(nodes.server.connected())))
+        broker.on_loop(lambda _: kept.pop().throttle(3_600_000))
+        client.close()
+
+        def is_gone(_: Nodes) -> bool:
+            gc.collect()
+            return not any(
+                isinstance(kept, Connection) and kept._server is server and kept.connection_id == number
+                for kept in gc.get_objects()
+            )
+
+        eventually(lambda: broker.on_loop(is_gone))

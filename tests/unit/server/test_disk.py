@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -377,3 +378,12 @@ def test_a_folder_in_memory_is_removed_while_others_are_made() -> None:
         disk.make_folder(name)
     disk.remove("gone")
     assert not disk.exists("gone") and disk.exists("kept")
+
+
+def test_a_folder_tells_of_its_volume(tmp_path: Path) -> None:
+    space = OsDisk(str(tmp_path)).space()
+    assert space is not None
+    total, usable = space
+    assert total == shutil.disk_usage(tmp_path).total
+    assert 0 <= usable <= total
+    assert OsDisk(str(tmp_path / "gone")).space() is None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+import threading
 import time
 from collections.abc import Generator
 from pathlib import Path
+from random import Random
 from typing import cast
 
 import pytest
@@ -17,19 +20,27 @@ from oncelog.protocol.generated.fetch_request import FetchPartition, FetchReques
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import ProduceResponse
 from oncelog.records.batch import Record, encode_batch
+from oncelog.records.compression import Compression
 from oncelog.server.memory_disk import MemoryFile
 from oncelog.server.nodes import Nodes
 from oncelog.server.sending import Sending
 from oncelog.server.server import Server
+from oncelog.server.workers import Worker
 from oncelog.types import TopicPartition
 from tests.support.frames import encode_request
 from tests.unit.broker.apis_admin.conftest import RecordingChannel
 
 
-def produce(number: int) -> bytes:
-    records = encode_batch([Record(0, int(time.time() * 1000), b"k", b"v")])
-    topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(0, records)])
-    return encode_request(0, 9, number, "test", ProduceRequest(None, -1, 30_000, [topic]).encode(9))
+def produce(
+    number: int, *, acks: int = -1, value: bytes = b"v", codec: Compression = Compression.NONE, times: int = 1
+) -> bytes:
+    records = encode_batch([Record(0, int(time.time() * 1000), b"k", value)], compression=codec)
+    topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(0, records)] * times)
+    return encode_request(0, 9, number, "test", ProduceRequest(None, acks, 30_000, [topic]).encode(9))
+
+
+def connected(broker: oncelog.Broker) -> socket.socket:
+    return socket.create_connection((broker.address.host, broker.address.port), timeout=60)
 
 
 def log_end(broker: oncelog.Broker) -> int:
@@ -59,6 +70,153 @@ def test_a_request_that_waits_for_its_connections_answers_is_not_begun_by_a_stop
         assert int.from_bytes(data[:4], "big") == len(data) - 4  # the fetch's answer alone
         broker.start()
         assert log_end(broker) == 0
+
+
+def test_what_came_whole_and_is_under_check_is_carried_out_by_a_stop(tmp_path: Path) -> None:
+    go_on, broker = threading.Event(), oncelog.Broker(tmp_path)
+    with broker, socket.create_connection((broker.address.host, broker.address.port)) as connection:
+        broker.on_loop(lambda nodes: nodes.server.broker.topics.create("t", 1, {}, 0))
+        server: Server = broker.on_loop(lambda nodes: nodes.server)
+        broker.on_loop(lambda _: server._checker.submit(lambda: go_on.wait(60)))
+        connection.sendall(produce(1, acks=0, value=Random(1).randbytes(100_000), codec=Compression.GZIP))
+        deadline = time.monotonic() + 60
+        while not broker.on_loop(lambda _: server.broker.request_memory.estimated_bytes):
+            assert time.monotonic() < deadline
+        stopping = threading.Thread(target=broker.stop)
+        stopping.start()
+        while not server.is_stopping:
+            assert time.monotonic() < deadline
+        go_on.set()
+        stopping.join(60)
+        broker.start()
+        assert log_end(broker) == 1
+
+
+@pytest.fixture
+def checks_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oncelog.server.server.CHECKS_S", 60.0)
+
+
+@pytest.mark.usefixtures("checks_wait")
+@pytest.mark.parametrize("policy", ["interval", "commit"])
+def test_a_wide_request_that_came_whole_is_carried_out_by_a_stop(policy: str, tmp_path: Path) -> None:
+    """A part of it is under check then, and the rest waits for its turn."""
+    wide = produce(1, acks=0, value=Random(1).randbytes(5000), codec=Compression.GZIP, times=400)
+    broker = oncelog.Broker(tmp_path, settings={"oncelog.flush.policy": policy})
+
+    def act(nodes: Nodes) -> int:
+        core = nodes.server.broker
+        core.topics.create("t", 1, {}, 0)
+        core.receive(RecordingChannel(), 0, memoryview(wide)[4:], nodes.server.now_ms())
+        return len(core.slices)
+
+    with broker:
+        assert broker.on_loop(act)
+        broker.stop()
+        broker.start()
+        assert log_end(broker) == 400
+
+
+def test_what_is_finished_when_the_wait_is_over_is_checked_in_its_turn(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("oncelog.server.server.CHECKS_S", 0.0)
+
+    def act(nodes: Nodes) -> None:
+        server = nodes.server
+        server.broker.topics.create("t", 1, {}, 0)
+
+        def work() -> Generator[None, None, None]:
+            while not server._over:
+                yield
+            batch = produce(1, acks=0, value=Random(1).randbytes(100_000), codec=Compression.GZIP)
+            server.broker.receive(RecordingChannel(), 0, memoryview(batch)[4:], server.now_ms())
+
+        server.broker.slices.begin(work())
+
+    with oncelog.Broker(tmp_path) as broker:
+        broker.on_loop(act)
+        broker.stop()
+        broker.start()
+        assert log_end(broker) == 1
+
+
+@pytest.mark.usefixtures("checks_wait")
+def test_while_a_stop_waits_nothing_more_is_read_and_long_requests_go_on(tmp_path: Path) -> None:
+    go_on, worked, ended = threading.Event(), threading.Event(), list[bool]()
+    broker = oncelog.Broker(tmp_path)
+    with broker, connected(broker) as connection, connected(broker) as other:
+        server: Server = broker.on_loop(lambda nodes: nodes.server)
+
+        def act(_: Nodes) -> None:
+            server.broker.topics.create("t", 1, {}, 0)
+            server._checker.submit(lambda: go_on.wait(60))
+
+        def work() -> Generator[None, None, None]:
+            for _ in range(1000):
+                yield
+            ended.append(server._over)
+            worked.set()
+
+        broker.on_loop(act)
+        checked = produce(1, acks=0, value=Random(1).randbytes(100_000), codec=Compression.GZIP)
+        connection.sendall(checked + produce(2, acks=0))  # the second one waits here until the first one is checked
+        other.sendall(produce(3))
+        assert other.recv(1)  # it is served
+        deadline = time.monotonic() + 60
+        while not broker.on_loop(lambda _: any(c.is_waiting for c in server.connected())):
+            assert time.monotonic() < deadline
+        stopping = threading.Thread(target=broker.stop)
+        stopping.start()
+        while not server.is_stopping:
+            assert time.monotonic() < deadline
+        other.sendall(produce(4))
+        asyncio.run_coroutine_threadsafe(_begin(server, work()), server.loop).result(60)
+        assert worked.wait(60)
+        go_on.set()
+        stopping.join(60)
+        assert ended == [False]
+        broker.start()
+        assert log_end(broker) == 3  # without the last one
+
+
+async def _begin(server: Server, work: Generator[None, None, None]) -> None:
+    server.broker.slices.begin(work)
+    server.turn_ends()
+
+
+def test_no_timer_rings_in_a_broker_that_is_over() -> None:
+    def act(nodes: Nodes) -> tuple[bool, list[int]]:
+        server, rung = nodes.server, list[int]()
+        server.broker.timers.schedule(server.now_ms(), rung.append)
+        server._over = True
+        server._wake()
+        server._wake_up_later()
+        is_set, server._over = server._timer is not None, False
+        return is_set, rung
+
+    with oncelog.Broker() as broker:
+        assert broker.on_loop(act) == (False, [])
+
+
+def test_what_a_worker_has_not_begun_can_be_discarded() -> None:
+    begun, go_on, done = threading.Event(), threading.Event(), list[int]()
+    loop = asyncio.new_event_loop()
+    worker = Worker(loop, "test")
+
+    def first() -> None:
+        begun.set()
+        go_on.wait(60)
+        done.append(1)
+
+    worker.submit(first)
+    assert begun.wait(60)
+    worker.run(lambda: done.append(2), lambda _: None)
+    worker.discard()
+    go_on.set()
+    worker.stop()
+    loop.close()
+    assert done == [1]
 
 
 def test_what_was_gathered_comes_before_a_change_by_a_long_request() -> None:

@@ -123,3 +123,10 @@ def test_diagnosis_in_json_and_in_lines_says_the_same(checkpoint: Checkpoint) ->
     lines = dict(told.lines())
     assert lines["next start"] == "repeats batch 2: skip, batch 2 is in: the marker holds this very plan"
     assert lines["log"] == "out-0 ends at 30"
+
+
+def test_partitions_that_hold_nothing_are_counted(checkpoint: Checkpoint) -> None:
+    ends = {TopicPartition("out", number): 7 if number == 8 else 0 for number in range(50)}
+    told = replace(diagnose(checkpoint, groups_of(checkpoint, "")[0], log_of(), NOW), ends=ends)
+    assert dict(told.lines())["log"] == "out-8 ends at 7, 49 partitions without a record"
+    assert len(told.as_json()["ends"]) == 50

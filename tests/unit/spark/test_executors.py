@@ -77,6 +77,16 @@ def test_timeout_of_the_user_is_the_only_one_tried() -> None:
     assert timeouts_ms(parse_sink_options(given, streaming=False)) == (5000,)
 
 
+@pytest.mark.parametrize(("seconds", "warns"), [(29.9, False), (30.1, True)])
+def test_write_that_takes_half_of_its_timeout_is_warned_of_with_the_setting(
+    caplog: pytest.LogCaptureFixture, seconds: float, warns: bool
+) -> None:
+    executors._warn_of_timeout(seconds, 60_000)
+    assert (
+        "raise kafka.transaction.timeout.ms (at most the broker's transaction.max.timeout.ms)" in caplog.text
+    ) == warns
+
+
 class Context:
     """What is asked of a SparkContext."""
 

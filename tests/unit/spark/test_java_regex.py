@@ -22,6 +22,7 @@ from oncelog.spark.java_regex import NotJavaRegex, compile_java
         ("a$|^b", "a", "ba"),
         (r"\x61{2,}", "aaa", "a"),
         ("[]a]", "a", "b"),
+        (r"[-\p{Lower}]", "-", "_"),
         ("[a.|]", "|", "b"),
     ],
 )
@@ -42,6 +43,8 @@ def test_java_expressions_mean_what_they_mean_in_java(pattern: str, matches: str
         ("a(?i)b", "only .* are supported"),
         (r"\R", r"\\R is not supported"),
         (r"\07", r"\\0 is not supported"),
+        (r"[a-\p{Lower}]", "a range cannot end with"),
+        (r"(a)\100", r"a digit behind \\1 may mean another group in Python: write \(\?:\\1\)"),
         ("a(b", "a group is not closed"),
         ("a)b", "closes no group"),
         ("[ab", "is not closed"),

@@ -143,6 +143,7 @@ SINK = {"kafka.bootstrap.servers": "h:1", "topic": "t"}
         ({"includeHeaders": "true"}, "includeHeaders is not supported, leave it out: headers are written wherever"),
         ({"path": "t"}, "path is not supported, leave it out: topics have no path"),
         ({"spoolDirectory": "nowhere://bucket/x"}, "spoolDirectory nowhere://bucket/x cannot be reached"),
+        ({"spoolDirectory": "s3a://b/x?region=y"}, r"spoolDirectory s3a://b/x\?region=y cannot be used: .*AWS_REGION"),
         ({"kafka.compression.type": "lzo"}, r"'lzo' for option kafka\.compression\.type: allowed are none, gzip"),
         ({"kafka.batch.size": "big"}, r"'big' for option kafka\.batch\.size"),
         ({"batchId": "3"}, "batchId needs transactionalIdPrefix"),
@@ -217,12 +218,17 @@ def test_marker_s_options_are_those_of_a_query_and_its_topic_is_the_destination_
     assert parse_sink_options(by_column, streaming=True).marker_partition == ("__consumer_offsets", 0)
 
 
+def test_batch_write_with_an_id_takes_the_way_out_that_its_refusal_names() -> None:
+    named = SINK | {"transactionalIdPrefix": "daily", "batchId": "7", "onMissingMarker": "skip"}
+    assert parse_sink_options(named, streaming=False).on_missing_marker is OnMissingMarker.SKIP
+
+
 @pytest.mark.parametrize(
     ("options", "streaming", "says"),
     [
         ({}, True, "Option checkpointLocation is missing: give it to the query itself"),
         ({"microBatch": "3"}, False, "Option checkpointLocation is missing"),
-        ({"onMissingMarker": "write"}, False, "onMissingMarker has no meaning in a batch write"),
+        ({"onMissingMarker": "write"}, False, "onMissingMarker has no meaning in a batch write without batchId"),
         ({"sinkName": "x"}, False, "sinkName has no meaning in a batch write"),
         ({"checkpointLocation": "/c", "onMissingMarker": "guess"}, True, "takes fail, write or skip"),
         ({"checkpointLocation": "/c", "offsetsRetentionMinutes": "0"}, True, "a whole number above 0"),

@@ -18,7 +18,7 @@ from pyspark.sql.types import (
 from oncelog.errors import ConfigError
 from oncelog.records.batch import Record, decode_records
 from oncelog.records.partitioner import partition_for_key
-from oncelog.spark.rows import BadRow, Encoding, SinkColumns, TaskEncoder
+from oncelog.spark.rows import BadRow, Encoding, SinkColumns, TaskEncoder, positions_of
 
 TYPES: dict[str, DataType] = {
     "binary": BinaryType(),
@@ -35,6 +35,18 @@ def schema(columns: str) -> StructType:
     """Names and types, without a session as Spark's own parser would need."""
     pairs = [column.split() for column in columns.split(", ")]
     return StructType([StructField(name, TYPES[kind]) for name, kind in pairs])
+
+
+@pytest.mark.parametrize(("codec", "low", "high"), [("gzip", 1, 9), ("lz4", 9, 12), ("zstd", -100, 19)])
+def test_level_of_the_codec_is_the_one_that_was_asked_for(codec: str, low: int, high: int) -> None:
+    values = pa.array([f"{n * 2654435761 % 1009} {n % 37} words that come again" for n in range(2000)])
+
+    def size_bytes(level: int) -> int:
+        encoding = Encoding(SinkColumns.of(schema("value string"), "t"), "t", {"t": 1}, codec, 1 << 20, level)
+        batches = TaskEncoder(encoding, seed=0, now_ms=0).encode([pa.RecordBatch.from_pydict({"value": values})])
+        return sum(len(batch.data) for batch in batches)
+
+    assert size_bytes(high) < size_bytes(low)
 
 
 def encode(
@@ -150,13 +162,22 @@ def test_header_without_a_key_is_refused(item: object) -> None:
         ("value string, partition bigint", "t", "Column partition has type bigint, but must be int"),
         ("value string, headers array<string>", "t", "Column headers has type array<string>, but must be array<struct"),
         ("value string, headers swapped", "t", "struct<key:string,value:binary>>, with its fields in this order: make"),
-        ("value string, offset bigint, VALUE string", "t", "Columns value and VALUE are both named value: drop or"),
+        ("Value string, offset bigint, VALUE string", "t", "Columns Value and VALUE are both named value: drop or"),
+        ("value string, value string", "t", "Columns value and value are both named value: drop or rename one"),
         ("value string", "", "with the option topic, or a column topic"),
     ],
 )
 def test_wrong_columns_are_refused_before_anything_runs(ddl: str, topic: str, text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         SinkColumns.of(schema(ddl), topic)
+
+
+def test_name_that_is_exactly_right_goes_before_one_that_differs_in_case() -> None:
+    """As Spark's own connector does, with ``spark.sql.caseSensitive`` and without (seen with that of Spark 4.2)."""
+    assert positions_of(["VALUE", "value", "Key", "offset"]) == {"value": 1, "key": 2}
+    columns = {"VALUE": pa.array(["no"]), "value": pa.array(["yes"])}
+    (batch,) = encode("VALUE string, value string", columns, {"t": 1}, "t")[("t", 0)]
+    assert batch.value == b"yes"
 
 
 def test_other_columns_are_ignored() -> None:

@@ -21,7 +21,7 @@ from oncelog.spark.sink_protocol import (
     ignore,
     newest_marker,
 )
-from oncelog.types import ProducerStamp, TopicPartition
+from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 NOW = 1_800_000_000_000
 
@@ -71,10 +71,10 @@ class ModelEngine:
         self._call("offsets")
         return dict(self.broker.offsets)
 
-    def producer(self) -> ProducerStamp:
-        return ProducerStamp(1, self.epoch)
+    def producer(self) -> ProducerIdAndEpoch:
+        return ProducerIdAndEpoch(1, self.epoch)
 
-    def join(self, producer: ProducerStamp) -> None:
+    def join(self, producer: ProducerIdAndEpoch) -> None:
         self.epoch = producer.producer_epoch
 
     def produce(self, batches: Iterable[PartitionBatch]) -> None:
@@ -310,3 +310,24 @@ def test_offset_of_another_client_in_the_marker_s_group_is_no_missing_marker() -
     broker.offsets = {OUT: OffsetAndMetadata(7, "a consumer's")}
     with pytest.raises(SinkRefused, match=r"holds offsets that are none .7 for out-0., so another client"):
         run(broker, batch_write(0))
+
+
+@pytest.mark.parametrize("plan", [plan_of(0), plan_of(3), NamedWrite("daily:7:out", "daily", 7)])
+@pytest.mark.parametrize("wanted", [OnMissingMarker.SKIP, OnMissingMarker.WRITE])
+def test_way_out_that_the_refusal_of_another_client_s_offset_names_is_taken(
+    plan: Plan | NamedWrite, wanted: OnMissingMarker
+) -> None:
+    """Also for a first batch and a batch write, which without any offset would be known to be missing."""
+    broker = ModelBroker()
+    broker.offsets = {TopicPartition("other", 1): OffsetAndMetadata(7, "a consumer's")}
+    told: list[str] = []
+    write = replace(batch_write(0), plan=replace(plan, on_missing=wanted))
+
+    def commit_once() -> Outcome:
+        return commit_batch(write, ModelEngine(broker), ignore, told.append, lambda: NOW, lambda memory: None)
+
+    skips = wanted is OnMissingMarker.SKIP
+    assert commit_once() is (Outcome.SKIPPED if skips else Outcome.WRITTEN)
+    assert f"as onMissingMarker is {wanted.value}" in told[0]
+    assert commit_once() is Outcome.SKIPPED
+    assert (broker.visible, len(told)) == ([] if skips else EXPECTED, 1)

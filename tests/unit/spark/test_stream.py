@@ -15,7 +15,7 @@ from oncelog.spark.cluster import PartitionFetcher
 from oncelog.spark.offsets import DataLoss, Json, LogEnd, OffsetRange, Place
 from oncelog.spark.options import EARLIEST, LATEST, parse_source_options
 from oncelog.spark.sink_protocol import TransactionEngine
-from oncelog.spark.stream import ABSENT_KEPT_S, LATEST_KEPT_S, PARTITIONS_KEPT_S, StreamReader
+from oncelog.spark.stream import ABSENT_KEPT_S, PARTITIONS_KEPT_S, StreamReader
 from oncelog.types import IsolationLevel, TopicPartition
 
 
@@ -47,7 +47,7 @@ class FakeCluster:
     def facts(self, group: str) -> ClusterFacts:
         raise AssertionError("reading plans no write")
 
-    def make_anew(self, topic: str, id_: str, *ends: int) -> None:
+    def make_again(self, topic: str, id_: str, *ends: int) -> None:
         """Delete a topic and make it again with so many records in each partition."""
         for partition in [partition for partition in self.end if partition.topic == topic]:
             del self.end[partition], self.first[partition]
@@ -110,7 +110,7 @@ class Clock:
         return self.s
 
     def pass_caches(self) -> None:
-        self.s += max(LATEST_KEPT_S, PARTITIONS_KEPT_S) + 1
+        self.s += PARTITIONS_KEPT_S + 1
 
 
 def reader(cluster: FakeCluster, **options: str) -> tuple[StreamReader, Clock]:
@@ -172,15 +172,13 @@ def test_available_now_ends_at_what_was_there_when_it_began() -> None:
     assert stream.latestOffset({"a": {"0": 10}}, limit) == {"a": {"0": 10}}
 
 
-def test_idle_query_does_not_ask_the_broker_each_time() -> None:
+def test_what_was_sent_a_moment_ago_is_seen_as_the_end() -> None:
+    """Whoever sends, then calls ``processAllAvailable``, waits for what was sent: no time has passed since the look."""
     cluster = FakeCluster(a=[10])
-    stream, clock = reader(cluster)
-    for _ in range(50):
-        stream.latestOffset({"a": {"0": 10}}, ReadAllAvailable())
-    assert cluster.questions == 1
-    clock.pass_caches()
-    stream.latestOffset({"a": {"0": 10}}, ReadAllAvailable())
-    assert cluster.questions == 2
+    stream, _ = reader(cluster)
+    for end in (10, 11, 12):
+        cluster.end[TopicPartition("a", 0)] = end
+        assert stream.latestOffset({"a": {"0": 10}}, ReadAllAvailable()) == {"a": {"0": end}}
 
 
 def test_new_partition_is_read_from_its_beginning() -> None:
@@ -276,7 +274,7 @@ def test_query_beyond_a_log_that_was_cut_goes_on_at_its_end_where_losses_are_bor
     assert ranges(stream.partitions(cut, end)) == [(0, 60, 65)]
 
 
-def test_topic_that_is_not_seen_for_a_while_is_read_on_and_not_anew() -> None:
+def test_topic_that_is_not_seen_for_a_while_is_read_on_and_not_again() -> None:
     """The right to see it was taken and given back, which a pattern is not told: it is the topic that it was."""
     cluster = FakeCluster(a=[10], b=[5])
     cluster.ids = {"a": "x", "b": "y"}
@@ -366,19 +364,19 @@ def test_report_holds_the_end_of_the_log() -> None:
 # --- topics made again ------------------------------------------------------------------------------------------------
 
 
-def made_anew(**options: str) -> tuple[FakeCluster, StreamReader, Clock, Json]:
+def made_again(**options: str) -> tuple[FakeCluster, StreamReader, Clock, Json]:
     """A query at offset 100 of two partitions whose topic now holds 30 records in one."""
     cluster = FakeCluster(a=[100, 100])
     cluster.ids = {"a": "old"}
     stream, clock = reader(cluster, startingOffsets="earliest", **options)
     start = stream.latestOffset(stream.initialOffset(), ReadAllAvailable())
     assert Place.of(start).ids == {"a": "old"}
-    cluster.make_anew("a", "new", 30)
+    cluster.make_again("a", "new", 30)
     return cluster, stream, clock, start
 
 
 def test_topic_made_anew_is_read_from_its_beginning_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
-    _, stream, clock, start = made_anew(failOnDataLoss="false")
+    _, stream, clock, start = made_again(failOnDataLoss="false")
     clock.pass_caches()
     end = stream.latestOffset(start, ReadAllAvailable())
     assert end == {"a": {"0": 30, "id": "new"}}
@@ -389,24 +387,33 @@ def test_topic_made_anew_is_read_from_its_beginning_with_one_warning(caplog: pyt
 
 
 def test_topic_made_anew_stops_a_query_that_may_lose_nothing() -> None:
-    _, stream, clock, start = made_anew()
+    _, stream, clock, start = made_again()
     clock.pass_caches()
     with pytest.raises(DataLoss, match=r"topic a was deleted and made again \(its id was old and is new\)"):
         stream.latestOffset(start, ReadAllAvailable())
 
 
 def test_topic_made_anew_with_more_records_than_before_is_noticed_too() -> None:
-    cluster, stream, clock, start = made_anew(failOnDataLoss="false")
-    cluster.make_anew("a", "new", 500, 500)
-    clock.s += LATEST_KEPT_S * 2  # the list of partitions still counts as current
-    end = stream.latestOffset(start, ReadAllAvailable())
+    cluster, stream, _, start = made_again(failOnDataLoss="false")
+    cluster.make_again("a", "new", 500, 500)
+    end = stream.latestOffset(start, ReadAllAvailable())  # the list of partitions still counts as current
     assert ranges(stream.partitions(start, end)) == [(0, 0, 500), (1, 0, 500)]
 
 
+def test_topic_made_anew_with_as_many_records_as_before_is_noticed_by_a_query_that_rests() -> None:
+    cluster, stream, clock, start = made_again(failOnDataLoss="false")
+    cluster.make_again("a", "old", 100, 100)
+    assert stream.latestOffset(start, ReadAllAvailable()) == start
+    cluster.make_again("a", "new", 100, 100)
+    clock.pass_caches()
+    end = stream.latestOffset(start, ReadAllAvailable())
+    assert ranges(stream.partitions(start, end)) == [(0, 0, 100), (1, 0, 100)]
+
+
 def test_batch_of_a_topic_that_was_made_anew_since_it_was_planned_reads_nothing_of_the_new_one() -> None:
-    cluster, stream, _, _ = made_anew(failOnDataLoss="false")
+    cluster, stream, _, _ = made_again(failOnDataLoss="false")
     planned = {"a": {"0": 40, "1": 40, "id": "old"}}, {"a": {"0": 90, "1": 90, "id": "old"}}
-    cluster.make_anew("a", "new", 500, 500)
+    cluster.make_again("a", "new", 500, 500)
     assert stream.partitions(*planned) == []
     strict, _ = reader(cluster)
     with pytest.raises(DataLoss, match="made again"):
@@ -414,13 +421,13 @@ def test_batch_of_a_topic_that_was_made_anew_since_it_was_planned_reads_nothing_
 
 
 def test_topic_that_is_gone_for_a_while_is_waited_for_where_losses_are_borne() -> None:
-    cluster, stream, clock, start = made_anew(failOnDataLoss="false")
-    cluster.make_anew("a", "new")
+    cluster, stream, clock, start = made_again(failOnDataLoss="false")
+    cluster.make_again("a", "new")
     clock.pass_caches()
     end = stream.latestOffset(start, ReadAllAvailable())
     clock.pass_caches()
     assert stream.latestOffset(end, ReadAllAvailable()) == end
-    cluster.make_anew("a", "new", 7)
+    cluster.make_again("a", "new", 7)
     clock.pass_caches()
     after = stream.latestOffset(end, ReadAllAvailable())
     assert ranges(stream.partitions(end, after)) == [(0, 0, 7)]
@@ -431,11 +438,10 @@ def test_topic_that_is_deleted_under_the_query_does_not_end_it_where_losses_are_
     """The list of partitions still counts as current, and names one that is gone."""
     cluster = FakeCluster(a=[10], b=[5])
     cluster.ids = ids
-    stream, clock = reader(cluster, subscribe="a,b", failOnDataLoss="false", startingOffsets="earliest")
+    stream, _ = reader(cluster, subscribe="a,b", failOnDataLoss="false", startingOffsets="earliest")
     start = stream.latestOffset(stream.initialOffset(), ReadAllAvailable())
     del cluster.end[TopicPartition("a", 0)]
     cluster.end[TopicPartition("b", 0)] = 7
-    clock.s += LATEST_KEPT_S * 2
     end = stream.latestOffset(start, ReadAllAvailable())
     assert ranges(stream.partitions(start, end)) == [(0, 5, 7)]
 
@@ -567,9 +573,9 @@ def test_log_that_was_cut_and_has_grown_again_is_loss(end: int) -> None:
     elected(cluster, clock, kept=60, end=end)
     with pytest.raises(DataLoss, match=r"a-0 was led with epoch 3 .* to offset 100, and .* has been cut at offset 60"):
         stream.latestOffset(start, ReadAllAvailable())
-    anew, _ = reader(cluster)
+    again, _ = reader(cluster)
     with pytest.raises(DataLoss, match="cut at offset 60"):
-        anew.partitions({"a": {"0": 20}}, planned)
+        again.partitions({"a": {"0": 20}}, planned)
 
 
 @pytest.mark.parametrize("end", [60, 99, 100, 150])
@@ -580,8 +586,8 @@ def test_log_that_was_cut_and_has_grown_again_is_read_from_there_where_losses_ar
     cluster, stream, clock, start = led(100, failOnDataLoss="false", **options)
     elected(cluster, clock, kept=60, end=end)
     after = stream.latestOffset(start, stream.getDefaultReadLimit())
-    for anew in (stream, reader(cluster, failOnDataLoss="false")[0]):
-        assert ranges(anew.partitions(start, after)) == ([(0, 60, end)] if end > 60 else [])
+    for again in (stream, reader(cluster, failOnDataLoss="false")[0]):
+        assert ranges(again.partitions(start, after)) == ([(0, 60, end)] if end > 60 else [])
     assert Place.of(after) == Place({A0: end}, epochs={A0: 4})
     clock.pass_caches()
     assert stream.latestOffset(after, stream.getDefaultReadLimit()) == after
@@ -642,14 +648,14 @@ def test_epoch_stays_where_the_query_is_beyond_an_older_answer() -> None:
     assert reader(cluster)[0].latestOffset(end, ReadAllAvailable()) == end, "nothing was cut"
 
 
-def test_start_beyond_what_the_leader_was_known_to_hold_has_no_epoch() -> None:
-    """Trigger.AvailableNow asked for the ends, then another leader told the start while those count as current."""
+def test_start_has_the_epoch_of_the_leader_that_told_it() -> None:
+    """Trigger.AvailableNow asked for the ends, then another leader told the start."""
     cluster = FakeCluster(a=[60])
     cluster.epochs[A0] = [(3, 0)]
     stream, _ = reader(cluster)
     stream.prepareForTriggerAvailableNow()
     cluster.elect(A0, end=100)
-    assert stream.initialOffset() == {"a": {"0": 100}}
+    assert stream.initialOffset() == {"a": {"0": 100, "epochs": {"0": 4}}}
 
 
 def test_batch_of_a_topic_that_had_a_new_leader_and_is_gone_is_repeated_without_it() -> None:

@@ -5,8 +5,9 @@ Answers have aiokafka's shapes; what it answers with a code for each topic is no
 
 from __future__ import annotations
 
+import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -25,12 +26,15 @@ from oncelog.aiokafka.admin.responses import (
 )
 from oncelog.aiokafka.client import check_security, warn_of_no_effect
 from oncelog.client.aio.admin import Admin
-from oncelog.client.core import admin_types, arguments
+from oncelog.client.core import admin_arguments, admin_types, arguments
 from oncelog.client.core.admin_types import CONFIG_SOURCES
+from oncelog.client.core.coordinator import CoordinatorType
 from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error, KafkaError
 
 T = TypeVar("T")
+TOPICS_AT_ONCE = 20
+"""Topics that are being made at the same time."""
 _SOURCE_CODES = {name: code for code, name in CONFIG_SOURCES.items()}
 
 
@@ -103,18 +107,26 @@ class AIOKafkaAdminClient:
         self, new_topics: list[NewTopic], timeout_ms: int | None = None, validate_only: bool = False
     ) -> TopicsResponse:
         """Create topics; the answer has a code for each."""
-        rows = []
-        for topic in _listed(new_topics, NewTopic):
-            new = admin_types.NewTopic(
+        found = arguments.listed(new_topics, NewTopic)
+        made = [
+            admin_types.NewTopic(
                 topic.name,
                 topic.num_partitions,
                 topic.replication_factor,
                 topic.replica_assignments,
                 topic.topic_configs,
             )
-            code, text = await _outcome(self._admin.create_topics, [new], validate_only=validate_only)
-            rows.append((topic.name, code, text))
-        return TopicsResponse(rows)
+            for topic in found
+        ]
+        admin_arguments.new_topics(made)  # before the first is made
+        turns = asyncio.Semaphore(TOPICS_AT_ONCE)
+
+        async def make(topic: admin_types.NewTopic) -> tuple[int, str | None]:
+            async with turns:
+                return await _outcome(self._admin.create_topics, [topic], validate_only=validate_only)
+
+        outcomes = await asyncio.gather(*map(make, made))
+        return TopicsResponse([(topic.name, *outcome) for topic, outcome in zip(made, outcomes, strict=True)])
 
     async def delete_topics(self, topics: list[str], timeout_ms: int | None = None) -> DeleteTopicsResponse:
         """Delete topics; the answer has a code for each."""
@@ -144,7 +156,8 @@ class AIOKafkaAdminClient:
 
         :raises KafkaError: a topic was refused.
         """
-        _check_mapping(topic_partitions, "{topic: NewPartitions(count)}")
+        arguments.mapping(topic_partitions, "{topic: NewPartitions(count)}")
+        arguments.listed(topic_partitions.values(), NewPartitions)
         await self._admin.create_partitions(
             {name: new.total_count for name, new in topic_partitions.items()},
             assignments={
@@ -158,9 +171,10 @@ class AIOKafkaAdminClient:
         self, records_to_delete: dict[TopicPartition, RecordsToDelete], timeout_ms: int | None = None
     ) -> dict[TopicPartition, int]:
         """Delete the records before an offset; each partition's new first offset."""
-        _check_mapping(records_to_delete, "{TopicPartition(topic, number): RecordsToDelete(offset)}")
+        arguments.mapping(records_to_delete, "{TopicPartition(topic, number): RecordsToDelete(offset)}")
+        arguments.listed(records_to_delete.values(), RecordsToDelete)
         return await self._admin.delete_records(
-            {TopicPartition(*name): records.before_offset for name, records in records_to_delete.items()}
+            {name: records.before_offset for name, records in records_to_delete.items()}
         )
 
     # --- cluster and settings
@@ -181,9 +195,8 @@ class AIOKafkaAdminClient:
         self, config_resources: list[ConfigResource], include_synonyms: bool = False
     ) -> list[DescribeConfigsResponse]:
         """Settings of brokers and topics; of each those that its ``configs`` names. Synonyms are not asked for."""
-        return [
-            DescribeConfigsResponse([await self._described(item)]) for item in _listed(config_resources, ConfigResource)
-        ]
+        wanted = arguments.listed(config_resources, ConfigResource)
+        return [DescribeConfigsResponse([await self._described(item)]) for item in wanted]
 
     async def _described(self, resource: ConfigResource) -> tuple[int, str | None, int, str, list[ConfigRow]]:
         key = _ours(resource)
@@ -201,7 +214,7 @@ class AIOKafkaAdminClient:
     async def alter_configs(self, config_resources: list[ConfigResource]) -> list[AlterConfigsResponse]:
         """Set these settings of topics and brokers, and take back all others that were set, as AlterConfigs does."""
         rows = []
-        for resource in _listed(config_resources, ConfigResource):
+        for resource in arguments.listed(config_resources, ConfigResource):
             key = _ours(resource)
             code, text = await _outcome(self._replace, key, dict(resource.configs or {}))
             rows.append((code, text, int(key.type), key.name))
@@ -217,9 +230,10 @@ class AIOKafkaAdminClient:
 
     async def find_coordinator(self, group_id: str, coordinator_type: int = 0) -> int:
         """The node that keeps a group (0) or a transactional id (1)."""
-        if coordinator_type:
-            return (await self._admin.describe_transactions([group_id]))[0].coordinator
-        return await self._admin.find_coordinator(group_id)
+        kind = CoordinatorType(arguments.whole(coordinator_type, "coordinator_type"))
+        cluster = self._admin.cluster
+        finder = cluster.finder(kind, arguments.text(group_id, "group_id"))
+        return await cluster.repeat("find_coordinator", lambda: cluster.coordinator(finder))
 
     async def describe_consumer_groups(
         self,
@@ -251,10 +265,11 @@ class AIOKafkaAdminClient:
     async def list_consumer_groups(self, broker_ids: list[int] | None = None) -> list[tuple[Any, ...]]:
         """Name and kind of protocol of every group, or of those that these brokers coordinate."""
         groups = await self._admin.list_consumer_groups()
+        wanted = None if broker_ids is None else arguments.wholes(broker_ids, "brokers", 32)
         rows: list[tuple[Any, ...]] = [(group.group_id, group.protocol_type) for group in groups]
-        if broker_ids is None:
+        if wanted is None:
             return rows
-        return [row for row in rows if await self._admin.find_coordinator(row[0]) in broker_ids]
+        return [row for row in rows if await self._admin.find_coordinator(row[0]) in wanted]
 
     async def list_consumer_group_offsets(
         self,
@@ -263,25 +278,10 @@ class AIOKafkaAdminClient:
         partitions: Sequence[TopicPartition] | None = None,
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         """Committed positions; -1 for a partition that was asked for and has none."""
-        found = await self._admin.list_consumer_group_offsets(group_id, partitions)
-        asked = {TopicPartition(*name): OffsetAndMetadata(-1, "") for name in partitions or ()}
+        names = None if partitions is None else arguments.partitions(partitions)
+        found = await self._admin.list_consumer_group_offsets(group_id, names)
+        asked = {name: OffsetAndMetadata(-1, "") for name in names or ()}
         return {**asked, **found}
-
-
-def _listed(values: Iterable[T], kind: type[T]) -> list[T]:
-    """A list of these.
-
-    :raises TypeError: it is none, or something in it is something else.
-    """
-    found = None if isinstance(values, str | bytes) or not isinstance(values, Iterable) else list(values)
-    if found is None or not all(isinstance(value, kind) for value in found):
-        raise TypeError(f"a list of {kind.__name__} is needed, not {values!r}")
-    return found
-
-
-def _check_mapping(values: object, form: str) -> None:
-    if not isinstance(values, Mapping):
-        raise TypeError(f"{form} is needed, not {values!r}")
 
 
 async def _outcome(call: Callable[..., Awaitable[None]], *arguments: Any, **options: Any) -> tuple[int, str | None]:

@@ -13,7 +13,7 @@ from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from oncelog.protocol.generated.add_offsets_to_txn_response import AddOffsetsToTxnResponse
-from oncelog.types import ProducerStamp
+from oncelog.types import ProducerIdAndEpoch
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
@@ -31,7 +31,7 @@ def handle(
 
     return broker.transactions.add_partitions(
         request.transactional_id,
-        ProducerStamp(request.producer_id, request.producer_epoch),
+        ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
         [broker.groups.runtime.partition_for(request.group_id)],
         context.now_ms,
         transaction_version=0,

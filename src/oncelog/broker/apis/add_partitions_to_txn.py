@@ -27,7 +27,7 @@ from oncelog.protocol.generated.add_partitions_to_txn_response import (
     AddPartitionsToTxnResult,
     AddPartitionsToTxnTopicResult,
 )
-from oncelog.types import INTERNAL_TOPICS, ProducerStamp, TopicPartition
+from oncelog.types import INTERNAL_TOPICS, ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
@@ -44,7 +44,7 @@ Errors = dict[TopicPartition, Error]
 
 class _Asked(NamedTuple):
     transactional_id: str
-    stamp: ProducerStamp
+    stamp: ProducerIdAndEpoch
     verify_only: bool
     partitions: Sequence[TopicPartition]
 
@@ -65,7 +65,7 @@ def _add_each(
     added: list[Deferred[AddPartitionsToTxnResult]] = []
     for transactions in in_parts(request.transactions, TRANSACTIONS_IN_A_PIECE):
         for transaction in transactions:
-            stamp = ProducerStamp(transaction.producer_id, transaction.producer_epoch)
+            stamp = ProducerIdAndEpoch(transaction.producer_id, transaction.producer_epoch)
             partitions = yield from _partitions(transaction.topics)
             asked = _Asked(transaction.transactional_id, stamp, transaction.verify_only, partitions)
             adding = yield from _add(broker, context, asked)
@@ -95,7 +95,7 @@ def _of_one(errors: Errors) -> Work[AddPartitionsToTxnResponse]:
 def _add_one(
     broker: Broker, context: RequestContext, request: AddPartitionsToTxnRequest
 ) -> Work[Deferred[AddPartitionsToTxnResponse]]:
-    stamp = ProducerStamp(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
+    stamp = ProducerIdAndEpoch(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
     partitions = yield from _partitions(request.v3_and_below_topics)
     asked = _Asked(request.v3_and_below_transactional_id, stamp, False, partitions)
     adding = yield from _add(broker, context, asked)
@@ -130,7 +130,7 @@ def _add(broker: Broker, context: RequestContext, asked: _Asked) -> Work[Deferre
         return Deferred.of(errors)
     if asked.verify_only:
         return broker.transactions.verify_partitions(
-            asked.transactional_id, asked.stamp, asked.partitions, context.now_ms
+            asked.transactional_id, asked.stamp, asked.partitions, broker.now_ms
         )
 
     def for_each(error: Error) -> Errors:
@@ -140,7 +140,7 @@ def _add(broker: Broker, context: RequestContext, asked: _Asked) -> Work[Deferre
 
     version = 2 if context.api_version >= FIRST_FROM_BROKERS else 0
     return broker.transactions.add_partitions(
-        asked.transactional_id, asked.stamp, asked.partitions, context.now_ms, transaction_version=version
+        asked.transactional_id, asked.stamp, asked.partitions, broker.now_ms, transaction_version=version
     ).map(for_each)
 
 

@@ -47,9 +47,8 @@ def _alter(broker: Broker, request: AlterClientQuotasRequest) -> Work[AlterClien
         yield
     for part in in_parts(list(changes.items()), ENTITIES_IN_A_PIECE):
         for entity, done in _change(broker, part, validate_only=request.validate_only):
-            # The first of several entries of one entity takes effect though the entity is told of the others.
-            refused = results.get(entity)
-            results[entity] = refused if refused is not None and done[0] is Error.NONE else done
+            # The first of several entries of one entity counts, though the entity is told of the others.
+            results.setdefault(entity, done)
         yield
     broker.quotas_changed()
     answers: list[EntryData] = []

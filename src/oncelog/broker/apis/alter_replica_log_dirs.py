@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 PARTITIONS_IN_A_PIECE = 100
+FUTURE_SUFFIX = len("-future") + 32
+"""A copy on its way into another folder bears this and an id behind its partition's name, which may become too long."""
+LONGEST_FOLDER_NAME = 255
 
 
 def handle(
@@ -33,22 +36,26 @@ def handle(
 
 
 def _alter_each(broker: Broker, request: AlterReplicaLogDirsRequest) -> Work[AlterReplicaLogDirsResponse]:
-    answers: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
+    answers: dict[str, dict[int, Error]] = {}
     for folder in request.dirs:
         here = folder.path == log_dir(broker)
         for piece in groups_in_parts(folder.topics, lambda topic: topic.partitions, PARTITIONS_IN_A_PIECE):
             for topic, indexes in piece:
                 for index in indexes:
                     error = Error.NONE if here else Error.LOG_DIR_NOT_FOUND
-                    if here and broker.partition(TopicPartition(topic.name, index)) is None:
+                    if len(f"{topic.name}-{index}.") + FUTURE_SUFFIX > LONGEST_FOLDER_NAME:
+                        error = Error.INVALID_TOPIC_EXCEPTION
+                    elif here and broker.partition(TopicPartition(topic.name, index)) is None:
                         error = Error.UNKNOWN_TOPIC_OR_PARTITION
-                    result = AlterReplicaLogDirPartitionResult(partition_index=index, error_code=error)
-                    answers.setdefault(topic.name, []).append(result)
+                    answers.setdefault(topic.name, {})[index] = error
             yield
         yield
     return AlterReplicaLogDirsResponse(
         results=[
-            AlterReplicaLogDirTopicResult(topic_name=name, partitions=partitions)
-            for name, partitions in answers.items()
+            AlterReplicaLogDirTopicResult(
+                topic_name=name,
+                partitions=[AlterReplicaLogDirPartitionResult(index, error) for index, error in errors.items()],
+            )
+            for name, errors in answers.items()
         ]
     )

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.slices import Work, in_parts
+from oncelog.deferred import Deferred
 from oncelog.errors import Error, StorageError
 from oncelog.protocol.generated.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
@@ -36,28 +38,38 @@ Change = ScramCredentialDeletion | ScramCredentialUpsertion
 TWICE = Error.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
 
 
+CHANGES_IN_A_PIECE = 50
+USERS_IN_A_PIECE = 200
+"""They become durable together."""
+
+
 def handle(
     broker: Broker, context: RequestContext, request: AlterUserScramCredentialsRequest
-) -> AlterUserScramCredentialsResponse:
+) -> Deferred[AlterUserScramCredentialsResponse]:
+    return broker.slices.begin(_alter(broker, request))
+
+
+def _alter(broker: Broker, request: AlterUserScramCredentialsRequest) -> Work[AlterUserScramCredentialsResponse]:
     refusals: dict[str, Refusal | None] = {}
     changes: dict[str, tuple[int, ScramCredential | None]] = {}
     wanted: list[Change] = [*request.deletions, *request.upsertions]
-    for change in wanted:
-        user = change.name
-        if refusals.get(user) is not None:
-            continue
-        refusals[user] = TWICE if user in refusals else _refusal(broker, change)
-        if isinstance(change, ScramCredentialUpsertion):
-            changes[user] = change.mechanism, _credential(change) if refusals[user] is None else None
-        else:
-            changes[user] = change.mechanism, None
-    accepted = {user: changes[user] for user, refusal in refusals.items() if refusal is None}
-    failure = _apply(broker, accepted)
-    return AlterUserScramCredentialsResponse(
-        results=[
-            _result(user, refusal if refusal is not None else failure) for user, refusal in sorted(refusals.items())
-        ]
-    )
+    for part in in_parts(wanted, CHANGES_IN_A_PIECE):
+        for change in part:
+            user = change.name
+            if refusals.get(user) is not None:
+                continue
+            refusals[user] = TWICE if user in refusals else _refusal(broker, change)
+            if isinstance(change, ScramCredentialUpsertion):
+                changes[user] = change.mechanism, _credential(change) if refusals[user] is None else None
+            else:
+                changes[user] = change.mechanism, None
+        yield
+    results: list[AlterUserScramCredentialsResult] = []
+    for users in in_parts(sorted(refusals), USERS_IN_A_PIECE):
+        failure = _apply(broker, {user: changes[user] for user in users if refusals[user] is None})
+        results += [_result(user, refusals[user] or failure) for user in users]
+        yield
+    return AlterUserScramCredentialsResponse(results=results)
 
 
 def _refusal(broker: Broker, change: Change) -> Refusal | None:
@@ -83,9 +95,7 @@ def _credential(change: ScramCredentialUpsertion) -> ScramCredential:
 
 def _apply(broker: Broker, accepted: dict[str, tuple[int, ScramCredential | None]]) -> Refusal | None:
     try:
-        with broker.metadata.batch():
-            for user, (mechanism, new) in accepted.items():
-                broker.metadata.set_scram_credential(user, mechanism, new)
+        broker.metadata.set_scram_credentials({(user, mechanism): new for user, (mechanism, new) in accepted.items()})
     except StorageError as error:
         return Error.KAFKA_STORAGE_ERROR, str(error)
     return None

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Acl, acl_refusal
 from oncelog.broker.apis.describe_acls import NO_AUTHORIZER
 from oncelog.broker.context import RequestContext
+from oncelog.broker.slices import Work, in_parts
+from oncelog.deferred import Deferred
 from oncelog.errors import Error, StorageError
 from oncelog.protocol.generated.create_acls_request import CreateAclsRequest
 from oncelog.protocol.generated.create_acls_response import AclCreationResult, CreateAclsResponse
@@ -18,28 +20,45 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 
-def handle(broker: Broker, context: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
+ACLS_IN_A_PIECE = 500
+
+
+def handle(
+    broker: Broker, context: RequestContext, request: CreateAclsRequest
+) -> CreateAclsResponse | Deferred[CreateAclsResponse]:
     if broker.authorizer is None:
         refused = [AclCreationResult(Error.SECURITY_DISABLED, NO_AUTHORIZER) for _ in request.creations]
         return CreateAclsResponse(results=refused)
-    asked = [
-        Acl(
-            creation.resource_type,
-            creation.resource_name,
-            creation.resource_pattern_type,
-            creation.principal,
-            creation.host,
-            creation.operation,
-            creation.permission_type,
-        )
-        for creation in request.creations
-    ]
-    refusals = [acl_refusal(acl) for acl in asked]
+    return broker.slices.begin(_create(broker, request))
+
+
+def _create(broker: Broker, request: CreateAclsRequest) -> Work[CreateAclsResponse]:
+    """Looked at in pieces, added in one go: who adds one that allows and one that denies never has the first alone."""
+    asked: list[Acl] = []
+    for part in in_parts(request.creations, ACLS_IN_A_PIECE):
+        asked += [
+            Acl(
+                creation.resource_type,
+                creation.resource_name,
+                creation.resource_pattern_type,
+                creation.principal,
+                creation.host,
+                creation.operation,
+                creation.permission_type,
+            )
+            for creation in part
+        ]
+        yield
+    refusals: list[str | None] = []
+    for acls in in_parts(asked, ACLS_IN_A_PIECE):
+        refusals += map(acl_refusal, acls)
+        yield
     accepted = AclCreationResult(Error.NONE, None)
     try:
         broker.change_acls(added=[acl for acl, refusal in zip(asked, refusals, strict=True) if refusal is None])
     except StorageError as error:
         accepted = AclCreationResult(Error.KAFKA_STORAGE_ERROR, str(error))
+    yield
     return CreateAclsResponse(
         results=[
             accepted if refusal is None else AclCreationResult(Error.INVALID_REQUEST, refusal) for refusal in refusals

@@ -52,7 +52,7 @@ def _create_all(
         if error is Error.NONE and not request.validate_only:
             try:
                 replicas = [assignment.broker_ids for assignment in topic.assignments or ()]
-                yield from broker.topics.adding_partitions(topic.name, topic.count, context.now_ms, replicas or -1)
+                yield from broker.topics.adding_partitions(topic.name, topic.count, broker.now_ms, replicas or -1)
             except StorageError as failure:
                 error, message = Error.KAFKA_STORAGE_ERROR, str(failure)
         results.append(CreatePartitionsTopicResult(name=topic.name, error_code=error, error_message=message))

@@ -105,7 +105,7 @@ def _create(
                 assignment.broker_ids for assignment in sorted(topic.assignments, key=lambda a: a.partition_index)
             ]
             made = yield from broker.topics.creating(
-                topic.name, partitions, overrides, context.now_ms, replicas or topic.replication_factor
+                topic.name, partitions, overrides, broker.now_ms, replicas or topic.replication_factor
             )
             topic_id = made.topic_id
         except KafkaError as error:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oncelog.acls import Acl, AclFilter
+from oncelog.acls import Acl, AclFilter, PatternType
 from oncelog.broker.apis.describe_acls import NO_AUTHORIZER
 from oncelog.broker.context import RequestContext
-from oncelog.broker.slices import Work
+from oncelog.broker.slices import Work, in_parts
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, StorageError
 from oncelog.protocol.generated.delete_acls_request import DeleteAclsRequest
@@ -34,12 +34,23 @@ def handle(
                 for _ in request.filters
             ]
         )
-    return broker.slices.begin(_delete_each(broker, request))
+    return broker.slices.begin(_delete_each(broker, context, request))
 
 
-def _delete_each(broker: Broker, request: DeleteAclsRequest) -> Work[DeleteAclsResponse]:
-    filters = [
-        AclFilter(
+ACLS_IN_A_PIECE = 500
+
+
+def _delete_each(broker: Broker, context: RequestContext, request: DeleteAclsRequest) -> Work[DeleteAclsResponse]:
+    """Looked for in pieces, removed in one go."""
+    there = sorted(broker.metadata.acls())
+    named: dict[str, list[Acl]] = {}
+    for acl in there:
+        named.setdefault(acl.resource_name, []).append(acl)
+    yield
+    results: list[DeleteAclsFilterResult] = []
+    removed: dict[Acl, None] = {}
+    for asked in request.filters:
+        wanted = AclFilter(
             asked.resource_type_filter,
             asked.resource_name_filter,
             asked.pattern_type_filter,
@@ -48,29 +59,26 @@ def _delete_each(broker: Broker, request: DeleteAclsRequest) -> Work[DeleteAclsR
             asked.operation,
             asked.permission_type,
         )
-        for asked in request.filters
-    ]
-    refusals = [wanted.refusal() for wanted in filters]
-    there = sorted(broker.metadata.acls())
-    found: list[list[Acl]] = []
-    for wanted, refusal in zip(filters, refusals, strict=True):
-        found.append([acl for acl in there if wanted.finds(acl)] if refusal is None else [])
+        refusal = wanted.refusal()
+        error = Error.NONE if refusal is None else Error.INVALID_REQUEST
+        result = DeleteAclsFilterResult(error_code=error, error_message=refusal, matching_acls=[])
+        results.append(result)
+        name = wanted.resource_name
+        among = there if name is None or wanted.pattern_type == PatternType.MATCH else named.get(name, [])
+        for part in in_parts(among if refusal is None else [], ACLS_IN_A_PIECE):
+            found = [acl for acl in part if wanted.finds(acl)]
+            yield from broker.answer_memory.grow(context, len(found))
+            result.matching_acls += map(_shown, found)
+            removed.update(dict.fromkeys(found))
+            yield
         yield
     try:
-        broker.change_acls(removed=dict.fromkeys(acl for acls in found for acl in acls))
-    except StorageError as error:
-        failed = DeleteAclsFilterResult(error_code=Error.KAFKA_STORAGE_ERROR, error_message=str(error))
-        return DeleteAclsResponse(filter_results=[failed for _ in filters])
-    return DeleteAclsResponse(
-        filter_results=[
-            DeleteAclsFilterResult(error_code=Error.INVALID_REQUEST, error_message=refusal)
-            if refusal is not None
-            else DeleteAclsFilterResult(
-                error_code=Error.NONE, error_message=None, matching_acls=list(map(_shown, acls))
-            )
-            for refusal, acls in zip(refusals, found, strict=True)
-        ]
-    )
+        broker.change_acls(removed=removed)
+    except StorageError as failure:
+        failed = DeleteAclsFilterResult(error_code=Error.KAFKA_STORAGE_ERROR, error_message=str(failure))
+        return DeleteAclsResponse(filter_results=[failed for _ in results])
+    yield
+    return DeleteAclsResponse(filter_results=results)
 
 
 def _shown(acl: Acl) -> DeleteAclsMatchingAcl:

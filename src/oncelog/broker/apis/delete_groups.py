@@ -21,7 +21,7 @@ def handle(broker: Broker, context: RequestContext, request: DeleteGroupsRequest
         context,
         Operation.DELETE,
         list(dict.fromkeys(request.groups_names)),
-        lambda names: broker.groups.delete_groups(names, context.now_ms),
+        lambda names: broker.groups.delete_groups(names, broker.now_ms),
         DeletableGroupResult,
     )
     return (

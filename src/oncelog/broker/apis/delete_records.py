@@ -50,7 +50,11 @@ def _delete_each(broker: Broker, context: RequestContext, request: DeleteRecords
 
     topics = yield from each_in_pieces(request.topics, _partitions, answer, PARTITIONS_IN_A_PIECE)
     return DeleteRecordsResponse(
-        topics=[DeleteRecordsTopicResult(name=topic.name, partitions=partitions) for topic, partitions in topics]
+        topics=[
+            DeleteRecordsTopicResult(name=topic.name, partitions=partitions)
+            for topic, partitions in topics
+            if partitions
+        ]
     )
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FIRST_THROTTLED = 5
 
 
-UNKNOWN_NAME = "This server does not host this topic-partition."
+UNKNOWN_NAME = MESSAGES[Error.UNKNOWN_TOPIC_OR_PARTITION]
 UNAUTHORIZED = MESSAGES[Error.TOPIC_AUTHORIZATION_FAILED]
 UNKNOWN_ID = "This server does not host this topic ID."
 
@@ -107,7 +107,7 @@ def _delete_all(
             results.append(_result(name, topic_id, Error.THROTTLING_QUOTA_EXCEEDED, None))
             continue
         try:
-            yield from broker.topics.deleting(name, context.now_ms)
+            yield from broker.topics.deleting(name, broker.now_ms)
         except KafkaError as error:  # another request was faster
             results.append(_result(name, topic_id, error.error, UNKNOWN_NAME))
         except StorageError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
-from oncelog.broker.quotas import CLIENT_ID, IP, USER
+from oncelog.broker.quotas import CLIENT_ID, IP, USER, in_order
 from oncelog.errors import Error
 from oncelog.metadata.store import QuotaEntity
 from oncelog.protocol.generated.describe_client_quotas_request import ComponentData, DescribeClientQuotasRequest
@@ -38,7 +38,7 @@ def handle(
         entries=[
             EntryData(
                 entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
-                values=[ValueData(key=key, value=values[key]) for key in sorted(values)],
+                values=[ValueData(key=key, value=values[key]) for key in in_order(values)],
             )
             for entity, values in broker.metadata.client_quotas().items()
             if _matches(entity, request)

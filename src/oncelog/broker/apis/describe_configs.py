@@ -14,6 +14,7 @@ from oncelog.broker import loggers
 from oncelog.broker.apis.describe_log_dirs import log_dir
 from oncelog.broker.config_changes import refusal_of_caller
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.refusals import MESSAGES
 from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -42,10 +43,7 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 
-UNKNOWN_RESOURCE_TYPE = (
-    "This most likely occurs because of a request being malformed by the client library or the message was sent "
-    "to an incompatible broker. See the broker logs for more details."
-)
+KINDS = frozenset(kind for kind in ResourceType if kind is not ResourceType.UNKNOWN)
 
 
 def handle(
@@ -57,9 +55,14 @@ def handle(
 def _describe_each(
     broker: Broker, context: RequestContext, request: DescribeConfigsRequest
 ) -> Work[DescribeConfigsResponse]:
-    results = []
+    results: list[DescribeConfigsResult] = []
+    unknown_kind = any(resource.resource_type not in KINDS for resource in request.resources)
     for resource in request.resources:
-        results.append(_describe(broker, context, request, resource))
+        results.append(
+            _refused(resource, Error.INVALID_REQUEST, MESSAGES[Error.INVALID_REQUEST])
+            if unknown_kind  # all are refused with it
+            else _describe(broker, context, request, resource)
+        )
         yield from broker.answer_memory.grow(context, 1 + len(results[-1].configs))
         yield
     return DescribeConfigsResponse(results=results)
@@ -89,25 +92,27 @@ def layers_of(broker: Broker, node_id: int | None = None) -> BrokerLayers:
     )
 
 
-def _describe(
-    broker: Broker, context: RequestContext, request: DescribeConfigsRequest, resource: DescribeConfigsResource
-) -> DescribeConfigsResult:
-    result = DescribeConfigsResult(
-        error_code=Error.NONE,
-        error_message="",
+def _refused(resource: DescribeConfigsResource, error: Error, message: str | None) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        error_code=error,
+        error_message=message,
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
     )
+
+
+def _describe(
+    broker: Broker, context: RequestContext, request: DescribeConfigsRequest, resource: DescribeConfigsResource
+) -> DescribeConfigsResult:
     refusal = refusal_of_caller(
         broker, context, resource.resource_type, resource.resource_name, Operation.DESCRIBE_CONFIGS
     )
     if refusal is not None:
-        result.error_code, result.error_message = refusal
-        return result
+        return _refused(resource, *refusal)
     found = _entries(broker, context, resource)
     if isinstance(found, tuple):
-        result.error_code, result.error_message = found
-        return result
+        return _refused(resource, *found)
+    result = _refused(resource, Error.NONE, "")
     keys = set(resource.configuration_keys or ())
     result.configs = [_shown(entry, request) for entry in found if not keys or entry.name in keys]
     return result
@@ -147,7 +152,7 @@ def _entries(
                 return Error.INVALID_REQUEST, "Group name must not be empty"
             return group_entries(layers_of(broker), broker.metadata.dynamic_config(ResourceType.GROUP, name))
         case _:
-            return Error.INVALID_REQUEST, UNKNOWN_RESOURCE_TYPE
+            return Error.INVALID_REQUEST, MESSAGES[Error.INVALID_REQUEST]
 
 
 def _refusal_of_broker(broker: Broker, name: str, alternative: str) -> tuple[Error, str] | None:

@@ -1,7 +1,7 @@
 """DescribeLogDirs (key 35), versions 1-5: how much each partition keeps in the data folder.
 
-Null topics are all; what is not here is left out. Sizes of the volume (version 4) are told as unknown. Source: Kafka's
-``ReplicaManager.describeLogDirs``.
+Null topics are all; what is not here is left out. Version 4 tells how large the volume is and what is left of it
+(KIP-827), unknown where everything is in memory. Source: Kafka's ``ReplicaManager.describeLogDirs``.
 """
 
 from __future__ import annotations
@@ -26,22 +26,25 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 
+FIRST_WITH_SPACE = 4
 PARTITIONS_IN_A_PIECE = 50
 
 
 def handle(
     broker: Broker, context: RequestContext, request: DescribeLogDirsRequest
 ) -> Deferred[DescribeLogDirsResponse]:
-    return broker.slices.begin(_describe(broker, request), context.channel)
+    return broker.slices.begin(_describe(broker, context, request), context.channel)
 
 
-def _describe(broker: Broker, request: DescribeLogDirsRequest) -> Work[DescribeLogDirsResponse]:
+def _describe(
+    broker: Broker, context: RequestContext, request: DescribeLogDirsRequest
+) -> Work[DescribeLogDirsResponse]:
     asked: dict[str, Sequence[int]] = {}
     if request.topics is None:
         asked = {info.name: range(info.partitions) for info in broker.metadata.topics()}
     else:
         for topic in request.topics:
-            asked[topic.topic] = topic.partitions
+            asked[topic.topic] = list(dict.fromkeys(topic.partitions))
     topics = []
     for name, indexes in asked.items():
         partitions: list[DescribeLogDirsPartition] = []
@@ -51,6 +54,9 @@ def _describe(broker: Broker, request: DescribeLogDirsRequest) -> Work[DescribeL
         if partitions:
             topics.append(DescribeLogDirsTopic(name=name, partitions=partitions))
     folder = DescribeLogDirsResult(error_code=Error.NONE, log_dir=log_dir(broker), topics=topics)
+    space = broker.logs.disk.space() if context.api_version >= FIRST_WITH_SPACE else None
+    if space is not None:
+        folder.total_bytes, folder.usable_bytes = space
     return DescribeLogDirsResponse(error_code=Error.NONE, results=[folder])
 
 

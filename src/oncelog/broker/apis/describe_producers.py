@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from oncelog.acls import Operation
 from oncelog.broker.context import RequestContext
 from oncelog.broker.security.access import TOPIC, allows
+from oncelog.broker.security.refusals import MESSAGES
 from oncelog.broker.slices import Work, groups_in_parts
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
@@ -61,11 +62,11 @@ def _describe_each(
 def _describe(broker: Broker, context: RequestContext, topic_partition: TopicPartition) -> PartitionResponse:
     partition = broker.led_partition(context, topic_partition)
     if isinstance(partition, Error):
-        unknown = partition is Error.UNKNOWN_TOPIC_OR_PARTITION
+        unknown = broker.metadata.topic(topic_partition.topic) is None
         return PartitionResponse(
             partition_index=topic_partition.partition,
             error_code=partition,
-            error_message=f"{topic_partition} does not exist" if unknown else None,
+            error_message=MESSAGES[partition] if unknown else None,
         )
     return PartitionResponse(
         partition_index=topic_partition.partition,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oncelog.broker.context import RequestContext
+from oncelog.broker.security.refusals import MESSAGES
 from oncelog.errors import Error
 from oncelog.protocol.generated.describe_quorum_request import DescribeQuorumRequest
 from oncelog.protocol.generated.describe_quorum_response import (
@@ -71,5 +72,5 @@ def _not_here(index: int) -> PartitionData:
     return PartitionData(
         partition_index=index,
         error_code=Error.UNKNOWN_TOPIC_OR_PARTITION,
-        error_message="This server does not host this topic-partition.",
+        error_message=MESSAGES[Error.UNKNOWN_TOPIC_OR_PARTITION],
     )

@@ -46,7 +46,7 @@ def _describe(
     if not names:
         names = [info.name for info in broker.metadata.topics()]
     if cursor is not None:
-        if cursor.partition_index < 0 or (request.topics and cursor.topic_name > names[-1]):
+        if cursor.partition_index < 0 or (request.topics and cursor.topic_name not in names):
             return _invalid(request)
         names = [name for name in names if name >= cursor.topic_name]
     limit = max(1, min(request.response_partition_limit, _max_page(broker)))

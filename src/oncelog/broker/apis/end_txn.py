@@ -14,7 +14,7 @@ from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.end_txn_request import EndTxnRequest
 from oncelog.protocol.generated.end_txn_response import EndTxnResponse
-from oncelog.types import ProducerStamp
+from oncelog.types import ProducerIdAndEpoch
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
@@ -34,7 +34,7 @@ def handle(broker: Broker, context: RequestContext, request: EndTxnRequest) -> D
 
     ended = broker.transactions.end_txn(
         request.transactional_id,
-        ProducerStamp(request.producer_id, request.producer_epoch),
+        ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
         request.committed,
         context.now_ms,
         transaction_version=2 if context.api_version >= FIRST_WITH_EPOCH_BUMP else 0,

@@ -27,7 +27,7 @@ from oncelog.broker.purgatory import ParkedFetch
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.broker.slices import Work, finished, groups_in_parts, in_parts
 from oncelog.deferred import Deferred
-from oncelog.errors import Error
+from oncelog.errors import CorruptLogError, Error, StorageError
 from oncelog.protocol.fetch_fast import set_slices
 from oncelog.protocol.generated.fetch_request import FetchRequest
 from oncelog.protocol.generated.fetch_response import (
@@ -106,7 +106,7 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
         response.resolve(_respond(broker, session, answers))
         return True
 
-    broker.fetches.park(ParkedFetch(context.channel, watched, attempt), context.now_ms + request.max_wait_ms)
+    broker.fetches.park(ParkedFetch(context.channel, watched, attempt), broker.now_ms + request.max_wait_ms)
     if context.is_long:
         broker.long_requests.answered(context)
     return response
@@ -194,7 +194,8 @@ class _WideFetch:
         return self._response
 
     def _work(self, work: Work[None]) -> None:
-        self._broker.slices.begin(work, self._context.channel).then(lambda _: None, self._response.fail)
+        done = self._broker.slices.begin(work, self._context.channel, owner=self._context)
+        done.then(lambda _: None, self._response.fail)
 
     def _look(self, opening: Work[_Opened | Error]) -> Work[None]:
         """Answer with what there is, or wait for more."""
@@ -241,7 +242,7 @@ class _WideFetch:
         fetch = ParkedFetch(
             self._context.channel, tuple(partition.topic_partition for partition, _ in watched), attempt
         )
-        self._broker.fetches.park(fetch, self._context.now_ms + self._request.max_wait_ms)
+        self._broker.fetches.park(fetch, self._broker.now_ms + self._request.max_wait_ms)
         if self._context.is_long:
             self._broker.long_requests.answered(self._context)
 
@@ -293,8 +294,8 @@ def _positions(broker: Broker, context: RequestContext, request: FetchRequest) -
             sessions.close(request.session_id)
         if request.session_epoch == FINAL_EPOCH or context.api_version < 7:
             return None, wanted
-        return sessions.open(wanted, by_id, context.now_ms), wanted
-    session = sessions.resume(request.session_id, request.session_epoch, by_id, context.now_ms)
+        return sessions.open(wanted, by_id, broker.now_ms), wanted
+    session = sessions.resume(request.session_id, request.session_epoch, by_id, broker.now_ms)
     if isinstance(session, Error):
         return session
     if not sessions.update(session, wanted, forgotten):
@@ -351,7 +352,7 @@ def _read_partition(
     at_least_one_batch: bool,
 ) -> _Answer:
     if not _may_read(broker, context, key):
-        return _error(key, Error.TOPIC_AUTHORIZATION_FAILED)._replace(at_once=False)
+        return _not_asked(key, Error.TOPIC_AUTHORIZATION_FAILED)
     partition = _partition(broker, key)
     if (
         partition is not None
@@ -363,8 +364,7 @@ def _read_partition(
     if partition is None:
         unknown_id = key[1] and not key[0]
         error = Error.UNKNOWN_TOPIC_ID if unknown_id else Error.UNKNOWN_TOPIC_OR_PARTITION
-        # Not there is no news for the other partitions, which wait as if they were alone.
-        return _error(key, error)._replace(at_once=False)
+        return _not_asked(key, error)
     log = partition.log
     partition.reads += 1
     if partition.failed:
@@ -396,19 +396,25 @@ def _read_partition(
     if not log.log_start_offset <= position.fetch_offset <= log.log_end_offset:
         return _error(key, Error.OFFSET_OUT_OF_RANGE)
     limit = min(left, position.max_bytes)
-    read = log.read(position.fetch_offset, limit, bound, at_least_one_batch=at_least_one_batch)
-    if isinstance(read, Error):
-        return _error(key, read)
-    if read.size_bytes:
-        set_slices(data, read.slices)
-        if isolation is IsolationLevel.READ_COMMITTED:
-            data.aborted_transactions = [
-                AbortedTransaction(producer_id, first_offset)
-                for producer_id, first_offset in log.aborted_transactions(
-                    position.fetch_offset, read.upper_bound_offset
-                )
-            ]
+    try:
+        read = log.read(position.fetch_offset, limit, bound, at_least_one_batch=at_least_one_batch)
+        if isinstance(read, Error):
+            return _error(key, read)
+        if read.size_bytes:
+            set_slices(data, read.slices)
+            if isolation is IsolationLevel.READ_COMMITTED:
+                aborted = log.aborted_transactions(position.fetch_offset, read.upper_bound_offset)
+                data.aborted_transactions = [AbortedTransaction(*entry) for entry in aborted]
+    except (StorageError, CorruptLogError) as failure:
+        return _error(key, partition.unreadable(failure))
     return _Answer(key, data, read.size_bytes, at_once=False)
+
+
+def _not_asked(key: PartitionKey, error: Error) -> _Answer:
+    """No partition was asked: that is no news for the others, which wait as if they were alone."""
+    answer = _error(key, error)
+    answer.data.aborted_transactions = []
+    return answer._replace(at_once=False)
 
 
 def _error(key: PartitionKey, error: Error, current_leader: LeaderIdAndEpoch | None = None) -> _Answer:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 FIRST_BATCHED = 4
-KEYS_IN_A_PIECE = 200
+KEYS_IN_A_PIECE = 50
 TOPIC_OF_TYPE = {0: CONSUMER_OFFSETS_TOPIC, 1: TRANSACTION_STATE_TOPIC}
 RIGHTS = {
     0: (GROUP, Error.GROUP_AUTHORIZATION_FAILED),
@@ -57,6 +57,8 @@ def _find_all(broker: Broker, context: RequestContext, request: FindCoordinatorR
     for keys in in_parts(request.coordinator_keys, KEYS_IN_A_PIECE):
         for key in keys:
             coordinators.append((yield from _find(broker, context, request.key_type, key)))
+        if len(keys) == KEYS_IN_A_PIECE:  # few wait for no memory
+            yield from broker.answer_memory.grow(context, len(keys))
         yield
     return coordinators
 
@@ -64,9 +66,7 @@ def _find_all(broker: Broker, context: RequestContext, request: FindCoordinatorR
 def _find(broker: Broker, context: RequestContext, key_type: int, key: str) -> Work[Coordinator]:
     topic = TOPIC_OF_TYPE.get(key_type)
     if topic is None:
-        return _refused(
-            key, Error.INVALID_REQUEST, f"coordinator type {key_type} is unknown: 0 is group, 1 is transaction"
-        )
+        return _refused(key, Error.INVALID_REQUEST, MESSAGES[Error.INVALID_REQUEST])
     kind, refused = RIGHTS[key_type]
     if not allows(broker, context, Operation.DESCRIBE, kind, key):
         return _refused(key, refused, MESSAGES[refused])

@@ -18,13 +18,12 @@ from oncelog.deferred import Deferred
 from oncelog.errors import Error
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
-from oncelog.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerStamp
+from oncelog.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerIdAndEpoch
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 FIRST_WITH_PRODUCER_FENCED = 4
-FIRST_WITH_TWO_PHASE_COMMIT = 6
 
 
 def handle(
@@ -35,7 +34,7 @@ def handle(
     return broker.transactions.init_producer_id(
         request.transactional_id,
         request.transaction_timeout_ms,
-        ProducerStamp(request.producer_id, request.producer_epoch),
+        ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
         context.now_ms,
         two_phase=request.enable_2pc,
         keep_prepared=request.keep_prepared_txn,

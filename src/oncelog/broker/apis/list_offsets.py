@@ -18,7 +18,7 @@ from oncelog.broker.partition import Partition
 from oncelog.broker.security.access import TOPIC, allows
 from oncelog.broker.slices import Work, finished, groups_in_parts
 from oncelog.deferred import Deferred
-from oncelog.errors import Error
+from oncelog.errors import CorruptLogError, Error, StorageError
 from oncelog.protocol.generated.list_offsets_request import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -73,19 +73,32 @@ def _look_up_each(broker: Broker, context: RequestContext, request: ListOffsetsR
         yield
     topics: list[ListOffsetsTopicResponse] = []
     last: ListOffsetsTopic | None = None
+    repeated: set[tuple[str, int]] = set()
+
+    def answer(topic: ListOffsetsTopic, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+        if topic.name in hidden:
+            return _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
+        if not isolated or seen[topic.name][asked.partition_index] > 1:
+            return _refused(asked, Error.INVALID_REQUEST)
+        return _answer(broker, context, request, topic.name, asked)
+
+    def is_first(topic: ListOffsetsTopic, asked: ListOffsetsPartition) -> bool:
+        """What is asked for twice is refused once."""
+        if seen[topic.name][asked.partition_index] == 1:
+            return True
+        key = topic.name, asked.partition_index
+        is_new = key not in repeated
+        repeated.add(key)
+        return is_new
+
     for piece in groups_in_parts(request.topics, _partitions, PARTITIONS_IN_A_PIECE):
         for topic, part in piece:
-            if topic is not last:
+            found = [answer(topic, asked) for asked in part if is_first(topic, asked)]
+            if topic is not last and found:
                 last = topic
                 topics.append(ListOffsetsTopicResponse(name=topic.name))
-            topics[-1].partitions += [
-                _refused(asked, Error.TOPIC_AUTHORIZATION_FAILED)
-                if topic.name in hidden
-                else _refused(asked, Error.INVALID_REQUEST)
-                if not isolated or seen[topic.name][asked.partition_index] > 1
-                else _answer(broker, context, request, topic.name, asked)
-                for asked in part
-            ]
+            if found:
+                topics[-1].partitions += found
         yield
     return ListOffsetsResponse(topics=topics)
 
@@ -109,7 +122,10 @@ def _answer(
     error = partition.check_leader_epoch(asked.current_leader_epoch)
     if error is not Error.NONE:
         return _refused(asked, error)
-    timestamp, offset, epoch = _look_up(partition, asked.timestamp, _bound(partition, request))
+    try:
+        timestamp, offset, epoch = _look_up(partition, asked.timestamp, _bound(partition, request))
+    except (StorageError, CorruptLogError) as failure:
+        return _refused(asked, partition.unreadable(failure))
     return ListOffsetsPartitionResponse(
         partition_index=asked.partition_index,
         error_code=Error.NONE,

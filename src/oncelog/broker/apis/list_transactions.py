@@ -49,5 +49,7 @@ def _list(broker: Broker, context: RequestContext, request: ListTransactionsRequ
         ]
         yield
     return ListTransactionsResponse(
-        error_code=found.error, unknown_state_filters=list(found.unknown_states), transaction_states=listed
+        error_code=found.error,
+        unknown_state_filters=list(dict.fromkeys(found.unknown_states)),
+        transaction_states=listed,
     )

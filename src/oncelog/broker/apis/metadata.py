@@ -19,7 +19,7 @@ from oncelog.broker.mutations import may_change
 from oncelog.broker.security.access import CLUSTER, TOPIC, allows, allows_cluster, authorized_operations
 from oncelog.broker.slices import Work
 from oncelog.deferred import Deferred
-from oncelog.errors import Error, StorageError
+from oncelog.errors import Error
 from oncelog.kafka_properties import MAX_SHORT
 from oncelog.metadata.identity import ZERO_ID
 from oncelog.metadata.store import TopicInfo
@@ -41,8 +41,8 @@ NEVER_THROTTLED = MAX_SHORT
 
 
 FIRST_VERSION_WITH_IDS_ASKED = 12
-PARTITIONS_IN_A_PIECE = 100
-TOPICS_IN_A_PIECE = 20
+PARTITIONS_IN_A_PIECE = 25
+TOPICS_IN_A_PIECE = 10
 """Of a long answer, whether the caller sees them or not; each may have to be made."""
 
 
@@ -158,10 +158,7 @@ def _by_name(broker: Broker, context: RequestContext, name: str, *, may_create: 
         error = Error.INVALID_TOPIC_EXCEPTION
     elif may_create and colliding_topic(name, (topic.name for topic in broker.metadata.topics())) is None:
         may_change(broker, context, broker.config.num_partitions, NEVER_THROTTLED)
-        try:
-            made = broker.topics.auto_create(name, context.now_ms)
-        except StorageError:
-            made = Error.KAFKA_STORAGE_ERROR
+        made = yield from broker.topics.auto_creating(name, broker.now_ms)
         if isinstance(made, TopicInfo):
             return (yield from _described(broker, made))
         error = made

@@ -51,10 +51,10 @@ def _commit(
         if (not by_id or info is not None) and not allows(
             broker, context, Operation.READ, TOPIC, info.name if info is not None else topic.name
         ):
-            count, unknown = 0, Error.TOPIC_AUTHORIZATION_FAILED
+            info, count, unknown = None, 0, Error.TOPIC_AUTHORIZATION_FAILED
         looked_at += 1 + len(topic.partitions)
         good, bad = yield from within(topic.partitions, count)
-        if bad:
+        if bad or info is None:
             errors = [OffsetCommitResponsePartition(index, unknown) for index in bad]
             refused.append(OffsetCommitResponseTopic(topic.name, topic.topic_id, errors))
         if info is not None and good:
@@ -62,16 +62,16 @@ def _commit(
         if looked_at >= PARTITIONS_IN_A_PIECE:
             looked_at = 0
             yield
-    if not known:
-        return Deferred.of(OffsetCommitResponse(topics=refused))
-    caller = Caller(context.api_version, context.client_id, context.client_host)
 
     def merged(response: OffsetCommitResponse) -> OffsetCommitResponse:
         add_refused(response.topics, refused, lambda topic: topic.topic_id if by_id else topic.name)
         return response
 
+    if not known:
+        return Deferred.of(merged(OffsetCommitResponse()))
+    caller = Caller(context.api_version, context.client_id, context.client_host)
     request.topics = known
-    answered = yield from broker.groups.commit_offsets(request, caller, context.now_ms)
+    answered = yield from broker.groups.commit_offsets(request, caller, broker.now_ms)
     if refused:
         return answered.map(merged)
     if len(known) == 1 and len(known[0].partitions) == 1 and answered.succeeded:

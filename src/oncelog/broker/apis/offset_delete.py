@@ -33,9 +33,9 @@ def handle(broker: Broker, context: RequestContext, request: OffsetDeleteRequest
         count = info.partitions if info is not None else 0
         error = Error.UNKNOWN_TOPIC_OR_PARTITION
         if not allows(broker, context, Operation.READ, TOPIC, topic.name):
-            count, error = 0, Error.TOPIC_AUTHORIZATION_FAILED
+            info, count, error = None, 0, Error.TOPIC_AUTHORIZATION_FAILED
         bad = [p.partition_index for p in topic.partitions if not 0 <= p.partition_index < count]
-        if bad:
+        if bad or info is None:
             errors = [OffsetDeleteResponsePartition(index, error) for index in bad]
             refused.append(OffsetDeleteResponseTopic(topic.name, errors))
         good = [p for p in topic.partitions if 0 <= p.partition_index < count]

@@ -32,9 +32,9 @@ from oncelog.protocol.generated.produce_response import (
 from oncelog.records.batch import CODEC_MASK, TRANSACTIONAL_BIT, BatchHeader, read_header
 from oncelog.records.compression import Compression
 from oncelog.records.errors import CorruptBatch
-from oncelog.records.validation import InvalidBatch, single_batch
+from oncelog.records.validation import Checked, InvalidBatch, single_batch
 from oncelog.timers import Timers
-from oncelog.types import INTERNAL_TOPICS, ProducerStamp, TopicPartition
+from oncelog.types import INTERNAL_TOPICS, ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
@@ -48,6 +48,7 @@ FIRST_WITH_TRANSACTION_V2 = 12
 FIRST_WITH_TOPIC_IDS = 13
 ALL_IN_SYNC = -1
 """``acks=all``."""
+ACKS = (ALL_IN_SYNC, 0, 1)
 REFUSED_WITHOUT_LOG_START = frozenset(
     {Error.CORRUPT_MESSAGE, Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE, Error.KAFKA_STORAGE_ERROR}
 )
@@ -71,6 +72,7 @@ class _Write(NamedTuple):
     partition: Partition
     records: memoryview
     header: BatchHeader
+    checked: Checked | None = None
 
 
 def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> Deferred[ProduceResponse | None]:
@@ -85,7 +87,9 @@ def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> 
         context.is_wide = True
         dozens = broker.slices.begin(_write_each(broker, context, request)).flat_map(gather)
         return dozens.flat_map(
-            lambda parts: broker.slices.begin(_responding(context, request, list(chain.from_iterable(parts))))
+            lambda parts: broker.slices.begin(
+                _responding(context, request, list(chain.from_iterable(parts))), owner=context
+            )
         )
     whole_error = finished(_refuse_request(broker, context, request))
     pairs = _pairs(request)
@@ -112,6 +116,7 @@ def _write_each(
     whole_error = yield from _refuse_request(broker, context, request)
     answers = []
     for part in in_parts(_pairs(request), PARTITIONS_AT_ONCE):
+        yield from broker.batch_checks.room(context)
         dozen = [
             _write_partition(broker, context, request, topic, data)
             if whole_error is Error.NONE
@@ -141,8 +146,6 @@ def _responding(
 
 def _refuse_request(broker: Broker, context: RequestContext, request: ProduceRequest) -> Work[Error]:
     """What is wrong with the request as a whole."""
-    if request.acks not in (-1, 0, 1):
-        return Error.INVALID_REQUIRED_ACKS
     transactional_producers = set()
     seen = 0
     for topic in request.topic_data:
@@ -164,7 +167,7 @@ def _refuse_request(broker: Broker, context: RequestContext, request: ProduceReq
 
 
 def _header_of(records: bytes | memoryview | None) -> BatchHeader | None:
-    """The header of the first batch, or None where there is none to be read."""
+    """The header of the first batch, or None if there is none to be read."""
     if not records:
         return None
     try:
@@ -180,16 +183,38 @@ def _write_partition(
     topic: TopicProduceData,
     data: PartitionProduceData,
 ) -> Deferred[PartitionProduceResponse]:
-    write = _locate(broker, context, topic, data)
+    write = _locate(broker, context, topic, data, request.acks)
     if isinstance(write, PartitionProduceResponse):
         return Deferred.of(write)
+    if not broker.batch_checks.takes(context, write.partition, write.header, write.records):
+        return _go_on(broker, context, request, write)
+    located: _Write = write
+
+    def checked(found: Checked) -> Deferred[PartitionProduceResponse]:
+        try:
+            partition = located.partition
+            if broker.partition(partition.topic_partition) is not partition:  # the topic was deleted meanwhile
+                return Deferred.of(_refused_write(located, Error.UNKNOWN_TOPIC_OR_PARTITION))
+            return _go_on(broker, context, request, located._replace(checked=found))
+        finally:
+            broker.batch_checks.went_on(context)
+
+    check = broker.batch_checks.check(context, write.partition, write.header, write.records, broker.now_ms)
+    return check.flat_map(checked)
+
+
+def _go_on(
+    broker: Broker, context: RequestContext, request: ProduceRequest, write: _Write
+) -> Deferred[PartitionProduceResponse]:
+    """Append a batch, one of a transaction once it is verified."""
     if not write.header.is_transactional:
         return _append(broker, context, request, write, guard=None)
-    return verify_and_append(broker, context, request, *write)
+    verified = verify(broker, context.api_version, request, write.partition, write.header, broker.now_ms)
+    return _append_verified(broker, context, request, write, verified)
 
 
 def _locate(
-    broker: Broker, context: RequestContext, topic: TopicProduceData, data: PartitionProduceData
+    broker: Broker, context: RequestContext, topic: TopicProduceData, data: PartitionProduceData, acks: int
 ) -> _Write | PartitionProduceResponse:
     """The partition and the one batch that the request has for it, or the refusal."""
     name: str | None = topic.name
@@ -205,10 +230,6 @@ def _locate(
     partition = broker.led_partition(context, TopicPartition(name, data.index))
     if isinstance(partition, Error):
         return _refused(data, partition)
-    if name in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT_ID:
-        return _refused(
-            data, Error.INVALID_TOPIC_EXCEPTION, f"The topic {name} is internal: clients may not write to it."
-        )
     raw = data.records or b""
     records = raw if isinstance(raw, memoryview) else memoryview(raw)
     header = _header_of(records)
@@ -222,20 +243,13 @@ def _locate(
         return _refused(
             data, Error.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce {FIRST_WITH_ZSTD} or newer (KIP-110)."
         )
+    if acks not in ACKS:
+        return _refused(data, Error.INVALID_REQUIRED_ACKS)
+    if name in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT_ID:
+        return _refused(
+            data, Error.INVALID_TOPIC_EXCEPTION, f"The topic {name} is internal: clients may not write to it."
+        )
     return _Write(partition, records, header)
-
-
-def verify_and_append(
-    broker: Broker,
-    context: RequestContext,
-    request: ProduceRequest,
-    partition: Partition,
-    records: memoryview,
-    header: BatchHeader,
-) -> Deferred[PartitionProduceResponse]:
-    """Append a transactional batch once it is verified."""
-    verified = verify(broker, context.api_version, request, partition, header, context.now_ms)
-    return append_verified(broker, context, request, partition, records, header, verified)
 
 
 def verify(
@@ -245,7 +259,7 @@ def verify(
     transactional_id = request.transactional_id
     if transactional_id is None:  # refused for the whole request before
         return Deferred.of(Verification(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
-    stamp = ProducerStamp(header.producer_id, header.producer_epoch)
+    stamp = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
     operation = _supported_operation(version)
     return verify_transaction(broker, partition, transactional_id, stamp, operation, now_ms, header.base_sequence)
 
@@ -260,8 +274,16 @@ def append_verified(
     verified: Deferred[Verification],
 ) -> Deferred[PartitionProduceResponse]:
     """Append a transactional batch with the guard of its verification, or answer why not."""
-    write = _Write(partition, records, header)
+    return _append_verified(broker, context, request, _Write(partition, records, header), verified)
 
+
+def _append_verified(
+    broker: Broker,
+    context: RequestContext,
+    request: ProduceRequest,
+    write: _Write,
+    verified: Deferred[Verification],
+) -> Deferred[PartitionProduceResponse]:
     def append(verification: Verification) -> Deferred[PartitionProduceResponse]:
         error, guard = verification
         if error is not Error.NONE:
@@ -286,7 +308,7 @@ def _append(
     partition = write.partition
     if request.acks == ALL_IN_SYNC and partition.lacks_replicas:
         return Deferred.of(_refused_write(write, Error.NOT_ENOUGH_REPLICAS))
-    result = partition.append_client(write.records, context.now_ms, guard)
+    result = partition.append_client(write.records, broker.now_ms, guard, write.checked)
     context.may_be_repeated = result.error is Error.NONE and not write.header.attributes & ~TRANSACTIONAL_BIT
     return appended(broker, context, request, partition, result)
 
@@ -304,7 +326,7 @@ def appended(
     committed = partition.when_committed(result.last_offset + 1)
     if committed.done:
         return Deferred.of(answer)
-    return _with_timeout(broker, context.now_ms + request.timeout_ms, committed, answer)
+    return _with_timeout(broker, broker.now_ms + request.timeout_ms, committed, answer)
 
 
 def _with_timeout(
@@ -388,6 +410,8 @@ def _answers(
     position = 0
     for topic in topics:
         count = len(topic.partition_data)
+        if not count:
+            continue
         answer = TopicProduceResponse(partition_responses=list(parts[position : position + count]))
         if version >= FIRST_WITH_TOPIC_IDS:
             answer.topic_id = topic.topic_id

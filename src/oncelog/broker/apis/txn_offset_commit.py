@@ -50,10 +50,10 @@ def _commit(
         count = info.partitions if info is not None else 0
         error = Error.UNKNOWN_TOPIC_OR_PARTITION
         if not allows(broker, context, Operation.READ, TOPIC, topic.name):
-            count, error = 0, Error.TOPIC_AUTHORIZATION_FAILED
+            info, count, error = None, 0, Error.TOPIC_AUTHORIZATION_FAILED
         looked_at += 1 + len(topic.partitions)
         good, bad = yield from within(topic.partitions, count)
-        if bad:
+        if bad or info is None:
             errors = [TxnOffsetCommitResponsePartition(index, error) for index in bad]
             refused.append(TxnOffsetCommitResponseTopic(topic.name, errors))
         if good:
@@ -61,8 +61,6 @@ def _commit(
         if looked_at >= PARTITIONS_IN_A_PIECE:
             looked_at = 0
             yield
-    if not known:
-        return Deferred.of(TxnOffsetCommitResponse(topics=refused))
 
     def merged(response: TxnOffsetCommitResponse) -> TxnOffsetCommitResponse:
         add_refused(response.topics, refused, lambda topic: topic.name)
@@ -73,7 +71,9 @@ def _commit(
                         partition.error_code = Error.COORDINATOR_NOT_AVAILABLE
         return response
 
+    if not known:
+        return Deferred.of(merged(TxnOffsetCommitResponse()))
     caller = Caller(context.api_version, context.client_id, context.client_host)
     commit = request.replace(topics=known)
-    answered = yield from broker.groups.commit_transactional_offsets(commit, caller, context.now_ms)
+    answered = yield from broker.groups.commit_transactional_offsets(commit, caller, broker.now_ms)
     return answered.map(merged)

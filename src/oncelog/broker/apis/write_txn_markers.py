@@ -18,7 +18,7 @@ from oncelog.protocol.generated.write_txn_markers_response import (
     WritableTxnMarkerTopicResult,
     WriteTxnMarkersResponse,
 )
-from oncelog.types import ProducerStamp, TopicPartition
+from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
@@ -27,13 +27,15 @@ if TYPE_CHECKING:
 def handle(
     broker: Broker, context: RequestContext, request: WriteTxnMarkersRequest
 ) -> Deferred[WriteTxnMarkersResponse]:
-    results = [_write(broker, context, marker) for marker in request.markers]
+    # What names no partition is not answered.
+    named = [marker for marker in request.markers if any(topic.partition_indexes for topic in marker.topics)]
+    results = [_write(broker, context, marker) for marker in named]
     return gather(results).map(lambda markers: WriteTxnMarkersResponse(markers=markers))
 
 
 def _write(broker: Broker, context: RequestContext, asked: WritableTxnMarker) -> Deferred[WritableTxnMarkerResult]:
     marker = TxnMarker(
-        stamp=ProducerStamp(asked.producer_id, asked.producer_epoch),
+        stamp=ProducerIdAndEpoch(asked.producer_id, asked.producer_epoch),
         commit=asked.transaction_result,
         coordinator_epoch=asked.coordinator_epoch,
         transaction_version=asked.transaction_version,
@@ -55,6 +57,7 @@ def _write(broker: Broker, context: RequestContext, asked: WritableTxnMarker) ->
                     ],
                 )
                 for topic in asked.topics
+                if topic.partition_indexes
             ],
         )
     )

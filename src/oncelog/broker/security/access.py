@@ -32,7 +32,7 @@ def allows(broker: Broker, context: RequestContext, operation: int, kind: int, n
         return True
     if log:
         api = ApiKey(context.api_key).name
-        broker.security_log.refused_operation(principal, host, operation, kind, name, api, context.now_ms)
+        broker.security_log.refused_operation(principal, host, operation, kind, name, api, broker.now_ms)
     return False
 
 

@@ -8,11 +8,12 @@ no authorizer and nothing is asked. Rules
 - Where an ACL allows READ, WRITE, DELETE or ALTER, DESCRIBE is allowed too; ALTER_CONFIGS allows DESCRIBE_CONFIGS.
 - Where no ACL matches, it is refused; where the resource has no ACL at all, ``allow.everyone.if.no.acl.found`` says.
 
-Invariant: answers are remembered until the ACLs change; ``acls`` is a new object after each change.
+Invariant: answers are remembered until the ACLs change.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -55,7 +56,7 @@ class _Verdict(Enum):
 
 
 class Authorizer:
-    """Decides over the ACLs handed in by :meth:`update`.
+    """Decides over the ACLs handed in by :meth:`change`.
 
     :param super_users: principals, ``User:name``.
     :param allow_without_acls: ``allow.everyone.if.no.acl.found``.
@@ -64,24 +65,49 @@ class Authorizer:
     def __init__(self, super_users: Collection[str], *, allow_without_acls: bool, acls: Iterable[Acl] = ()) -> None:
         self.super_users = frozenset(super_users)
         self.allow_without_acls = allow_without_acls
-        self._literal: dict[tuple[int, str], list[Acl]] = {}
-        self._prefixed: dict[int, dict[str, list[Acl]]] = {}
-        self._prefix_lengths: dict[int, list[int]] = {}
+        self._literal: dict[tuple[int, str], dict[Acl, None]] = {}
+        self._prefixed: dict[int, dict[str, dict[Acl, None]]] = {}
+        self._prefix_lengths: dict[int, Counter[int]] = {}
         self._remembered: dict[tuple[str, str, int, int, str], bool] = {}
-        self.update(acls)
+        self.change(acls)
 
-    def update(self, acls: Iterable[Acl]) -> None:
-        """Decide by these ACLs from now on."""
-        literal: dict[tuple[int, str], list[Acl]] = {}
-        prefixed: dict[int, dict[str, list[Acl]]] = {}
-        for acl in acls:
+    def change(self, added: Iterable[Acl] = (), removed: Iterable[Acl] = ()) -> None:
+        """Decide with these ACLs too, and without those, from now on; the work is that of the change."""
+        for acl in removed:
+            self._remove(acl)
+        literal = self._literal
+        for acl in added:
             if acl.pattern_type == PatternType.LITERAL:
-                literal.setdefault((acl.resource_type, acl.resource_name), []).append(acl)
+                literal.setdefault((acl.resource_type, acl.resource_name), {})[acl] = None
             else:
-                prefixed.setdefault(acl.resource_type, {}).setdefault(acl.resource_name, []).append(acl)
-        self._literal, self._prefixed = literal, prefixed
-        self._prefix_lengths = {kind: sorted({len(prefix) for prefix in known}) for kind, known in prefixed.items()}
+                self._add_prefixed(acl)
         self._remembered = {}
+
+    def _add_prefixed(self, acl: Acl) -> None:
+        kind, name = acl.resource_type, acl.resource_name
+        known = self._prefixed.setdefault(kind, {})
+        if name not in known:
+            known[name] = {}
+            self._prefix_lengths.setdefault(kind, Counter())[len(name)] += 1
+        known[name][acl] = None
+
+    def _remove(self, acl: Acl) -> None:
+        kind, name = acl.resource_type, acl.resource_name
+        literal = acl.pattern_type == PatternType.LITERAL
+        acls = self._literal.get((kind, name)) if literal else self._prefixed.get(kind, {}).get(name)
+        if acls is None or acl not in acls:
+            return
+        del acls[acl]
+        if acls:
+            return
+        if literal:
+            del self._literal[kind, name]
+            return
+        del self._prefixed[kind][name]
+        lengths = self._prefix_lengths[kind]
+        lengths[len(name)] -= 1
+        if not lengths[len(name)]:
+            del lengths[len(name)]
 
     def allows(self, principal: str, host: str, operation: int, kind: int, name: str) -> bool:
         """Whether ``principal``, connected from ``host``, may do ``operation`` on one resource."""
@@ -134,14 +160,14 @@ class Authorizer:
                 verdict = _Verdict.ALLOWED
         return verdict
 
-    def _matching(self, kind: int, name: str) -> Iterable[list[Acl]]:
+    def _matching(self, kind: int, name: str) -> Iterable[Iterable[Acl]]:
         """The ACLs on patterns that the resource matches."""
         for literal in dict.fromkeys((name, WILDCARD)):
             acls = self._literal.get((kind, literal))
             if acls:
                 yield acls
         prefixes = self._prefixed.get(kind, {})
-        for length in self._prefix_lengths.get(kind, ()):
+        for length in sorted(self._prefix_lengths.get(kind, ())):
             if length > len(name):
                 return
             acls = prefixes.get(name[:length])
@@ -171,7 +197,7 @@ def super_users_in(text: str) -> frozenset[str]:
 
 
 def authorizer_of(config: BrokerConfig, metadata: MetadataStore) -> Authorizer | None:
-    """What ``authorizer.class.name`` asks for; None where it asks for nothing.
+    """What ``authorizer.class.name`` asks for; None if it asks for nothing.
 
     :raises ConfigError: it names another class than Apache Kafka's own.
     """

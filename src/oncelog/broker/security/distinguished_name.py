@@ -142,7 +142,7 @@ class PrincipalMapper:
         self._rules = list(_parsed(rules or DEFAULT_RULE))
 
     def name(self, subject: str) -> str | None:
-        """The principal's name; None where no rule applies."""
+        """The principal's name; None if no rule applies."""
         for rule in self._rules:
             name = subject if rule is None else rule.apply(subject)
             if name is not None:

@@ -22,7 +22,11 @@ MESSAGES = {
     Error.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed.",
     Error.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
     Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+    Error.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
+    Error.INVALID_REQUEST: "This most likely occurs because of a request being malformed by the client library or the "
+    "message was sent to an incompatible broker. See the broker logs for more details.",
 }
+"""What Kafka says with an error where nothing more is known."""
 FIRST_ADD_PARTITIONS_FROM_BROKERS = 4
 FIRST_JOIN_WITH_NULL_PROTOCOL = 7
 

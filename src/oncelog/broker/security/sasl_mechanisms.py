@@ -29,7 +29,7 @@ _CONTROL_A = b"\x01"
 class LoginRefused(Exception):
     """The login failed.
 
-    :param public: what the client is told; None where Kafka tells it no more than that the credentials are invalid.
+    :param public: what the client is told; None if Kafka tells it no more than that the credentials are invalid.
     :param reason: what the security log says.
     """
 

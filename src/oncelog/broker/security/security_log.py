@@ -33,6 +33,10 @@ class SecurityLog:
         self._written = 0
         self._left_out = 0
 
+    def clock_was_set(self, step_ms: int) -> None:
+        """The period lasts as long as it was to."""
+        self._period_ends_ms += step_ms
+
     def refused_login(self, peer: Peer, reason: str, now_ms: int) -> None:
         if self._may_write(now_ms):
             logger.warning("login refused from %s: %s", peer.client_host, reason)
@@ -56,7 +60,7 @@ class SecurityLog:
             )
 
     def _may_write(self, now_ms: int) -> bool:
-        if not self._period_ends_ms - PERIOD_MS <= now_ms < self._period_ends_ms:
+        if now_ms >= self._period_ends_ms:
             self._period_ends_ms = now_ms + PERIOD_MS
             self._written = 0
             if self._left_out:

@@ -39,8 +39,8 @@ class SecurityProtocol(Enum):
 class Session:
     """One connection's caller.
 
-    ``node`` is this broker as the connection's listener advertises it; None where there is one listener alone.
-    ``gate`` is the login that every frame passes; None where the listener asks for none. ``software`` is what the
+    ``node`` is this broker as the connection's listener advertises it; None if there is one listener alone.
+    ``gate`` is the login that every frame passes; None if the listener asks for none. ``software`` is what the
     client says that it is, name and version (KIP-511).
     """
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 from oncelog.client.aio.cluster import Cluster
 from oncelog.client.aio.offsets import GroupOffsets
 from oncelog.client.aio.settings import split_settings
+from oncelog.client.core import arguments
 from oncelog.client.core.config import AdminConfig
 from oncelog.client.core.coordinator import CoordinatorFinder, CoordinatorType
 from oncelog.client.core.errors import IllegalStateError
@@ -73,7 +74,7 @@ class AdminConnection:
         return self._asked
 
     def _group(self, group_id: str) -> CoordinatorFinder:
-        return self.cluster.finder(CoordinatorType.GROUP, group_id)
+        return self.cluster.finder(CoordinatorType.GROUP, arguments.text(group_id, "group_id"))
 
     def _group_offsets(self, group_id: str) -> GroupOffsets:
         return GroupOffsets(self.cluster, self._group(group_id), group_id)

@@ -95,7 +95,7 @@ class GroupsAdmin(AdminConnection):
         return await self._at_group(group_id, ask)
 
     async def _describe_new(self, node: int, group_id: str) -> GroupDescription | None:
-        """The group under the protocol of KIP-848; None where it is not one."""
+        """The group under the protocol of KIP-848; None if it is not one."""
         request = ConsumerGroupDescribeRequest(group_ids=[group_id])
         try:
             answer = await self.cluster.ask(node, CONSUMER_GROUP_DESCRIBE, request)

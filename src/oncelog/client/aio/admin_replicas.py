@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from oncelog.client.aio.admin_connection import AdminConnection
 from oncelog.client.aio.cluster import UnknownPartition, check
-from oncelog.client.core import arguments
+from oncelog.client.core import admin_arguments, arguments
 from oncelog.client.core.admin_types import PartitionReassignment
 from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.structs import TopicPartition
@@ -45,10 +45,7 @@ class ReplicasAdmin(AdminConnection):
 
         :raises KafkaError: a node or a partition is not there, or there is no move to end.
         """
-        left = {
-            arguments.partition(name): None if nodes is None else [int(node) for node in nodes]
-            for name, nodes in wanted.items()
-        }
+        left = admin_arguments.reassignments(wanted)
         refused: list[KafkaError] = []
 
         async def attempt() -> None:

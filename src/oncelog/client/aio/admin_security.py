@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from oncelog.acls import Acl, AclFilter
 from oncelog.client.aio.admin_connection import AdminConnection
-from oncelog.client.core import arguments
+from oncelog.client.core import admin_arguments, arguments
 from oncelog.client.core.errors import error_for, error_of
 from oncelog.client.core.wire import Api
 from oncelog.errors import Error
@@ -33,7 +33,7 @@ from oncelog.protocol.generated.describe_user_scram_credentials_request import (
     UserName,
 )
 from oncelog.protocol.generated.describe_user_scram_credentials_response import DescribeUserScramCredentialsResponse
-from oncelog.scram import HASH_OF_MECHANISM, LEAST_ITERATIONS
+from oncelog.scram import HASH_OF_MECHANISM, LEAST_ITERATIONS, MOST_ITERATIONS
 
 DESCRIBE_ACLS = Api(DescribeAclsRequest, DescribeAclsResponse, 1, 3)
 CREATE_ACLS = Api(CreateAclsRequest, CreateAclsResponse, 1, 3)
@@ -56,9 +56,10 @@ class SecurityAdmin(AdminConnection):
 
     async def describe_acls(self, wanted: AclFilter) -> list[Acl]:
         """The ACLs that a filter finds, sorted."""
+        request = DescribeAclsRequest(*admin_arguments.acl_filter(wanted))
 
         async def attempt() -> list[Acl]:
-            answer = await self.cluster.ask_any(DESCRIBE_ACLS, DescribeAclsRequest(*wanted))
+            answer = await self.cluster.ask_any(DESCRIBE_ACLS, request)
             _check(answer.error_code, answer.error_message, "the ACLs cannot be read")
             return sorted(
                 Acl(
@@ -78,7 +79,7 @@ class SecurityAdmin(AdminConnection):
 
     async def create_acls(self, acls: Iterable[Acl]) -> None:
         """Add ACLs; those that are there already stay."""
-        request = CreateAclsRequest(creations=[AclCreation(*acl) for acl in acls])
+        request = CreateAclsRequest(creations=[AclCreation(*acl) for acl in admin_arguments.acls(acls)])
 
         async def attempt() -> None:
             answer = await self.cluster.ask_any(CREATE_ACLS, request)
@@ -89,7 +90,7 @@ class SecurityAdmin(AdminConnection):
 
     async def delete_acls(self, wanted: AclFilter) -> list[Acl]:
         """Remove the ACLs that a filter finds, and say which they were."""
-        request = DeleteAclsRequest(filters=[DeleteAclsFilter(*wanted)])
+        request = DeleteAclsRequest(filters=[DeleteAclsFilter(*admin_arguments.acl_filter(wanted))])
 
         async def attempt() -> list[Acl]:
             answer = await self.cluster.ask_any(DELETE_ACLS, request)
@@ -133,14 +134,19 @@ class SecurityAdmin(AdminConnection):
 
     async def set_password(self, user: str, mechanism: int, password: str, iterations: int = LEAST_ITERATIONS) -> None:
         """Make or replace a user's credential for one mechanism."""
+        name, number = arguments.name(user, "users"), _mechanism(mechanism)
+        secret = arguments.text(password, "password").encode()
+        rounds = arguments.whole(iterations, "iterations", 32)
+        if not LEAST_ITERATIONS <= rounds <= MOST_ITERATIONS:
+            raise ValueError(f"iterations={rounds} must be {LEAST_ITERATIONS} to {MOST_ITERATIONS}")
         salt = secrets.token_bytes(SALT_BYTES)
-        salted = pbkdf2_hmac(HASH_OF_MECHANISM[mechanism], password.encode(), salt, iterations)
-        change = ScramCredentialUpsertion(user, mechanism, iterations, salt, salted)
+        salted = pbkdf2_hmac(HASH_OF_MECHANISM[number], secret, salt, rounds)
+        change = ScramCredentialUpsertion(name, number, rounds, salt, salted)
         await self._alter_users(AlterUserScramCredentialsRequest(deletions=[], upsertions=[change]))
 
     async def delete_credential(self, user: str, mechanism: int) -> None:
         """Remove a user's credential for one mechanism."""
-        change = ScramCredentialDeletion(user, mechanism)
+        change = ScramCredentialDeletion(arguments.name(user, "users"), _mechanism(mechanism))
         await self._alter_users(AlterUserScramCredentialsRequest(deletions=[change], upsertions=[]))
 
     async def _alter_users(self, request: AlterUserScramCredentialsRequest) -> None:
@@ -150,6 +156,13 @@ class SecurityAdmin(AdminConnection):
                 _check(result.error_code, result.error_message, f"the user {result.user!r} cannot be changed")
 
         await self.cluster.repeat("alter_users", attempt)
+
+
+def _mechanism(given: int) -> int:
+    number = arguments.whole(given, "mechanism", 8)
+    if number not in HASH_OF_MECHANISM:
+        raise ValueError(f"mechanism={number} is unknown; 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512")
+    return number
 
 
 def _check(code: int, message: str | None, what: str) -> None:

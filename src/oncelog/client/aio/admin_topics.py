@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from oncelog.client.aio.admin_connection import AdminConnection
 from oncelog.client.aio.cluster import UnknownPartition, check
 from oncelog.client.aio.offsets import EARLIEST, LATEST, FoundOffset, list_offsets
-from oncelog.client.core import arguments
+from oncelog.client.core import admin_arguments, arguments
 from oncelog.client.core.admin_types import (
     CONFIG_SOURCES,
     ClusterDescription,
@@ -79,7 +79,7 @@ class TopicsAdmin(AdminConnection):
 
         :raises TopicAlreadyExistsError: one exists; others are created nevertheless.
         """
-        left = {topic.name: topic for topic in _new_topics(topics)}
+        left = {topic.name: topic for topic in admin_arguments.new_topics(topics)}
         refused: list[KafkaError] = []
 
         async def attempt() -> None:
@@ -165,18 +165,19 @@ class TopicsAdmin(AdminConnection):
         validate_only: bool = False,
     ) -> None:
         """Give topics this many partitions in all; with ``validate_only`` say only whether that is possible."""
-        given = assignments or {}
+        wanted = admin_arguments.counts(counts)
+        given = {} if assignments is None else admin_arguments.assignments(assignments)
 
         async def attempt() -> None:
             topics = [
                 CreatePartitionsTopic(
                     name=name,
                     count=count,
-                    assignments=[CreatePartitionsAssignment(broker_ids=list(ids)) for ids in given[name]]
+                    assignments=[CreatePartitionsAssignment(broker_ids=ids) for ids in given[name]]
                     if name in given
                     else None,
                 )
-                for name, count in counts.items()
+                for name, count in wanted.items()
             ]
             request = CreatePartitionsRequest(
                 topics=topics, timeout_ms=self.config.request_timeout_ms, validate_only=validate_only
@@ -225,7 +226,7 @@ class TopicsAdmin(AdminConnection):
         return ClusterDescription(self.cluster.metadata.cluster_id, self.cluster.metadata.controller, nodes)
 
     async def describe_features(self) -> dict[str, FeatureLevel]:
-        """The cluster's features by name, ``metadata.version`` and ``transaction.version`` among them; empty where the
+        """The cluster's features by name, ``metadata.version`` and ``transaction.version`` among them; empty if the
         cluster has none (before KIP-584)."""
         answer: ApiVersionsResponse = await self.cluster.ask_any(FEATURES, ApiVersionsRequest("oncelog", "0.1.0"))
         levels = {item.name: item.max_version_level for item in answer.finalized_features}
@@ -241,7 +242,8 @@ class TopicsAdmin(AdminConnection):
         self, resources: Iterable[ConfigResource], *, names: Sequence[str] | None = None
     ) -> dict[ConfigResource, dict[str, ConfigEntry]]:
         """Properties of topics, brokers or groups, by name."""
-        wanted = list(resources)
+        wanted = admin_arguments.resources(resources)
+        properties = None if names is None else arguments.names(names, "properties")
 
         async def attempt() -> dict[ConfigResource, dict[str, ConfigEntry]]:
             found: dict[ConfigResource, dict[str, ConfigEntry]] = {}
@@ -251,7 +253,7 @@ class TopicsAdmin(AdminConnection):
                         DescribeConfigsResource(
                             resource_type=item.type,
                             resource_name=item.name,
-                            configuration_keys=None if names is None else arguments.names(names, "properties"),
+                            configuration_keys=properties,
                         )
                         for item in items
                     ]
@@ -283,9 +285,10 @@ class TopicsAdmin(AdminConnection):
         self, changes: Mapping[ConfigResource, Mapping[str, str | None]], *, validate_only: bool = False
     ) -> None:
         """Set these properties and no others; None goes back to the default."""
+        wanted = admin_arguments.changes(changes)
 
         async def attempt() -> None:
-            for node, items in (await self._by_node(list(changes))).items():
+            for node, items in (await self._by_node(list(wanted))).items():
                 request = IncrementalAlterConfigsRequest(
                     resources=[
                         AlterConfigsResource(
@@ -293,7 +296,7 @@ class TopicsAdmin(AdminConnection):
                             resource_name=item.name,
                             configs=[
                                 AlterableConfig(name, _DELETE if value is None else _SET, value)
-                                for name, value in changes[item].items()
+                                for name, value in wanted[item].items()
                             ],
                         )
                         for item in items
@@ -330,7 +333,8 @@ class TopicsAdmin(AdminConnection):
         self, offsets: Mapping[TopicPartition, int | RecordsToDelete]
     ) -> dict[TopicPartition, int]:
         """Delete the records before these offsets (-1: all); returns each partition's new first offset."""
-        before = {arguments.partition(name): _offset_to_delete_before(name, value) for name, value in offsets.items()}
+        given = arguments.by_partition(offsets, "offsets")
+        before = {name: _offset_to_delete_before(name, value) for name, value in given.items()}
 
         async def ask(node: int, names: list[TopicPartition]) -> dict[TopicPartition, int | KafkaError]:
             request = DeleteRecordsRequest(
@@ -364,12 +368,12 @@ class TopicsAdmin(AdminConnection):
     ) -> dict[TopicPartition, FoundOffset]:
         """Offset for each partition: by time in ms, -1 the end (the last stable offset under ``read_committed``),
         -2 the beginning, -3 the record with the greatest timestamp."""
-        questions = {arguments.partition(name): when for name, when in wanted.items()}
-        return await list_offsets(self.cluster, questions, read_committed=read_committed, wait_for_unknown_s=0)
+        asked = arguments.times(wanted)
+        return await list_offsets(self.cluster, asked, read_committed=read_committed, wait_for_unknown_s=0)
 
     async def partitions(self, topic: str) -> list[TopicPartition]:
         """The partitions of a topic."""
-        described = await self.describe_topics([topic])
+        described = await self.describe_topics([arguments.name(topic, "topics")])
         return [TopicPartition(topic, item.partition) for item in described[0].partitions]
 
 
@@ -380,15 +384,7 @@ def _offset_to_delete_before(name: TopicPartition, value: object) -> int:
             f"delete_records takes for each partition an offset, -1 for all, or RecordsToDelete(offset); for {name} it "
             f"was given {value!r}"
         )
-    return offset
-
-
-def _new_topics(topics: Iterable[NewTopic]) -> list[NewTopic]:
-    found = list(topics)
-    for topic in found:
-        if not isinstance(topic, NewTopic):
-            raise TypeError(f"create_topics takes a list of NewTopic(name, ...), not {topic!r} in one")
-    return found
+    return arguments.whole(offset, f"the offset of {name}")
 
 
 def _by_node(resources: Sequence[ConfigResource]) -> dict[int | None, list[ConfigResource]]:

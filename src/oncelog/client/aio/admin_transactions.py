@@ -52,12 +52,14 @@ class TransactionsAdmin(AdminConnection):
         """All transactional ids, by name, or those that match."""
 
         wanted = arguments.names(states, "states")
+        producers = arguments.wholes(producer_ids, "producer ids")
+        longer_ms = arguments.whole(running_longer_than_ms, "running_longer_than_ms")
 
         def build(version: int) -> ListTransactionsRequest:
             return ListTransactionsRequest(
                 state_filters=wanted,
-                producer_id_filters=list(producer_ids),
-                duration_filter=running_longer_than_ms,
+                producer_id_filters=producers,
+                duration_filter=longer_ms,
             )
 
         async def attempt() -> list[TransactionListing]:
@@ -162,6 +164,10 @@ class TransactionsAdmin(AdminConnection):
         :param start_offset: its first offset there; or give the producer as ``describe_producers`` told it.
         """
         name = arguments.partition(partition)
+        if start_offset is not None:
+            arguments.whole(start_offset, "start_offset")
+        if producer is not None and not isinstance(producer, ProducerState):
+            raise TypeError(f"producer must be a ProducerState as describe_producers() gives it, not {producer!r}")
         chosen = producer
         if chosen is None:
             states = (await self.describe_producers([name]))[name]

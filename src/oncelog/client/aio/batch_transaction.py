@@ -22,7 +22,7 @@ from oncelog.client.core.wire import NO_LIMIT, PRODUCE
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.records.batch import Buffer, increment_sequence, stamp_producer
-from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
+from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 
 _PRODUCE_TIMEOUT_MS = 30_000
 _FENCED = (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH)
@@ -38,7 +38,8 @@ class ReadyBatch(NamedTuple):
 class BatchTransactions:
     """The transactions of one transactional id, one after the other.
 
-    :param delivery_ms: how long a batch may take with all its repeats; None is the cluster's own limit.
+    :param delivery_ms: how long a batch may take with all its repeats, as ``delivery_setting`` says; None is the
+        cluster's own limit.
     :param max_request_bytes: largest Produce request, unless one batch is larger; None is no limit.
     """
 
@@ -50,6 +51,7 @@ class BatchTransactions:
         *,
         two_phase_commit: bool = False,
         delivery_ms: float | None = None,
+        delivery_setting: str = "delivery.timeout.ms",
         max_request_bytes: int | None = None,
     ) -> None:
         self._cluster = cluster
@@ -57,6 +59,7 @@ class BatchTransactions:
         self._id = transactional_id
         self._requests = TxnRequests(transactional_id, timeout_ms, two_phase_commit=two_phase_commit)
         self._delivery_ms = delivery_ms
+        self._delivery_setting = delivery_setting
         self._max_request_bytes = max_request_bytes
         self.stamp = NO_PRODUCER
         """Who writes: what :meth:`init` was given, :meth:`join` was told, or the last :meth:`end` brought."""
@@ -64,6 +67,8 @@ class BatchTransactions:
         self._sequences: dict[TopicPartition, int] = {}
         self._added: set[TopicPartition] = set()
         self._groups: set[str] = set()
+        self._adding = asyncio.Lock()
+        """Held by whoever adds partitions: the coordinator sends away those who come while it writes such down."""
         self._begun = False
         self._shared = False
 
@@ -75,12 +80,12 @@ class BatchTransactions:
         self._adopt(outcome.stamp)
         self._ended()
 
-    def join(self, producer: ProducerStamp) -> None:
+    def join(self, producer: ProducerIdAndEpoch) -> None:
         """Go on in the transaction of a producer that another process initialized under this id."""
         self._adopt(producer)
         self._begun = self._shared = True
 
-    def _adopt(self, stamp: ProducerStamp) -> None:
+    def _adopt(self, stamp: ProducerIdAndEpoch) -> None:
         if stamp != self.stamp:
             self._sequences.clear()
         self.stamp = stamp
@@ -91,16 +96,27 @@ class BatchTransactions:
         self._groups.clear()
         self._begun = self._shared = False
 
-    async def append(self, batches: Mapping[TopicPartition, ReadyBatch]) -> dict[TopicPartition, int]:
+    async def append(
+        self, batches: Mapping[TopicPartition, ReadyBatch], *, channel: int = 0
+    ) -> dict[TopicPartition, int]:
         """One batch for each of several partitions, acks=all; the first offset of each.
 
-        The offset is -1 where the answer was lost and the leader knows only that it has the batch.
+        The offset is -1 if the answer was lost and the leader knows only that it has the batch. Several calls may be
+        under way at once, each of other partitions.
+
+        :param channel: on which connection to each leader.
         """
-        new = [partition for partition in batches if partition not in self._added]
         self._begun = True
-        if new and not self._v2:
-            await self._coordinated(Step.ADD_PARTITIONS, self._requests.add_partitions(lambda: self.stamp, new))
-        self._added.update(new)
+        new = [partition for partition in batches if partition not in self._added]
+        if not new:
+            return await self._append(batches, channel)
+        async with self._adding:
+            if not self._v2:
+                await self._coordinated(Step.ADD_PARTITIONS, self._requests.add_partitions(lambda: self.stamp, new))
+            self._added.update(new)
+            return await self._append(batches, channel)
+
+    async def _append(self, batches: Mapping[TopicPartition, ReadyBatch], channel: int) -> dict[TopicPartition, int]:
         stamped: dict[TopicPartition, bytearray] = {}
         for partition, batch in batches.items():
             sequence = self._sequences.get(partition, 0)
@@ -110,7 +126,7 @@ class BatchTransactions:
 
         async def ask(node: int, names: list[TopicPartition]) -> dict[TopicPartition, int | KafkaError]:
             requests = _requests({name: stamped[name] for name in names}, self._max_request_bytes)
-            answers = await asyncio.gather(*(self._send(node, request) for request in requests))
+            answers = await asyncio.gather(*(self._send(node, request, channel) for request in requests))
             return {name: result for answer in answers for name, result in answer.items()}
 
         return await self._cluster.at_leaders(
@@ -118,11 +134,12 @@ class BatchTransactions:
             stamped,
             ask,
             timeout_ms=self._delivery_ms,
+            setting=self._delivery_setting,
             wait_for_unknown_s=GIVE_UP_ON_UNKNOWN_SECONDS,
         )
 
     async def _send(
-        self, node: int, batches: Mapping[TopicPartition, bytearray]
+        self, node: int, batches: Mapping[TopicPartition, bytearray], channel: int
     ) -> dict[TopicPartition, int | KafkaError]:
         """One Produce request: the offset of what was stored, else why it was not."""
         topics: dict[str, list[PartitionProduceData]] = {}
@@ -135,7 +152,7 @@ class BatchTransactions:
 
         try:
             answer = await self._cluster.ask(
-                node, PRODUCE, build, highest=NO_LIMIT if self._v2 else TV1_HIGHEST_PRODUCE
+                node, PRODUCE, build, highest=NO_LIMIT if self._v2 else TV1_HIGHEST_PRODUCE, channel=channel
             )
         except KafkaError as error:
             return dict.fromkeys(batches, error)

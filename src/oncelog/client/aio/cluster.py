@@ -105,10 +105,13 @@ class Cluster:
 
     # --- repeating
 
-    async def repeat(self, what: str, attempt: Callable[[], Awaitable[T]], *, timeout_ms: float | None = None) -> T:
+    async def repeat(
+        self, what: str, attempt: Callable[[], Awaitable[T]], *, timeout_ms: float | None = None, setting: str = ""
+    ) -> T:
         """The attempt's result, repeated while its error is retriable and there is time.
 
         :param what: names the call in the error when the time is up.
+        :param setting: that ``timeout_ms`` comes from, where it is a setting.
         :raises KafkaTimeoutError: the time was up; its cause is the last error.
         """
         limit_ms = self.timeout_ms if timeout_ms is None else timeout_ms
@@ -131,7 +134,8 @@ class Cluster:
                     )
         except TimeoutError:
             why = f": {last}" if last is not None else ""
-            limit = f"{self._setting}={limit_ms:g}" if timeout_ms is None else f"{limit_ms:g} ms"
+            name = self._setting if timeout_ms is None else setting
+            limit = f"{name}={limit_ms:.15g}" if name else f"{limit_ms:.15g} ms"
             raise KafkaTimeoutError(f"{what} did not succeed within {limit}{why}") from last
 
     # --- asking
@@ -266,6 +270,7 @@ class Cluster:
         ask: Callable[[int, list[TopicPartition]], Awaitable[Mapping[TopicPartition, T | KafkaError]]],
         *,
         timeout_ms: float | None = None,
+        setting: str = "",
         wait_for_unknown_s: float = 0.0,
     ) -> dict[TopicPartition, T]:
         """A result for each partition, all leaders asked at once; those refused for now are asked for again.
@@ -295,7 +300,7 @@ class Cluster:
                 raise error_for(Error.UNKNOWN_SERVER_ERROR, f"the answer left {min(left)} out")
 
         if left:
-            await self.repeat(what, attempt, timeout_ms=timeout_ms)
+            await self.repeat(what, attempt, timeout_ms=timeout_ms, setting=setting)
         return found
 
     # --- coordinators

@@ -11,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from math import inf
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Generic, Self
 
 from oncelog.client.aio.cluster import Cluster, settled
 from oncelog.client.aio.consumer_group import ConsumerGroup
@@ -36,10 +37,13 @@ from oncelog.client.core.structs import (
     Columns,
     ConsumerGroupMetadata,
     ConsumerRecord,
+    K,
     OffsetAndTimestamp,
     TopicPartition,
+    V,
+    takes_fewer_types,
 )
-from oncelog.client.core.subscription import ConsumerRebalanceListener, Reset, Subscription
+from oncelog.client.core.subscription import ConsumerRebalanceListener, Reset, Subscription, TopicPattern
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -51,7 +55,8 @@ if TYPE_CHECKING:
 _RESETS = {"earliest": Reset.EARLIEST, "latest": Reset.LATEST, "none": Reset.NONE}
 
 
-class Consumer:
+@takes_fewer_types
+class Consumer(Generic[K, V]):
     """Reads records, alone or as a member of a group.
 
     Settings are keyword arguments under aiokafka's names (``bootstrap_servers``, ``group_id``, ``auto_offset_reset``,
@@ -64,8 +69,8 @@ class Consumer:
         self,
         *topics: str,
         config: ConsumerConfig | None = None,
-        key_deserializer: Deserializer | None = None,
-        value_deserializer: Deserializer | None = None,
+        key_deserializer: Callable[[bytes], K] | None = None,
+        value_deserializer: Callable[[bytes], V] | None = None,
         ssl_context: ssl.SSLContext | None = None,
         **settings: Unpack[ConsumerKeywords],
     ) -> None:
@@ -203,7 +208,7 @@ class Consumer:
     def subscribe(
         self,
         topics: Iterable[str] = (),
-        pattern: str | None = None,
+        pattern: TopicPattern | None = None,
         listener: ConsumerRebalanceListener | None = None,
     ) -> None:
         """Read these topics, or those whose names match; partitions come from the group, all of them without one."""
@@ -257,29 +262,27 @@ class Consumer:
 
     # --- reading
 
-    async def getone(self, *partitions: TopicPartition) -> ConsumerRecord:
+    async def getone(self, *partitions: TopicPartition) -> ConsumerRecord[K, V]:
         """The next record, of these partitions or of any; waits for it."""
-        if not partitions:
-            record = self._fetcher.take_one()
-            if record is not None:
-                return record
+        if not partitions and (record := self._fetcher.take_one()) is not None:
+            return record
         while True:
-            found = await self._reading.records(partitions, 1, None)
-            for records in found.values():
+            for records in (await self._reading.records(partitions, 1, inf)).values():
                 return records[0]
 
     async def getmany(
         self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
-    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+    ) -> dict[TopicPartition, list[ConsumerRecord[K, V]]]:
         """Records at hand by partition, at most ``max_records``; waits up to ``timeout_ms`` for the first."""
-        if max_records is not None and max_records < 1:
-            raise IllegalStateError(f"max_records={max_records} must be at least 1")
+        most = self.config.max_poll_records if max_records is None else arguments.whole(max_records, "max_records")
+        if most < 1:
+            raise IllegalStateError(f"max_records={most} must be at least 1")
         self._held.clear()
-        return await self._reading.records(partitions, max_records or self.config.max_poll_records, timeout_ms / 1000)
+        return await self._reading.records(partitions, most, timeout_ms)
 
     async def _hold_many(
         self, *partitions: TopicPartition, timeout_ms: int, max_records: int | None = None
-    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+    ) -> dict[TopicPartition, list[ConsumerRecord[K, V]]]:
         """As :meth:`getmany`, but the records count as handed out only when ``_held`` is told so."""
         found = await self.getmany(*partitions, timeout_ms=timeout_ms, max_records=max_records)
         self._held.hold(found)
@@ -288,7 +291,7 @@ class Consumer:
     async def getmany_columns(self, *partitions: TopicPartition, timeout_ms: int = 0) -> dict[TopicPartition, Columns]:
         """All records at hand by partition, as columns, not deserialized; waits up to ``timeout_ms`` for the first."""
         self._held.clear()
-        return await self._reading.columns(arguments.partitions(partitions), timeout_ms / 1000)
+        return await self._reading.columns(partitions, timeout_ms)
 
     async def getmany_arrow(
         self, *partitions: TopicPartition, timeout_ms: int = 0, headers: bool = False
@@ -296,13 +299,13 @@ class Consumer:
         """All records at hand by partition, as Arrow tables with key, value, offset, timestamp, timestampType and, if
         asked for, headers; waits up to ``timeout_ms`` for the first."""
         self._held.clear()
-        return await self._reading.tables(arguments.partitions(partitions), timeout_ms / 1000, headers)
+        return await self._reading.tables(partitions, timeout_ms, headers)
 
-    def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
+    def __aiter__(self) -> AsyncIterator[ConsumerRecord[K, V]]:
         self._check()
         return self
 
-    async def __anext__(self) -> ConsumerRecord:
+    async def __anext__(self) -> ConsumerRecord[K, V]:
         try:
             return await self.getone()
         except ConsumerStoppedError:
@@ -333,23 +336,24 @@ class Consumer:
 
     def highwater(self, partition: TopicPartition) -> int | None:
         """The high watermark that the last fetch told; None before one."""
-        return self._subscription.state(partition).high_watermark
+        return self._subscription.state(arguments.partition(partition)).high_watermark
 
     def last_poll_timestamp(self, partition: TopicPartition) -> int | None:
         """When the two marks of the partition were last told, as ms since 1970; None before a fetch."""
-        told_ms = self._subscription.state(partition).fetched_at_ms
+        told_ms = self._subscription.state(arguments.partition(partition)).fetched_at_ms
         return None if told_ms is None else int(time.time() * 1000) - (self._network.now_ms() - told_ms)
 
     def last_stable_offset(self, partition: TopicPartition) -> int | None:
         """The last stable offset that the last fetch told; None before one."""
-        return self._subscription.state(partition).last_stable_offset
+        return self._subscription.state(arguments.partition(partition)).last_stable_offset
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         """Read on from ``offset``."""
-        if not isinstance(offset, int) or offset < 0:
-            raise IllegalStateError(f"offset {offset!r} must be a whole number of at least 0")
-        self._subscription.state(arguments.partition(partition)).seek(offset)
-        self._fetcher.drop({arguments.partition(partition)})
+        name, position = arguments.partition(partition), arguments.whole(offset, "offset")
+        if position < 0:
+            raise IllegalStateError(f"offset {position} must be a whole number of at least 0")
+        self._subscription.state(name).seek(position)
+        self._fetcher.drop({name})
         self._polling.soon()
 
     async def seek_to_beginning(self, *partitions: TopicPartition) -> bool:
@@ -399,7 +403,7 @@ class Consumer:
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """The first record of each partition that is not older than the time given, in ms; None where there is none."""
+        """The first record of each partition that is not older than the time given, in ms; None if there is none."""
         self._check()
         return await self._positions.of_times(timestamps)
 
@@ -416,7 +420,7 @@ class Consumer:
             await group.commit(positions)
 
     async def committed(self, partition: TopicPartition) -> int | None:
-        """The group's committed offset of a partition; None where there is none."""
+        """The group's committed offset of a partition; None if there is none."""
         name = arguments.partition(partition)
         position = (await self._with_group().committed([name])).get(name)
         return None if position is None else position.offset
@@ -451,7 +455,7 @@ class Consumer:
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         """Numbers of the topic's partitions; None while it is not known."""
-        picture = self._metadata.topics.get(topic)
+        picture = self._metadata.topics.get(arguments.name(topic, "topics"))
         return None if picture is None else set(range(picture.partition_count))
 
     # --- between the loop and the cores

@@ -50,7 +50,7 @@ class GroupPicture(NamedTuple):
 
 
 class Move(NamedTuple):
-    """What a reset does to one position; ``before`` is None where there was none."""
+    """What a reset does to one position; ``before`` is None if there was none."""
 
     before: int | None
     after: int

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 
-from oncelog.client.core.accumulator import largest_size
+from oncelog.client.core.accumulator import WholeBatch, largest_size
+from oncelog.client.core.structs import RecordMetadata
 from oncelog.records.batch import BatchBuilder
 
 RecordHeaders = Sequence[tuple[str, bytes | None]]
@@ -51,4 +53,56 @@ class Batch:
         return self._builder
 
 
-__all__ = ["Batch", "RecordHeaders"]
+class HandBatchOutcome(WholeBatch):
+    """Tells a future where the first record was stored, once all are: the batch may have travelled in parts."""
+
+    def __init__(self, future: asyncio.Future[RecordMetadata | None]) -> None:
+        self._future = future
+        self._missing = 1
+        self._first: RecordMetadata | None = None
+
+    def halves(self, low: int, high: int) -> tuple[WholeBatch, WholeBatch]:
+        return _Part(self, True).halves(low, high)
+
+    def stored(self, metadata: RecordMetadata | None, *, first: bool) -> None:
+        """A part was stored."""
+        if first:
+            self._first = metadata
+        self._missing -= 1
+        if not self._missing and not self._future.done():
+            self._future.set_result(self._first)
+
+    def divided(self) -> None:
+        """There is one part more."""
+        self._missing += 1
+
+    def done(self) -> bool:
+        return self._future.done()
+
+    def set_result(self, metadata: RecordMetadata | None) -> None:
+        self.stored(metadata, first=True)
+
+    def set_exception(self, error: BaseException) -> None:
+        self._future.set_exception(error)
+
+    def exception(self) -> BaseException | None:
+        return self._future.exception()
+
+
+class _Part(WholeBatch):
+    """Some of the batch's records."""
+
+    def __init__(self, whole: HandBatchOutcome, first: bool) -> None:
+        self._whole = whole
+        self._first = first
+        self.done, self.set_exception, self.exception = whole.done, whole.set_exception, whole.exception
+
+    def halves(self, low: int, high: int) -> tuple[WholeBatch, WholeBatch]:
+        self._whole.divided()
+        return _Part(self._whole, self._first), _Part(self._whole, False)
+
+    def set_result(self, metadata: RecordMetadata | None) -> None:
+        self._whole.stored(metadata, first=self._first)
+
+
+__all__ = ["Batch", "HandBatchOutcome", "RecordHeaders"]

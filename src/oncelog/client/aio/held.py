@@ -32,7 +32,7 @@ class HeldRecords:
         self.handed_out = False
         """Whether a record was handed out since somebody last set this to False."""
 
-    def hold(self, found: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> None:
+    def hold(self, found: Mapping[TopicPartition, Sequence[ConsumerRecord[object, object]]]) -> None:
         """These, and no others, are held back."""
         self.hold_from({name: records[0].offset for name, records in found.items()})
 
@@ -53,7 +53,7 @@ class HeldRecords:
         self._held.clear()
 
     def hand_out(self, name: TopicPartition, offset: int) -> bool:
-        """A record that was held back is used; False where a seek or a rebalance has overtaken it.
+        """A record that was held back is used; False if a seek or a rebalance has overtaken it.
 
         May be called from another thread.
         """
@@ -85,8 +85,12 @@ class HeldRecords:
 
     def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """What there is to commit."""
-        known = {name: self.position(name) for name in self._subscription.assigned}
-        return {name: OffsetAndMetadata(offset) for name, offset in known.items() if offset is not None}
+        found: dict[TopicPartition, OffsetAndMetadata] = {}
+        for name, state in self._subscription.assigned.items():
+            offset = self.position(name)
+            if offset is not None:
+                found[name] = OffsetAndMetadata(offset, "", state.position_epoch)
+        return found
 
 
 __all__ = ["HeldRecords"]

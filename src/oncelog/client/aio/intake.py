@@ -10,7 +10,7 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from oncelog.client.aio.cluster import Cluster
 from oncelog.client.aio.hand_batch import RecordHeaders
@@ -26,9 +26,10 @@ from oncelog.client.core.errors import (
     UnknownTopicOrPartitionError,
 )
 from oncelog.client.core.metadata import TopicPicture
-from oncelog.client.core.partitioner import RoundRobin, UniformSticky, keyed
+from oncelog.client.core.partitioner import RoundRobin, UniformSticky, keyed, partitions_of_keys
 from oncelog.client.core.sender import Sender
 from oncelog.client.core.transaction_manager import TransactionManager
+from oncelog.kafka_properties import MAX_INT
 from oncelog.types import partitions_there
 
 Partitioner = Callable[[bytes | None, list[int], list[int]], int]
@@ -94,7 +95,12 @@ class Intake:
     @property
     def by_key(self) -> bool:
         """Whether a record's key says where it goes."""
-        return not self._ignore_keys and self._custom_partitioner is None
+        return not self._ignore_keys
+
+    @property
+    def keys_in_bulk(self) -> bool:
+        """Whether it is Java's partitioner that says so, which many keys can be given to at once."""
+        return self._custom_partitioner is None
 
     def check_send(self) -> None:
         """Raise unless a record may be sent now."""
@@ -118,10 +124,12 @@ class Intake:
         timestamp_ms: int | None,
         headers: RecordHeaders,
     ) -> bool:
-        """Queue a record at once; False where the topic is not known yet or memory is short.
+        """Queue a record at once; False if the topic is not known yet or memory is short.
 
         :param handle: an object with ``done``, ``set_result`` and ``set_exception``, told the outcome on the loop.
         """
+        if topic.__class__ is not str:
+            arguments.name(topic, "topics")
         transactions = self._transactions
         if transactions is not None and not transactions.may_send:
             transactions.check_send()
@@ -170,8 +178,8 @@ class Intake:
                 partition = keyed(key, picture)
             else:
                 partition, stuck = self._choose(key, picture)
-        elif partition.__class__ is not int:
-            partition = arguments.whole(partition, "partition")
+        elif partition.__class__ is not int or not 0 <= partition <= MAX_INT:
+            partition = arguments.whole(partition, "partition", 32)
         self.check_partition(picture, partition)
         name = picture.keys[partition]
         now_ms = int(time.monotonic() * 1000)
@@ -224,7 +232,7 @@ class Intake:
     # --- whole batches
 
     async def queue_batch(self, attempt: Callable[[], ProducerBatch | None]) -> ProducerBatch:
-        """Queue a whole batch as soon as there is memory for it."""
+        """Queue a whole batch as soon as there is memory for it. It may have its outcome when this returns."""
         deadline = time.monotonic() + self._config.max_block_ms / 1000
         self.check_send()
         try:
@@ -247,7 +255,9 @@ class Intake:
         """A partition for a record without a key, and whether the sticky partitioner chose it."""
         if self._custom_partitioner is not None:
             everything = list(range(picture.partition_count))
-            return self._custom_partitioner(key, everything, picture.available), False
+            chosen = self._custom_partitioner(key, everything, picture.available)
+            self.check_partition(picture, chosen)
+            return chosen, False
         if self._round_robin is not None:
             return self._round_robin.next(picture), False
         filled = self._open.pop(picture.name, None)
@@ -255,16 +265,18 @@ class Intake:
             self._sticky.batch_ended(picture, filled.size_bytes)
         return self._sticky.current(picture), True
 
+    def partitions_of(self, picture: TopicPicture, keys: Sequence[bytes | None]) -> list[int]:
+        """Where records go because of their keys; -1 for those without one."""
+        if self._custom_partitioner is None:
+            return partitions_of_keys(keys, picture.partition_count)
+        return [-1 if key is None else self._choose(key, picture)[0] for key in keys]
+
     def choose_for_batch(self, picture: TopicPicture) -> int:
         """Where a whole batch without keys goes."""
         chosen, stuck = self._choose(None, picture)
         if stuck:
             self._sticky.batch_ended(picture, self._config.max_batch_size)
         return chosen
-
-    def choose(self, picture: TopicPicture) -> int:
-        """Where a record without a key goes."""
-        return self._choose(None, picture)[0]
 
     def check_partition(self, picture: TopicPicture, partition: int) -> None:
         """

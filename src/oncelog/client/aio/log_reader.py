@@ -84,7 +84,7 @@ async def read(
     max_bytes: int = MAX_BYTES,
     headers_only: bool = False,
 ) -> Fetched:
-    """Whole batches of one partition from the one that holds ``offset`` on, at least one; none where there is nothing.
+    """Whole batches of one partition from the one that holds ``offset`` on, at least one; none if there is nothing.
 
     :param headers_only: the batches come without their records.
 
@@ -100,7 +100,7 @@ async def read(
 
 
 class Stored(NamedTuple):
-    """An answer for one partition as it came; ``log_start_offset`` is -1 where the broker does not tell it."""
+    """An answer for one partition as it came; ``log_start_offset`` is -1 if the broker does not tell it."""
 
     records: bytes | memoryview
     aborted: list[Aborted]
@@ -314,7 +314,7 @@ class Producers:
         self._names: dict[int, str | None] = {}
 
     async def name(self, header: BatchHeader) -> str | None:
-        """Who wrote a batch; None where it is not transactional or not known any more."""
+        """Who wrote a batch; None if it is not transactional or not known any more."""
         return (await self.names([header]))[header.producer_id] if header.is_transactional else None
 
     async def names(self, headers: Iterable[BatchHeader]) -> dict[int, str | None]:

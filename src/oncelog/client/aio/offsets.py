@@ -66,7 +66,7 @@ class MemberMoved(KafkaError):
 
 
 class FoundOffset(NamedTuple):
-    """An answer of ListOffsets; offset -1 where no record is that late."""
+    """An answer of ListOffsets; offset -1 if no record is that late."""
 
     offset: int
     timestamp: int
@@ -116,7 +116,7 @@ async def list_offsets(
 async def epoch_ends(cluster: Cluster, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
     """Where each partition's log, as its leader has it, parts from one that was led with the given epoch (KIP-320).
 
-    -1 where all epochs of the log are older.
+    -1 if all epochs of the log are older.
 
     :raises KafkaError: a partition does not exist, may not be seen, or gave no answer in time.
     """

@@ -93,11 +93,11 @@ class Positions:
         return {name: item.offset for name, item in found.items()}
 
     async def of_times(self, given: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """The first record of each partition that is not older than a time; None where there is none."""
-        for name, timestamp in given.items():
+        """The first record of each partition that is not older than a time; None if there is none."""
+        wanted = arguments.times(given)
+        for name, timestamp in wanted.items():
             if timestamp < 0:
                 raise IllegalStateError(f"the time {timestamp} for {name} is negative")
-        wanted = {arguments.partition(name): timestamp for name, timestamp in given.items()}
         found = await self.offsets_at(wanted)
         return {
             name: OffsetAndTimestamp(item.offset, item.timestamp) if item.offset >= 0 else None

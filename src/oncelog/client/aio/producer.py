@@ -11,13 +11,13 @@ import asyncio
 import logging
 import ssl
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, overload
 
 from oncelog.client.aio.cluster import Cluster, settled
 from oncelog.client.aio.deliveries import Deliveries
-from oncelog.client.aio.hand_batch import Batch, RecordHeaders
+from oncelog.client.aio.hand_batch import Batch, HandBatchOutcome, RecordHeaders
 from oncelog.client.aio.intake import Intake, Partitioner
 from oncelog.client.aio.polling import Polling, unclosed
 from oncelog.client.aio.sending_many import ManySender, Stored, checked_rows
@@ -39,7 +39,16 @@ from oncelog.client.core.errors import (
 from oncelog.client.core.metrics import Metrics
 from oncelog.client.core.producer_metrics import ProducerMetrics
 from oncelog.client.core.sender import Sender
-from oncelog.client.core.structs import ConsumerGroupMetadata, RecordMetadata
+from oncelog.client.core.structs import (
+    AnyK,
+    AnyV,
+    Bytes,
+    ConsumerGroupMetadata,
+    RecordMetadata,
+    SentK,
+    SentV,
+    takes_fewer_types,
+)
 from oncelog.client.core.transaction_manager import TransactionManager
 from oncelog.client.core.transaction_states import State
 from oncelog.client.core.two_phase import TwoPhaseTransactions, token_of
@@ -51,12 +60,21 @@ if TYPE_CHECKING:
 
     from oncelog.client.core.keywords import ProducerKeywords
 
+    class ProducerArguments(ProducerKeywords, total=False):
+        """What a producer takes besides its serializers."""
+
+        config: ProducerConfig | None
+        partitioner: Partitioner | None
+        ssl_context: ssl.SSLContext | None
+
+
 log = logging.getLogger(__name__)
 
-Serializer = Callable[[Any], bytes | None]
+Serializer = Callable[[AnyK], bytes | None]
 
 
-class Producer:
+@takes_fewer_types
+class Producer(Generic[SentK, SentV]):
     """Sends records.
 
     Settings are keyword arguments under aiokafka's names (``bootstrap_servers``, ``acks``, ``enable_idempotence``,
@@ -67,12 +85,34 @@ class Producer:
     _places_without_acks = True
     """Whether a record that nobody acknowledges is told its partition, with offset -1; else its result is None."""
 
+    @overload
+    def __init__(self: Producer[Bytes, Bytes], **settings: Unpack[ProducerArguments]) -> None: ...
+
+    @overload
+    def __init__(
+        self: Producer[AnyK, Bytes], *, key_serializer: Serializer[AnyK] | None, **settings: Unpack[ProducerArguments]
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Producer[Bytes, AnyV], *, value_serializer: Serializer[AnyV] | None, **settings: Unpack[ProducerArguments]
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Producer[AnyK, AnyV],
+        *,
+        key_serializer: Serializer[AnyK] | None,
+        value_serializer: Serializer[AnyV] | None,
+        **settings: Unpack[ProducerArguments],
+    ) -> None: ...
+
     def __init__(
         self,
         *,
         config: ProducerConfig | None = None,
-        key_serializer: Serializer | None = None,
-        value_serializer: Serializer | None = None,
+        key_serializer: Serializer[Any] | None = None,
+        value_serializer: Serializer[Any] | None = None,
         partitioner: Partitioner | None = None,
         ssl_context: ssl.SSLContext | None = None,
         **settings: Unpack[ProducerKeywords],
@@ -219,7 +259,7 @@ class Producer:
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._loop is not None and self._polling.here:
-            waiting = self.records_waiting()
+            waiting = self._records_waiting()
             if waiting:
                 log.warning(
                     "a producer was dropped before %d records were acknowledged, which may be lost: "
@@ -234,8 +274,8 @@ class Producer:
     async def send(
         self,
         topic: str,
-        value: Any = None,
-        key: Any = None,
+        value: SentV | None = None,
+        key: SentK | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
         headers: RecordHeaders | None = None,
@@ -245,8 +285,8 @@ class Producer:
         :raises KafkaTimeoutError: ``buffer.memory`` was used up, or the topic unknown, for ``max.block.ms``.
         :raises RecordTooLargeError: the record alone exceeds ``max.request.size`` or ``buffer.memory``.
         """
-        key_bytes = key if self._key_serializer is None else self._key_serializer(key)
-        value_bytes = value if self._value_serializer is None else self._value_serializer(value)
+        key_bytes: Any = key if self._key_serializer is None else self._key_serializer(key)
+        value_bytes: Any = value if self._value_serializer is None else self._value_serializer(value)
         loop = self._loop
         if loop is None:
             raise IllegalStateError("the producer has not started; call start() first")
@@ -260,8 +300,8 @@ class Producer:
     async def send_and_wait(
         self,
         topic: str,
-        value: Any = None,
-        key: Any = None,
+        value: SentV | None = None,
+        key: SentK | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
         headers: RecordHeaders | None = None,
@@ -272,11 +312,11 @@ class Producer:
     async def send_many(
         self,
         topic: str,
-        values: Sequence[bytes | None],
-        keys: Sequence[bytes | None] | None = None,
+        values: Sequence[Bytes | None],
+        keys: Sequence[Bytes | None] | None = None,
         *,
         partition: int | None = None,
-        timestamp_ms: int | Sequence[int] | None = None,
+        timestamp_ms: SupportsIndex | Iterable[SupportsIndex] | None = None,
         headers: Sequence[RecordHeaders | None] | None = None,
     ) -> asyncio.Future[list[Stored]]:
         """Queue many records given as columns; the future tells where each run of them was stored, or why not.
@@ -294,7 +334,10 @@ class Producer:
     ) -> asyncio.Future[list[Stored]]:
         """Queue the rows of an Arrow table; as :meth:`send_many`. Columns: ``value``, and where there are any ``key``,
         ``timestamp`` (a timestamp), ``headers`` (lists of structs of key and value) and ``partition``."""
-        return await self._many.send_table(topic, table, partition)
+        from oncelog.client.aio.sending_arrow import ArrowSender
+
+        sender = ArrowSender(self.config, self._intake, self._accumulator, self._many)
+        return await sender.send(topic, table, partition, self._network.now_ms)
 
     def create_batch(self) -> Batch:
         """A batch to fill by hand, at most ``max_batch_size`` large."""
@@ -302,20 +345,22 @@ class Producer:
 
     async def send_batch(self, batch: Batch, topic: str, *, partition: int) -> asyncio.Future[RecordMetadata]:
         """Send a batch as it is; the future tells where its first record was stored."""
+        if not isinstance(batch, Batch):
+            raise TypeError(f"send_batch takes a batch that create_batch() made, not {batch!r}")
         intake = self._intake
+        number = arguments.whole(partition, "partition", 32)
         intake.check_send()
         picture = await intake.known_topic(topic)
-        intake.check_partition(picture, partition)
+        intake.check_partition(picture, number)
         batch.close()
         if not batch.record_count():
             raise IllegalStateError("the batch is empty; append a record first")
-        name = picture.keys[partition]
-        queued = await intake.queue_batch(
-            lambda: self._accumulator.append_batch(name, batch.builder, self._network.now_ms())
+        name = picture.keys[number]
+        future: asyncio.Future[Any] = intake.running().create_future()
+        outcome = HandBatchOutcome(future)
+        await intake.queue_batch(
+            lambda: self._accumulator.append_batch(name, batch.builder, self._network.now_ms(), outcome)
         )
-        future: asyncio.Future[RecordMetadata] = intake.running().create_future()
-        queued.handles.append(future)
-        queued.timestamps.append(batch.builder.max_timestamp)
         self._polling.soon()
         return future
 
@@ -330,7 +375,7 @@ class Producer:
         finally:
             self._metrics.waited("flush", time.monotonic() - began)
 
-    def records_waiting(self) -> int:
+    def _records_waiting(self) -> int:
         """How many records that were sent have no outcome yet."""
         return sum(batch.count for batch in list(self._accumulator.incomplete))  # asked in other threads, too
 
@@ -396,7 +441,7 @@ class Producer:
 
     @property
     def prepared(self) -> str | None:
-        """The token of the transaction that waits for :meth:`complete`; None where none does."""
+        """The token of the transaction that waits for :meth:`complete`; None if none does."""
         transactions = self._transactions
         if not isinstance(transactions, TwoPhaseTransactions) or transactions.state is not State.PREPARED:
             return None
@@ -408,7 +453,7 @@ class Producer:
             raise IllegalStateError("the producer has no two-phase commit; give it two_phase_commit=True")
         return transactions
 
-    def transaction(self) -> Transaction:
+    def transaction(self) -> Transaction[SentK, SentV]:
         """``async with producer.transaction():`` commits at the end, aborts on an exception what is not prepared."""
         self._transactional()
         return Transaction(self)
@@ -419,8 +464,7 @@ class Producer:
         :param group_id: the group, or better ``consumer.group_metadata()``: with it a member that has lost its
             partitions to another is refused (KIP-447).
         """
-        group = ConsumerGroupMetadata(group_id) if isinstance(group_id, str) else group_id
-        positions = arguments.offsets(offsets)
+        positions, group = arguments.offsets(offsets), arguments.group(group_id)
         sent = self._transactional().send_offsets(positions, group)
         await self._outcome(sent, "send_offsets_to_transaction()", "send-offsets")
 

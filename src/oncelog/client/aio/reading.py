@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from math import inf
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from oncelog.client.aio.waits import Waits
+from oncelog.client.core import arguments
 from oncelog.client.core.fetched import Chunk
 from oncelog.client.core.fetcher import Fetcher
 from oncelog.client.core.structs import Columns, ConsumerRecord, TopicPartition
@@ -55,29 +57,29 @@ class Reading:
         self._check_crcs = check_crcs
 
     async def records(
-        self, partitions: Collection[TopicPartition], most: int, seconds: float | None
-    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+        self, partitions: Collection[TopicPartition], most: int, timeout_ms: float
+    ) -> dict[TopicPartition, list[ConsumerRecord[Any, Any]]]:
         """Up to ``most`` records of these partitions or of all; waits for the first."""
-        return await self._when_there(partitions, seconds, lambda now_ms: self._fetcher.take(most, partitions, now_ms))
+        names = arguments.partitions(partitions)
+        return await self._when_there(names, timeout_ms, lambda now_ms: self._fetcher.take(most, names, now_ms))
 
-    async def columns(self, partitions: Collection[TopicPartition], seconds: float) -> dict[TopicPartition, Columns]:
+    async def columns(self, partitions: Collection[TopicPartition], timeout_ms: float) -> dict[TopicPartition, Columns]:
         """All records at hand as columns."""
-        found = await self._batches(partitions, seconds)
+        found = await self._batches(partitions, timeout_ms)
         return self._decoded(found, lambda chunks: columns_of(chunks, self._check_crcs))
 
     async def tables(
-        self, partitions: Collection[TopicPartition], seconds: float, headers: bool
+        self, partitions: Collection[TopicPartition], timeout_ms: float, headers: bool
     ) -> dict[TopicPartition, pa.Table]:
         """All records at hand as Arrow tables."""
-        found = await self._batches(partitions, seconds)
+        found = await self._batches(partitions, timeout_ms)
         return self._decoded(found, lambda chunks: table_of(chunks, self._check_crcs, headers))
 
     async def _batches(
-        self, partitions: Collection[TopicPartition], seconds: float
+        self, partitions: Collection[TopicPartition], timeout_ms: float
     ) -> dict[TopicPartition, list[Chunk]]:
-        return await self._when_there(
-            partitions, seconds, lambda now_ms: self._fetcher.take_batches(partitions, now_ms)
-        )
+        names = arguments.partitions(partitions)
+        return await self._when_there(names, timeout_ms, lambda now_ms: self._fetcher.take_batches(names, now_ms))
 
     def _decoded(
         self, found: Mapping[TopicPartition, list[Chunk]], read: Callable[[list[Chunk]], T]
@@ -103,12 +105,13 @@ class Reading:
     async def _when_there(
         self,
         partitions: Collection[TopicPartition],
-        seconds: float | None,
+        timeout_ms: float,
         take: Callable[[int], dict[TopicPartition, T]],
     ) -> dict[TopicPartition, T]:
         """What ``take`` gives, as soon as it gives anything or the time is up."""
         loop = asyncio.get_running_loop()
-        end = None if seconds is None else loop.time() + seconds
+        seconds = arguments.seconds(timeout_ms, "timeout_ms")
+        end = None if seconds == inf else loop.time() + seconds
         first = True
         while True:
             self._waits.raise_failure()

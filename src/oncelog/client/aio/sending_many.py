@@ -1,28 +1,24 @@
-"""Many records sent in one call: as columns or as Arrow, without a future for each record.
+"""Many records sent in one call, as columns, without a future for each record.
 
-Called by the asyncio producer, whose ``send_many`` and ``send_arrow`` these are. They fill batches of ``batch.size``:
-larger ones (128 KiB and more) are faster.
+Called by the asyncio producer, whose ``send_many`` this is, and by ``sending_arrow``. It fills batches of
+``batch.size``: larger ones (128 KiB and more) are faster.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
 from oncelog.client.aio.cluster import Cluster
 from oncelog.client.aio.intake import Intake
-from oncelog.client.core.accumulator import Accumulator, ProducerBatch, largest_size
+from oncelog.client.core import arguments
+from oncelog.client.core.accumulator import Accumulator, ProducerBatch, WholeBatch, largest_size, owned
 from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.metadata import TopicPicture
-from oncelog.client.core.partitioner import partitions_of_keys
-from oncelog.client.core.structs import RecordMetadata, TopicPartition
-from oncelog.records.batch import HEADER_SIZE_BYTES, BatchBuilder, Headers
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from oncelog.client.core.structs import Bytes, RecordMetadata, TopicPartition
+from oncelog.records.batch import BatchBuilder, Headers
 
 
 class Stored(NamedTuple):
@@ -34,26 +30,35 @@ class Stored(NamedTuple):
     records: int
 
 
-class _ManyDeliveries:
+class ManyDeliveries:
     """The outcome of the batches of one call, as one future."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.future: asyncio.Future[list[Stored]] = loop.create_future()
-        self._stored: list[Stored | None] = []
+        self._stored: dict[tuple[int, ...], Stored] = {}
+        """By place; the places of a batch that travelled as two are behind its own."""
+        self._batches = 0
         self._missing = 0
         self._complete = False
 
-    def handle(self, count: int) -> _BatchHandle:
+    def handle(self, name: TopicPartition, count: int) -> _BatchHandle:
+        self._batches += 1
+        return self.part(name, (self._batches,), count)
+
+    def part(self, name: TopicPartition, place: tuple[int, ...], count: int) -> _BatchHandle:
         self._missing += 1
-        self._stored.append(None)
-        return _BatchHandle(self, len(self._stored) - 1, count)
+        return _BatchHandle(self, name, place, count)
+
+    def divided(self) -> None:
+        """Two parts are there in the place of one."""
+        self._missing -= 1
 
     def all_queued(self) -> None:
         self._complete = True
         self._settle()
 
-    def stored(self, index: int, stored: Stored) -> None:
-        self._stored[index] = stored
+    def stored(self, place: tuple[int, ...], stored: Stored) -> None:
+        self._stored[place] = stored
         self._missing -= 1
         self._settle()
 
@@ -63,24 +68,32 @@ class _ManyDeliveries:
 
     def _settle(self) -> None:
         if self._complete and not self._missing and not self.future.done():
-            self.future.set_result([item for item in self._stored if item is not None])
+            self.future.set_result([self._stored[place] for place in sorted(self._stored)])
 
 
-class _BatchHandle:
-    """What the producer tells of one batch."""
+class _BatchHandle(WholeBatch):
+    """What the producer tells of one batch, or of a part of it."""
 
-    __slots__ = ("_count", "_index", "_many")
+    __slots__ = ("_count", "_many", "_name", "_place")
 
-    def __init__(self, many: _ManyDeliveries, index: int, count: int) -> None:
+    def __init__(self, many: ManyDeliveries, name: TopicPartition, place: tuple[int, ...], count: int) -> None:
         self._many = many
-        self._index = index
+        self._name = name
+        self._place = place
         self._count = count
+
+    def halves(self, low: int, high: int) -> tuple[WholeBatch, WholeBatch]:
+        many, name, place = self._many, self._name, self._place
+        halves = many.part(name, (*place, 0), low), many.part(name, (*place, 1), high)
+        many.divided()
+        return halves
 
     def done(self) -> bool:
         return self._many.future.done()
 
-    def set_result(self, first: RecordMetadata) -> None:
-        self._many.stored(self._index, Stored(first.topic, first.partition, first.offset, self._count))
+    def set_result(self, first: RecordMetadata | None) -> None:
+        offset = -1 if first is None else first.offset
+        self._many.stored(self._place, Stored(*self._name, offset, self._count))
 
     def set_exception(self, error: BaseException) -> None:
         self._many.failed(error)
@@ -103,40 +116,62 @@ class Rows(NamedTuple):
 
 
 def checked_rows(
-    values: Sequence[bytes | None] | str | bytes,
-    keys: Sequence[bytes | None] | None,
-    timestamps: int | Sequence[int],
+    values: Sequence[Bytes | None],
+    keys: Sequence[Bytes | None] | None,
+    timestamps: SupportsIndex | Iterable[SupportsIndex],
     headers: Sequence[Headers | None] | None,
 ) -> Rows:
-    """The columns as lists.
+    """The columns as lists; keys and values that are buffers are copied.
 
     :raises TypeError: they are of different lengths, or one holds what a record cannot.
     """
-    if isinstance(values, str | bytes):
-        raise TypeError(f"send_many takes a list of values, not {type(values).__name__}; for one record call send()")
+    for what, given in (
+        ("values", values),
+        ("keys", () if keys is None else keys),
+        ("headers", () if headers is None else headers),
+    ):
+        if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+            raise TypeError(f"send_many takes a list of {what}, not {type(given).__name__}; for one record call send()")
     rows = Rows(
-        list(values),
-        None if keys is None else list(keys),
-        timestamps if isinstance(timestamps, int) else list(timestamps),
+        _contents("value", values),
+        None if keys is None else _contents("key", keys),
+        _timestamps(timestamps),
         None if headers is None else list(headers),
     )
     for name, column in zip(rows._fields, rows, strict=True):
         if isinstance(column, list) and len(column) != len(rows.values):
             raise TypeError(f"{name} has {len(column)} rows, values has {len(rows.values)}")
-    for name, fields in (("value", rows.values), ("key", rows.keys or ())):
-        if not _BYTES_OR_NONE.issuperset(map(type, fields)):
-            wrong = next(item for item in fields if type(item) not in _BYTES_OR_NONE)
-            raise TypeError(
-                f"each {name} must be bytes or None, not {type(wrong).__name__}; send_many does not serialize"
-            )
-    if isinstance(rows.timestamps, list) and not {int}.issuperset(map(type, rows.timestamps)):
-        raise TypeError("timestamps must be whole numbers of ms")
     for more in rows.headers or ():
         largest_size(None, None, more or ())
     return rows
 
 
 _BYTES_OR_NONE = frozenset({bytes, type(None)})
+_CONTENTS = _BYTES_OR_NONE | {bytearray, memoryview}
+
+
+def _contents(what: str, given: Sequence[Bytes | None]) -> list[bytes | None]:
+    """A column of keys or values, buffers copied."""
+    fields: list[Any] = list(given)
+    if _BYTES_OR_NONE.issuperset(map(type, fields)):
+        return fields
+    for field in fields:
+        if type(field) not in _CONTENTS:
+            text = f"each {what} must be bytes or None, not {type(field).__name__}"
+            raise TypeError(f"{text}; send_many does not serialize")
+    return [owned(field) for field in fields]
+
+
+def _timestamps(given: SupportsIndex | Iterable[SupportsIndex]) -> int | list[int]:
+    """One for all rows, or one for each; numbers of numpy and columns of pandas are as good as others."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        return arguments.whole(given, "timestamp_ms")
+    stamps: list[Any] = list(given)
+    if not {int}.issuperset(map(type, stamps)):
+        return [arguments.whole(stamp, "each timestamp_ms") for stamp in stamps]
+    for extreme in (min(stamps, default=0), max(stamps, default=0)):
+        arguments.whole(extreme, "timestamp_ms")
+    return stamps
 
 
 def larger_than(rows: Rows, limit_bytes: int) -> int:
@@ -160,7 +195,7 @@ class _RowsSender:
         picture: TopicPicture,
         batch_size_bytes: int,
         queue: Queue,
-        many: _ManyDeliveries,
+        many: ManyDeliveries,
     ) -> None:
         self._accumulator = accumulator
         self._picture = picture
@@ -168,14 +203,20 @@ class _RowsSender:
         self._queue = queue
         self._many = many
 
-    async def send_by_key(self, rows: Rows, choose: Callable[[], int], now_ms: Callable[[], int]) -> None:
+    async def send_by_key(
+        self,
+        by_key: Callable[[TopicPicture, Sequence[bytes | None]], list[int]],
+        rows: Rows,
+        choose: Callable[[], int],
+        now_ms: Callable[[], int],
+    ) -> None:
         """Rows with a key go where their keys say, the others batch by batch where ``choose`` says. Rows with keys keep
         their order in each partition."""
         if rows.keys is None or self._picture.partition_count == 1:
             await self.send(rows, choose, now_ms)
             return
         chosen: dict[int, list[int]] = {}
-        for row, partition in enumerate(partitions_of_keys(rows.keys, self._picture.partition_count)):
+        for row, partition in enumerate(by_key(self._picture, rows.keys)):
             chosen.setdefault(partition, []).append(row)
         for partition, numbers in chosen.items():
             some = Rows(
@@ -195,9 +236,8 @@ class _RowsSender:
                 self._batch_size_bytes, rows.timestamps, rows.keys, rows.values, rows.headers, row
             )
             name = self._picture.keys[choose()]
-            batch = await self._queue(_append(self._accumulator, name, builder, now_ms))
-            batch.timestamps.append(builder.max_timestamp)
-            batch.handles.append(self._many.handle(batch.count))
+            handle = self._many.handle(name, builder.count)
+            await self._queue(_append(self._accumulator, name, builder, now_ms, handle))
 
 
 def _always(partition: int) -> Callable[[], int]:
@@ -205,25 +245,13 @@ def _always(partition: int) -> Callable[[], int]:
 
 
 def _append(
-    accumulator: Accumulator, name: TopicPartition, builder: BatchBuilder, now_ms: Callable[[], int]
+    accumulator: Accumulator, name: TopicPartition, builder: BatchBuilder, now_ms: Callable[[], int], handle: WholeBatch
 ) -> Callable[[], ProducerBatch | None]:
-    return lambda: accumulator.append_batch(name, builder, now_ms())
-
-
-def _append_sealed(
-    accumulator: Accumulator,
-    name: TopicPartition,
-    data: bytes,
-    count: int,
-    max_timestamp: int,
-    now_ms: Callable[[], int],
-) -> Callable[[], ProducerBatch | None]:
-    """An attempt to queue a batch that is encoded already."""
-    return lambda: accumulator.append_sealed(name, bytearray(data), count, max_timestamp, now_ms())
+    return lambda: accumulator.append_batch(name, builder, now_ms(), handle)
 
 
 class ManySender:
-    """``send_many`` and ``send_arrow`` of one producer."""
+    """``send_many`` of one producer."""
 
     def __init__(self, config: ProducerConfig, intake: Intake, accumulator: Accumulator, cluster: Cluster) -> None:
         self._config = config
@@ -234,12 +262,13 @@ class ManySender:
     async def send_rows(self, topic: str, rows: Rows, partition: int | None) -> asyncio.Future[list[Stored]]:
         """Queue columns given as lists; waits while ``buffer.memory`` is used up."""
         intake, config = self._intake, self._config
-        picture, many = await self._begin(topic, partition)
+        picture, many = await self.begin(topic, partition)
         too_large = larger_than(rows, min(config.max_request_size, config.buffer_memory))
         if too_large:
             raise intake.too_large(topic, too_large)
         sender = _RowsSender(self._accumulator, picture, config.max_batch_size, intake.queue_batch, many)
-        send = sender.send_by_key if partition is None and intake.by_key else sender.send
+        by_key = partition is None and intake.by_key
+        send = partial(sender.send_by_key, intake.partitions_of) if by_key else sender.send
         choose = partial(intake.choose_for_batch, picture) if partition is None else _always(partition)
         try:
             await send(rows, choose, self._now_ms)
@@ -248,85 +277,15 @@ class ManySender:
             self._intake.poll_soon()
         return many.future
 
-    async def send_table(
-        self, topic: str, table: pa.Table | pa.RecordBatch, partition: int | None
-    ) -> asyncio.Future[list[Stored]]:
-        """Queue the rows of an Arrow table; waits while ``buffer.memory`` is used up."""
-        from oncelog.records.arrow import encode_from_arrow
-
-        config = self._config
-        picture, many = await self._begin(topic, partition)
-        columns = _arrow_columns(table)
-        encoded = encode_from_arrow(
-            columns["value"],
-            self._destinations(picture, columns, partition),
-            key=columns.get("key"),
-            timestamp=columns.get("timestamp"),
-            default_timestamp_ms=int(time.time() * 1000),
-            headers=columns.get("headers"),
-            compression=config.compression,
-            level=config.compression_level,
-            batch_size_bytes=max(1, config.max_batch_size - HEADER_SIZE_BYTES),
-        )
-        too_large = max((len(item.data) for item in encoded if item.records_count == 1), default=0)
-        if too_large > config.max_request_size:
-            raise self._intake.too_large(topic, too_large)
-        try:
-            for destination, count, largest, data in encoded:
-                queue = _append_sealed(self._accumulator, picture.keys[destination], data, count, largest, self._now_ms)
-                batch = await self._intake.queue_batch(queue)
-                batch.handles.append(many.handle(count))
-        finally:
-            many.all_queued()
-            self._intake.poll_soon()
-        return many.future
-
-    async def _begin(self, topic: str, partition: int | None) -> tuple[TopicPicture, _ManyDeliveries]:
+    async def begin(self, topic: str, partition: int | None) -> tuple[TopicPicture, ManyDeliveries]:
+        """The topic that a call sends to, and what its batches are told."""
+        if partition is not None:
+            arguments.whole(partition, "partition", 32)
         self._intake.check_send()
         picture = await self._intake.known_topic(topic)
         if partition is not None:
             self._intake.check_partition(picture, partition)
-        return picture, _ManyDeliveries(self._intake.running())
-
-    def _destinations(self, picture: TopicPicture, columns: Mapping[str, Any], partition: int | None) -> Any:
-        """A partition for each row."""
-        import numpy as np
-
-        from oncelog.records.arrow import partitions_of_keys
-
-        rows = len(columns["value"])
-        if partition is not None:
-            return np.full(rows, partition, np.int32)
-        if "partition" in columns:
-            chosen = np.asarray(columns["partition"].cast("int32"))
-            bad = chosen[(chosen < 0) | (chosen >= picture.partition_count)]
-            if len(bad):
-                self._intake.check_partition(picture, int(bad[0]))
-            return chosen
-        if "key" not in columns or self._config.partitioner_ignore_keys:
-            return np.full(rows, self._intake.choose(picture), np.int32)
-        found = partitions_of_keys(columns["key"], picture.partition_count)
-        found[found < 0] = self._intake.choose(picture)
-        return found
+        return picture, ManyDeliveries(self._intake.running())
 
 
-def _arrow_columns(table: pa.Table | pa.RecordBatch) -> Mapping[str, Any]:
-    """The columns that a record has, each as one array.
-
-    :raises TypeError: there is no column ``value``, or one that a record does not have.
-    """
-    import pyarrow as pa
-
-    known = ("value", "key", "timestamp", "headers", "partition")
-    names = list(table.schema.names)
-    unknown = [name for name in names if name not in known]
-    if "value" not in names or unknown:
-        raise TypeError(f"send_arrow takes the columns {', '.join(known)} (value is needed), not {', '.join(names)}")
-    found: dict[str, Any] = {}
-    for name in names:
-        column = table.column(name)
-        found[name] = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return found
-
-
-__all__ = ["ManySender", "Rows", "Stored", "checked_rows"]
+__all__ = ["ManyDeliveries", "ManySender", "Rows", "Stored", "checked_rows"]

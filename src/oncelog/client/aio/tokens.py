@@ -29,7 +29,7 @@ _SHORTEST_LIFE_S = 1.0
 
 
 class Token(NamedTuple):
-    """A bearer token; ``expires_s`` (since 1970) is None where it does not tell."""
+    """A bearer token; ``expires_s`` (since 1970) is None if it does not tell."""
 
     text: str
     expires_s: float | None

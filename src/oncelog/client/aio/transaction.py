@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 from oncelog.client.core.errors import FatalProducerError, KafkaError, KafkaTimeoutError
+from oncelog.client.core.structs import SentK, SentV
 
 if TYPE_CHECKING:
     from oncelog.client.aio.producer import Producer
 
 
-class Transaction:
+class Transaction(Generic[SentK, SentV]):
     """Commits at the end, aborts on an exception."""
 
-    def __init__(self, producer: Producer) -> None:
+    def __init__(self, producer: Producer[SentK, SentV]) -> None:
         self._producer = producer
 
-    async def __aenter__(self) -> Producer:
+    async def __aenter__(self) -> Producer[SentK, SentV]:
         await self._producer.begin_transaction()
         return self._producer
 

@@ -26,10 +26,11 @@ from oncelog.client.core.admin_types import (
     TransactionDescription,
     TransactionListing,
 )
-from oncelog.client.core.arguments import Offsets
+from oncelog.client.core.arguments import Offsets, walked
 from oncelog.client.core.errors import IllegalStateError
 from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error
+from oncelog.scram import LEAST_ITERATIONS
 
 if TYPE_CHECKING:
     import ssl
@@ -70,7 +71,7 @@ class Admin:
         """Close the connections. May be called twice."""
         if not self._closed:
             self._closed = True
-            if self._background is not None:
+            if self._background is not None and self._background.usable:  # else it is the parent's
                 self._background.run(self._admin.close())
 
     def __enter__(self) -> Self:
@@ -87,11 +88,11 @@ class Admin:
 
     def create_topics(self, topics: Iterable[NewTopic], *, validate_only: bool = False) -> None:
         """Create topics, and return when their leaders are known."""
-        self._run(lambda: self._admin.create_topics(topics, validate_only=validate_only))
+        self._run(lambda: self._admin.create_topics(walked(topics), validate_only=validate_only))
 
     def delete_topics(self, names: Iterable[str]) -> None:
         """Delete topics with all their records."""
-        self._run(lambda: self._admin.delete_topics(names))
+        self._run(lambda: self._admin.delete_topics(walked(names)))
 
     def create_partitions(self, counts: Mapping[str, int], *, validate_only: bool = False) -> None:
         """Give topics this many partitions in all; with ``validate_only`` say only whether that is possible."""
@@ -105,13 +106,13 @@ class Admin:
         self, partitions: Iterable[TopicPartition] | None = None
     ) -> dict[TopicPartition, PartitionReassignment]:
         """Moves that are under way, of these partitions or of all."""
-        return self._run(lambda: self._admin.list_partition_reassignments(partitions))
+        return self._run(lambda: self._admin.list_partition_reassignments(walked(partitions)))
 
     def elect_leaders(
         self, partitions: Iterable[TopicPartition], *, unclean: bool = False
     ) -> dict[TopicPartition, Error]:
         """Have the preferred replica of each partition lead."""
-        return self._run(lambda: self._admin.elect_leaders(partitions, unclean=unclean))
+        return self._run(lambda: self._admin.elect_leaders(walked(partitions), unclean=unclean))
 
     def describe_acls(self, wanted: AclFilter) -> list[Acl]:
         """The ACLs that a filter finds, sorted."""
@@ -119,8 +120,7 @@ class Admin:
 
     def create_acls(self, acls: Iterable[Acl]) -> None:
         """Add ACLs; those that are there already stay."""
-        wanted = list(acls)
-        self._run(lambda: self._admin.create_acls(wanted))
+        self._run(lambda: self._admin.create_acls(walked(acls)))
 
     def delete_acls(self, wanted: AclFilter) -> list[Acl]:
         """Remove the ACLs that a filter finds, and say which they were."""
@@ -130,7 +130,7 @@ class Admin:
         """The SCRAM credentials of these users, or of all."""
         return self._run(lambda: self._admin.describe_users(names))
 
-    def set_password(self, user: str, mechanism: int, password: str, iterations: int) -> None:
+    def set_password(self, user: str, mechanism: int, password: str, iterations: int = LEAST_ITERATIONS) -> None:
         """Make or replace a user's credential for one mechanism (1: SCRAM-SHA-256, 2: SCRAM-SHA-512)."""
         self._run(lambda: self._admin.set_password(user, mechanism, password, iterations))
 
@@ -144,7 +144,7 @@ class Admin:
 
     def describe_topics(self, names: Iterable[str] | None = None) -> list[TopicDescription]:
         """Topics with leaders and replicas."""
-        return self._run(lambda: self._admin.describe_topics(names))
+        return self._run(lambda: self._admin.describe_topics(walked(names)))
 
     def partitions(self, topic: str) -> list[TopicPartition]:
         """The partitions of a topic."""
@@ -162,7 +162,7 @@ class Admin:
         self, resources: Iterable[ConfigResource], *, names: Sequence[str] | None = None
     ) -> dict[ConfigResource, dict[str, ConfigEntry]]:
         """Properties of topics, brokers or groups, by name."""
-        return self._run(lambda: self._admin.describe_configs(resources, names=names))
+        return self._run(lambda: self._admin.describe_configs(walked(resources), names=names))
 
     def alter_configs(
         self, changes: Mapping[ConfigResource, Mapping[str, str | None]], *, validate_only: bool = False
@@ -186,18 +186,18 @@ class Admin:
 
     def describe_consumer_groups(self, group_ids: Iterable[str]) -> list[GroupDescription]:
         """State, members and what they read."""
-        return self._run(lambda: self._admin.describe_consumer_groups(group_ids))
+        return self._run(lambda: self._admin.describe_consumer_groups(walked(group_ids)))
 
     def delete_consumer_groups(self, group_ids: Iterable[str]) -> None:
         """Delete groups that have no members, with their offsets."""
-        self._run(lambda: self._admin.delete_consumer_groups(group_ids))
+        self._run(lambda: self._admin.delete_consumer_groups(walked(group_ids)))
 
     def list_consumer_group_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition] | None = None, *, require_stable: bool = False
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         """Committed positions; partitions without one are left out."""
         return self._run(
-            lambda: self._admin.list_consumer_group_offsets(group_id, partitions, require_stable=require_stable)
+            lambda: self._admin.list_consumer_group_offsets(group_id, walked(partitions), require_stable=require_stable)
         )
 
     def alter_consumer_group_offsets(self, group_id: str, offsets: Offsets) -> None:
@@ -206,7 +206,7 @@ class Admin:
 
     def delete_consumer_group_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
         """Forget committed positions."""
-        self._run(lambda: self._admin.delete_consumer_group_offsets(group_id, partitions))
+        self._run(lambda: self._admin.delete_consumer_group_offsets(group_id, walked(partitions)))
 
     def find_coordinator(self, group_id: str) -> int:
         """Node that coordinates the group."""
@@ -224,17 +224,17 @@ class Admin:
 
     def describe_transactions(self, transactional_ids: Iterable[str]) -> list[TransactionDescription]:
         """State, producer and partitions of transactional ids."""
-        return self._run(lambda: self._admin.describe_transactions(transactional_ids))
+        return self._run(lambda: self._admin.describe_transactions(walked(transactional_ids)))
 
     def describe_producers(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, list[ProducerState]]:
         """The producers that each partition remembers."""
-        return self._run(lambda: self._admin.describe_producers(partitions))
+        return self._run(lambda: self._admin.describe_producers(walked(partitions)))
 
     def find_hanging_transactions(
         self, partitions: Iterable[TopicPartition]
     ) -> list[tuple[TopicPartition, ProducerState]]:
         """Transactions that are open in a partition while no coordinator knows them."""
-        return self._run(lambda: self._admin.find_hanging_transactions(partitions))
+        return self._run(lambda: self._admin.find_hanging_transactions(walked(partitions)))
 
     def abort_transaction(
         self, partition: TopicPartition, *, start_offset: int | None = None, producer: ProducerState | None = None
@@ -244,7 +244,7 @@ class Admin:
 
     def fence_producers(self, transactional_ids: Iterable[str]) -> dict[str, tuple[int, int]]:
         """Stop the producers of these transactional ids and abort what they left open."""
-        return self._run(lambda: self._admin.fence_producers(transactional_ids))
+        return self._run(lambda: self._admin.fence_producers(walked(transactional_ids)))
 
 
 __all__ = ["Admin"]

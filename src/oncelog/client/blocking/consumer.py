@@ -10,20 +10,24 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from oncelog.client.aio.consumer import Consumer as AsyncConsumer
-from oncelog.client.background import Background, background
+from oncelog.client.background import Background, background, tell_of_fork
+from oncelog.client.core import arguments
 from oncelog.client.core.arguments import Offsets
 from oncelog.client.core.errors import ConsumerStoppedError
 from oncelog.client.core.structs import (
     Columns,
     ConsumerGroupMetadata,
     ConsumerRecord,
+    K,
     OffsetAndTimestamp,
     TopicPartition,
+    V,
+    takes_fewer_types,
 )
-from oncelog.client.core.subscription import ConsumerRebalanceListener
+from oncelog.client.core.subscription import ConsumerRebalanceListener, TopicPattern
 
 if TYPE_CHECKING:
     import ssl
@@ -32,17 +36,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from oncelog.client.core.config import ConsumerConfig
-    from oncelog.client.core.fetched import Deserializer
     from oncelog.client.core.keywords import ConsumerKeywords
     from oncelog.client.core.metrics import Metrics
-
-    class ConsumerArguments(ConsumerKeywords, total=False):
-        """What is handed on to the asyncio consumer."""
-
-        config: ConsumerConfig | None
-        key_deserializer: Deserializer | None
-        value_deserializer: Deserializer | None
-        ssl_context: ssl.SSLContext | None
 
 
 T = TypeVar("T")
@@ -69,21 +64,38 @@ class _ThreadedListener(ConsumerRebalanceListener):
         await self._call(self._listener.on_partitions_lost, lost)
 
 
-class Consumer:
+@takes_fewer_types
+class Consumer(Generic[K, V]):
     """The blocking consumer; settings as for ``oncelog.client.aio.Consumer``. Iterating it reads for ever."""
 
-    def __init__(self, *topics: str, **settings: Unpack[ConsumerArguments]) -> None:
-        self._consumer = AsyncConsumer(*topics, **settings)
+    def __init__(
+        self,
+        *topics: str,
+        config: ConsumerConfig | None = None,
+        key_deserializer: Callable[[bytes], K] | None = None,
+        value_deserializer: Callable[[bytes], V] | None = None,
+        ssl_context: ssl.SSLContext | None = None,
+        **settings: Unpack[ConsumerKeywords],
+    ) -> None:
+        self._consumer = AsyncConsumer(
+            *topics,
+            config=config,
+            key_deserializer=key_deserializer,
+            value_deserializer=value_deserializer,
+            ssl_context=ssl_context,
+            **settings,
+        )
         self._background: Background | None = None
         self._closed = False
-        self._chunk: deque[ConsumerRecord] = deque()
+        self._chunk: deque[ConsumerRecord[K, V]] = deque()
         """Records held back for the program, in order; put here on the loop, so that an interrupt loses none."""
-        self._found: dict[TopicPartition, list[ConsumerRecord]] = {}
+        self._found: dict[TopicPartition, list[ConsumerRecord[K, V]]] = {}
         """What a call of ``getmany`` is about to be given; what an interrupted one was not given comes first next time.
         """
         self._whole = False
         """Whether a call of ``getmany_columns`` or ``getmany_arrow`` is about to be given what is held back; what an
         interrupted one was not given is fetched again."""
+        tell_of_fork(self)
 
     @property
     def config(self) -> ConsumerConfig:
@@ -100,11 +112,14 @@ class Consumer:
             self._background = chosen
         return self
 
+    def _forked(self) -> None:
+        self._chunk, self._found = deque(), {}
+
     def stop(self) -> None:
         """Commit where that is automatic, leave the group, close the connections. May be called twice."""
         if not self._closed:
             self._closed = True
-            if self._background is not None:
+            if self._background is not None and self._background.usable:  # else it is the parent's
                 self._background.run(self._consumer.stop())
 
     close = stop
@@ -136,7 +151,7 @@ class Consumer:
 
     def getmany(
         self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
-    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+    ) -> dict[TopicPartition, list[ConsumerRecord[K, V]]]:
         """Records at hand by partition; waits up to ``timeout_ms`` for the first."""
         if partitions:
             self._do(self._give_back_all)
@@ -160,12 +175,12 @@ class Consumer:
         return found
 
     @overload
-    def getone(self, *, timeout_ms: None = None) -> ConsumerRecord: ...
+    def getone(self, *, timeout_ms: None = None) -> ConsumerRecord[K, V]: ...
 
     @overload
-    def getone(self, *, timeout_ms: int) -> ConsumerRecord | None: ...
+    def getone(self, *, timeout_ms: int) -> ConsumerRecord[K, V] | None: ...
 
-    def getone(self, *, timeout_ms: int | None = None) -> ConsumerRecord | None:
+    def getone(self, *, timeout_ms: int | None = None) -> ConsumerRecord[K, V] | None:
         """The next record; waits for it, with ``timeout_ms`` at most so long (then None)."""
         while True:
             record = self._next_held()
@@ -196,7 +211,7 @@ class Consumer:
             self._chunk += records
         return bool(self._chunk)
 
-    def _next_held(self) -> ConsumerRecord | None:
+    def _next_held(self) -> ConsumerRecord[K, V] | None:
         """The next record fetched before; those of partitions taken away or sought in meanwhile are passed over."""
         chunk, hand_out = self._chunk, self._consumer._held.hand_out
         while chunk:
@@ -205,8 +220,8 @@ class Consumer:
                 return record
         return None
 
-    def _take_held(self, most: int | None) -> dict[TopicPartition, list[ConsumerRecord]]:
-        found: dict[TopicPartition, list[ConsumerRecord]] = {}
+    def _take_held(self, most: int | None) -> dict[TopicPartition, list[ConsumerRecord[K, V]]]:
+        found: dict[TopicPartition, list[ConsumerRecord[K, V]]] = {}
         count = 0
         while (most is None or count < most) and (record := self._next_held()) is not None:
             found.setdefault(TopicPartition(record.topic, record.partition), []).append(record)
@@ -250,10 +265,10 @@ class Consumer:
         self._whole = False
         return found
 
-    def __iter__(self) -> Iterator[ConsumerRecord]:
+    def __iter__(self) -> Iterator[ConsumerRecord[K, V]]:
         return self
 
-    def __next__(self) -> ConsumerRecord:
+    def __next__(self) -> ConsumerRecord[K, V]:
         try:
             record = self.getone()
         except ConsumerStoppedError:
@@ -287,8 +302,9 @@ class Consumer:
         """Hand out and fetch nothing of these until ``resume``."""
 
         def there() -> None:
-            self._give_back([TopicPartition(*name) for name in partitions])
-            self._consumer.pause(*partitions)
+            names = arguments.partitions(partitions)
+            self._give_back(names)
+            self._consumer.pause(*names)
 
         self._do(there)
 
@@ -297,6 +313,7 @@ class Consumer:
         self._do(lambda: self._consumer.resume(*partitions))
 
     def paused(self) -> frozenset[TopicPartition]:
+        """The partitions of which nothing is handed out until ``resume``."""
         return self._consumer.paused()
 
     # --- what to read
@@ -304,16 +321,17 @@ class Consumer:
     def subscribe(
         self,
         topics: Iterable[str] = (),
-        pattern: str | None = None,
+        pattern: TopicPattern | None = None,
         listener: ConsumerRebalanceListener | None = None,
     ) -> None:
         """Read these topics, or those whose names match. The listener runs in a thread of its own."""
-        wrapped = None if listener is None else _ThreadedListener(listener)
-        self._do(lambda: self._consumer.subscribe(topics, pattern, wrapped))
+        wrapped = _ThreadedListener(listener) if isinstance(listener, ConsumerRebalanceListener) else listener
+        names = arguments.walked(topics)
+        self._do(lambda: self._consumer.subscribe(names, pattern, wrapped))
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these partitions."""
-        names = list(partitions)
+        names = arguments.walked(partitions)
         self._do(lambda: self._consumer.assign(names))
 
     def unsubscribe(self) -> None:
@@ -352,11 +370,11 @@ class Consumer:
 
     def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The first offset of each partition."""
-        return self._run(lambda: self._consumer.beginning_offsets(partitions))
+        return self._run(lambda: self._consumer.beginning_offsets(arguments.walked(partitions)))
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The offset behind the last record of each."""
-        return self._run(lambda: self._consumer.end_offsets(partitions))
+        return self._run(lambda: self._consumer.end_offsets(arguments.walked(partitions)))
 
     def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int]

@@ -10,18 +10,18 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, overload
 
 from oncelog.client.aio.producer import Producer as AsyncProducer
 from oncelog.client.aio.producer import RecordHeaders, Serializer
 from oncelog.client.aio.sending_many import Stored
-from oncelog.client.background import Background, background
+from oncelog.client.background import FORKED, Background, background, tell_of_fork
 from oncelog.client.blocking import unclosed
-from oncelog.client.core.accumulator import largest_size
-from oncelog.client.core.arguments import Offsets, whole
+from oncelog.client.core.accumulator import largest_size, owned, owned_headers
+from oncelog.client.core.arguments import Offsets, name, whole
 from oncelog.client.core.errors import (
     FatalProducerError,
     IllegalStateError,
@@ -29,26 +29,27 @@ from oncelog.client.core.errors import (
     KafkaTimeoutError,
     ProducerClosed,
 )
-from oncelog.client.core.structs import ConsumerGroupMetadata, RecordMetadata
+from oncelog.client.core.structs import (
+    AnyK,
+    AnyV,
+    Bytes,
+    ConsumerGroupMetadata,
+    RecordMetadata,
+    SentK,
+    SentV,
+    takes_fewer_types,
+)
 from oncelog.client.delivery import Delivery
+from oncelog.kafka_properties import MAX_INT
 
 if TYPE_CHECKING:
-    import ssl
     from typing import Unpack
 
     import pyarrow as pa
 
-    from oncelog.client.aio.producer import Partitioner
+    from oncelog.client.aio.producer import ProducerArguments
     from oncelog.client.core.config import ProducerConfig
-    from oncelog.client.core.keywords import ProducerKeywords
     from oncelog.client.core.metrics import Metrics
-
-    class ProducerArguments(ProducerKeywords, total=False):
-        """What is handed on to the asyncio producer."""
-
-        config: ProducerConfig | None
-        partitioner: Partitioner | None
-        ssl_context: ssl.SSLContext | None
 
 
 T = TypeVar("T")
@@ -58,31 +59,57 @@ HANDED_OVER = 8192
 """Records that may wait between the caller's thread and the loop's; the producer's own bound is ``buffer.memory``."""
 
 
-class Producer:
+@takes_fewer_types
+class Producer(Generic[SentK, SentV]):
     """The blocking producer; settings as for ``oncelog.client.aio.Producer``.
 
     It starts with the first call, or with ``start()`` or ``with``. One that the program forgets to close sends what is
     queued before the program ends, for which that waits 10 s at most, and aborts an open transaction.
     """
 
+    @overload
+    def __init__(self: Producer[Bytes, Bytes], **settings: Unpack[ProducerArguments]) -> None: ...
+
+    @overload
+    def __init__(
+        self: Producer[AnyK, Bytes], *, key_serializer: Serializer[AnyK] | None, **settings: Unpack[ProducerArguments]
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Producer[Bytes, AnyV], *, value_serializer: Serializer[AnyV] | None, **settings: Unpack[ProducerArguments]
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Producer[AnyK, AnyV],
+        *,
+        key_serializer: Serializer[AnyK] | None,
+        value_serializer: Serializer[AnyV] | None,
+        **settings: Unpack[ProducerArguments],
+    ) -> None: ...
+
     def __init__(
         self,
         *,
-        key_serializer: Serializer | None = None,
-        value_serializer: Serializer | None = None,
+        key_serializer: Serializer[Any] | None = None,
+        value_serializer: Serializer[Any] | None = None,
         **settings: Unpack[ProducerArguments],
     ) -> None:
         self._producer = AsyncProducer(**settings)
         self._key_serializer = key_serializer
         self._value_serializer = value_serializer
         self._background: Background | None = None
-        self._queue: deque[_Queued] = deque()
+        self._queue: deque[_Queued | asyncio.Event] = deque()
+        """Records, and between them events of those who wait until what is before them is with the producer."""
         self._pumping = False
         self._room = threading.Event()
         self._room.set()
         self._idle: asyncio.Event | None = None
         self._start_lock = threading.Lock()
+        self._is_parents = False
         self._closed = False
+        tell_of_fork(self)
 
     @property
     def config(self) -> ProducerConfig:
@@ -94,6 +121,8 @@ class Producer:
         with self._start_lock:
             if self._closed:
                 raise ProducerClosed("the producer was stopped; make a new one")
+            if self._is_parents:
+                raise IllegalStateError(FORKED)
             if self._background is None:
                 chosen = background()
                 chosen.run(self._start())
@@ -101,6 +130,11 @@ class Producer:
                 unclosed.kept.add(self._producer)
                 unclosed.opened(self)
         return self
+
+    def _forked(self) -> None:
+        self._start_lock = threading.Lock()
+        if self._producer._loop is not None:
+            self._is_parents, self._background, self._queue = True, None, deque()
 
     async def _start(self) -> None:
         self._idle = asyncio.Event()
@@ -118,24 +152,25 @@ class Producer:
 
     close = stop
 
-    def begin_flush(self) -> Future[None] | None:
-        """As :meth:`flush`, without waiting; None where there is nothing to flush, or it is another process's."""
+    def _begin_flush(self) -> Future[None] | None:
+        """As :meth:`flush`, without waiting; None if there is nothing to flush, or it is another process's."""
         chosen = self._background
         if self._closed or chosen is None or not chosen.usable:
             return None
         return asyncio.run_coroutine_threadsafe(self._flush(), chosen.loop)
 
-    def begin_stop(self) -> Future[None] | None:
-        """As :meth:`stop`, without waiting; None where there is nothing to stop, or it is another process's."""
+    def _begin_stop(self) -> Future[None] | None:
+        """As :meth:`stop`, without waiting; None if there is nothing to stop, or it is another process's."""
         chosen = self._background
         if self._closed or chosen is None or not chosen.usable:
             return None
         self._closed = True
         return asyncio.run_coroutine_threadsafe(self._stop(), chosen.loop)
 
-    def records_waiting(self) -> int:
+    def _records_waiting(self) -> int:
         """How many records have no outcome yet."""
-        return len(self._queue) + self._producer.records_waiting()
+        queued = sum(isinstance(item, tuple) for item in list(self._queue))
+        return queued + self._producer._records_waiting()
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True) and self._background is not None and self._background.usable:
@@ -179,8 +214,8 @@ class Producer:
     def send(
         self,
         topic: str,
-        value: Any = None,
-        key: Any = None,
+        value: SentV | None = None,
+        key: SentK | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
         headers: RecordHeaders | None = None,
@@ -189,43 +224,53 @@ class Producer:
 
         :raises IllegalStateError: the producer has a ``transactional_id``, and no transaction is open.
         :raises AbortableTransactionError: a record before it has failed; abort the transaction.
-        :raises KafkaTimeoutError: there was no room for ``max.block.ms``.
+        :raises KafkaTimeoutError: there was no room for ``max.block.ms``; the record was not queued.
         """
         if self._background is None or self._closed:
             if self._closed:
                 raise ProducerClosed("the producer was stopped")
             self.start()
+        if len(self._queue) >= HANDED_OVER:  # first of all: who is told that there was no room has not sent the record
+            self._wait_for_room()
         transactions = self._producer._transactions
         if transactions is not None and not transactions.may_send:
             transactions.check_send()
-        key_bytes = key if self._key_serializer is None else self._key_serializer(key)
-        value_bytes = value if self._value_serializer is None else self._value_serializer(value)
+        key_bytes: Any = key if self._key_serializer is None else self._key_serializer(key)
+        value_bytes: Any = value if self._value_serializer is None else self._value_serializer(value)
         largest_size(key_bytes, value_bytes, headers or ())  # what cannot be a record is refused here, not later
+        if value_bytes.__class__ is not bytes:  # the loop writes it later, when the program may have changed it
+            value_bytes = owned(value_bytes)
+        if key_bytes.__class__ is not bytes:
+            key_bytes = owned(key_bytes)
+        kept = owned_headers(headers) if headers else ()
         delivery: Delivery[RecordMetadata] = Delivery()
         stamp = int(time.time() * 1000) if timestamp_ms is None else whole(timestamp_ms, "timestamp_ms")
-        if partition is not None and partition.__class__ is not int:
-            partition = whole(partition, "partition")
-        self._queue.append((delivery, topic, value_bytes, key_bytes, partition, stamp, headers or ()))
+        if partition is not None and (partition.__class__ is not int or not 0 <= partition <= MAX_INT):
+            partition = whole(partition, "partition", 32)
+        if topic.__class__ is not str or not topic:
+            name(topic, "topics")
+        self._queue.append((delivery, topic, value_bytes, key_bytes, partition, stamp, kept))
         if not self._pumping:
             self._pumping = True
             self._wake()
-        elif len(self._queue) > HANDED_OVER:
-            self._wait_for_room()
         return delivery
 
     def _wake(self) -> None:
-        chosen = self._background
-        if chosen is None or not chosen.usable:
-            raise IllegalStateError("the producer was made before this process was forked; make a new one here")
-        chosen.loop.call_soon_threadsafe(self._begin_pumping)
+        if self._background is not None:
+            self._background.loop.call_soon_threadsafe(self._begin_pumping)
 
     def _wait_for_room(self) -> None:
+        limit_ms = self._producer.config.max_block_ms
         self._room.clear()
-        if len(self._queue) > HANDED_OVER and not self._room.wait(self._producer.config.max_block_ms / 1000):
+        if len(self._queue) < HANDED_OVER:
+            self._room.set()  # others may have begun to wait just before, and nobody else would wake them
+        elif not self._room.wait(limit_ms / 1000) and len(self._queue) >= HANDED_OVER:
             raise KafkaTimeoutError(
-                f"no room for a record within max.block.ms={self._producer.config.max_block_ms}: "
+                f"no room for a record within max.block.ms={limit_ms}: "
                 f"buffer.memory={self._producer.config.buffer_memory} is full of records not acknowledged"
             )
+        if self._closed:
+            raise ProducerClosed("the producer was stopped")
 
     def _begin_pumping(self) -> None:
         if self._idle is not None and self._idle.is_set():
@@ -234,11 +279,14 @@ class Producer:
 
     async def _pump(self) -> None:
         """Hand queued records to the producer, in order."""
-        queue, intake = self._queue, self._producer._intake
+        queue, intake, mark = self._queue, self._producer._intake, asyncio.Event
         try:
             while True:
                 while queue:
                     item = queue.popleft()
+                    if isinstance(item, mark):
+                        item.set()
+                        continue
                     delivery = item[0]
                     try:
                         if not intake.put(*item):
@@ -261,17 +309,19 @@ class Producer:
 
     async def _handed_over(self) -> None:
         """Wait until everything sent so far is with the producer."""
-        while self._queue or (self._idle is not None and not self._idle.is_set()):
-            self._pumping = True
-            self._begin_pumping()
-            if self._idle is not None:
-                await self._idle.wait()
+        if not self._queue and (self._idle is None or self._idle.is_set()):
+            return
+        reached = asyncio.Event()
+        self._queue.append(reached)  # not until the queue is empty: other threads may send without end
+        self._pumping = True
+        self._begin_pumping()
+        await reached.wait()
 
     def send_and_wait(
         self,
         topic: str,
-        value: Any = None,
-        key: Any = None,
+        value: SentV | None = None,
+        key: SentK | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
         headers: RecordHeaders | None = None,
@@ -282,11 +332,11 @@ class Producer:
     def send_many(
         self,
         topic: str,
-        values: Sequence[bytes | None],
-        keys: Sequence[bytes | None] | None = None,
+        values: Sequence[Bytes | None],
+        keys: Sequence[Bytes | None] | None = None,
         *,
         partition: int | None = None,
-        timestamp_ms: int | Sequence[int] | None = None,
+        timestamp_ms: SupportsIndex | Iterable[SupportsIndex] | None = None,
         headers: Sequence[RecordHeaders | None] | None = None,
     ) -> Delivery[list[Stored]]:
         """Queue many records given as columns, behind what was sent before; the delivery tells where each run of them
@@ -361,11 +411,11 @@ class Producer:
 
     @property
     def prepared(self) -> str | None:
-        """The token of the transaction that waits for :meth:`complete`; None where none does."""
+        """The token of the transaction that waits for :meth:`complete`; None if none does."""
         self.start()
         return self._producer.prepared
 
-    def transaction(self) -> Transaction:
+    def transaction(self) -> Transaction[SentK, SentV]:
         """``with producer.transaction():`` commits at the end, aborts on an exception what is not prepared."""
         return Transaction(self)
 
@@ -375,13 +425,13 @@ class Producer:
             self.abort_transaction()
 
 
-class Transaction:
+class Transaction(Generic[SentK, SentV]):
     """One transaction as a block."""
 
-    def __init__(self, producer: Producer) -> None:
+    def __init__(self, producer: Producer[SentK, SentV]) -> None:
         self._producer = producer
 
-    def __enter__(self) -> Producer:
+    def __enter__(self) -> Producer[SentK, SentV]:
         self._producer.begin_transaction()
         return self._producer
 

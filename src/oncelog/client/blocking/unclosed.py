@@ -26,15 +26,15 @@ logger = logging.getLogger(__name__)
 class Unclosed(Protocol):
     """A producer that was started."""
 
-    def begin_flush(self) -> Future[None] | None:
-        """As ``flush()``, without waiting; None where there is nothing to flush."""
+    def _begin_flush(self) -> Future[None] | None:
+        """As ``flush()``, without waiting; None if there is nothing to flush."""
         ...
 
-    def begin_stop(self) -> Future[None] | None:
-        """As ``stop()``, without waiting; None where there is nothing to stop."""
+    def _begin_stop(self) -> Future[None] | None:
+        """As ``stop()``, without waiting; None if there is nothing to stop."""
         ...
 
-    def records_waiting(self) -> int:
+    def _records_waiting(self) -> int:
         """How many records have no outcome yet."""
         ...
 
@@ -68,7 +68,7 @@ def closed(producer: Unclosed) -> None:
 
 def dropped(producer: Unclosed) -> None:
     """Nobody has it any more: close it beside what the program does."""
-    end = producer.begin_stop()
+    end = producer._begin_stop()
     if end is not None:
         _ending[end] = producer
         end.add_done_callback(lambda done: _ending.pop(done, None))
@@ -76,7 +76,7 @@ def dropped(producer: Unclosed) -> None:
 
 def send_all() -> None:
     """Wait for those that are closing, and for what the others were given so far."""
-    _wait([*_ending, *filter(None, [producer.begin_flush() for producer in _still_open()])])
+    _wait([*_ending, *filter(None, [producer._begin_flush() for producer in _still_open()])])
 
 
 @atexit.register  # when this is imported, so that functions which the program registers come first
@@ -85,7 +85,7 @@ def close_all() -> None:
     for producer in _still_open():
         dropped(producer)
     late = _wait(list(_ending))
-    lost = sum(producer.records_waiting() for end, producer in list(_ending.items()) if end in late)
+    lost = sum(producer._records_waiting() for end, producer in list(_ending.items()) if end in late)
     if lost:
         logger.warning(
             "the program ends before %d records were acknowledged, which may be lost: "

@@ -8,7 +8,8 @@ Sources: Kafka's ``RecordAccumulator`` and ``ProducerBatch``.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
 
 from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import InvariantError, KafkaError
@@ -20,11 +21,12 @@ from oncelog.records.batch import (
     decode_records,
     stamp_producer,
 )
-from oncelog.types import NO_PRODUCER, NO_SEQUENCE, ProducerStamp
+from oncelog.types import NO_PRODUCER, NO_SEQUENCE, ProducerIdAndEpoch
 
 RECORD_OVERHEAD_BYTES = 21
 """Most bytes of a record besides key, value and headers."""
 HEADER_OVERHEAD_BYTES = 10
+_CONTENT = (bytes, bytearray, memoryview)
 
 
 def largest_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
@@ -34,36 +36,77 @@ def largest_size(key: bytes | None, value: bytes | None, headers: Headers) -> in
     """
     size = RECORD_OVERHEAD_BYTES
     if key is not None:
-        if key.__class__ is not bytes:
-            _need_bytes("key", key)
-        size += len(key)
+        size += len(key) if key.__class__ is bytes else _size_of("key", key)
     if value is not None:
-        if value.__class__ is not bytes:
-            _need_bytes("value", value)
-        size += len(value)
+        size += len(value) if value.__class__ is bytes else _size_of("value", value)
     if headers:
-        if isinstance(headers, (str, bytes, Mapping)):
-            raise TypeError(f"headers must be a list of (name, bytes), not {type(headers).__name__}")
-        for name, content in headers:
+        if headers.__class__ is not list and headers.__class__ is not tuple:
+            _need_list(headers)
+        for header in headers:
+            name, content = header if header.__class__ is tuple and len(header) == 2 else _pair(header)
             if not isinstance(name, str):
                 raise TypeError(f"a header's name must be str, not {name!r}")
             size += HEADER_OVERHEAD_BYTES + 3 * len(name)
             if content is not None:
-                _need_bytes(f"the value of header {name!r}", content, serializer=False)
-                size += len(content)
+                size += len(content) if content.__class__ is bytes else _size_of_header(name, content)
     return size
 
 
-def _need_bytes(what: str, given: object, *, serializer: bool = True) -> None:
-    if not isinstance(given, (bytes, bytearray, memoryview)):
-        hint = f"; set {what}_serializer" if serializer else ""
-        raise TypeError(f"{what} must be bytes, not {type(given).__name__}{hint}")
+def owned(content: bytes | None) -> bytes | None:
+    """What a program cannot change any more: ``bytes`` themselves, a copy of a buffer."""
+    return content if content is None or content.__class__ is bytes else bytes(content)
+
+
+def owned_headers(headers: Headers) -> Headers:
+    """Headers that a program cannot change any more."""
+    return tuple((name, owned(content)) for name, content in headers)
+
+
+def _need_list(headers: object) -> None:
+    if isinstance(headers, (str, bytes, bytearray, Mapping)) or not isinstance(headers, Collection):
+        raise TypeError(f"headers must be a list of (name, bytes), not {type(headers).__name__}")
+
+
+def _pair(header: Any) -> tuple[Any, Any]:
+    """A header that may be a list or a pair of the program's own; it is walked again later."""
+    if isinstance(header, Iterator):
+        raise TypeError(f"headers must be a list of (name, bytes), not one with {header!r} in it")
+    try:
+        name, content = header
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"headers must be a list of (name, bytes), not one with {header!r} in it") from error
+    return name, content
+
+
+def _size_of_header(name: str, given: object) -> int:
+    if not isinstance(given, _CONTENT):
+        raise TypeError(f"the value of header {name!r} must be bytes, not {type(given).__name__}")
+    return _bytes_in(given)
+
+
+def _size_of(what: str, given: object) -> int:
+    if not isinstance(given, _CONTENT):
+        raise TypeError(f"{what} must be bytes, not {type(given).__name__}; set {what}_serializer")
+    return _bytes_in(given)
+
+
+def _bytes_in(content: bytes | bytearray | memoryview) -> int:
+    """The length of a memoryview counts its elements, which may be of several bytes."""
+    return content.nbytes if isinstance(content, memoryview) else len(content)
+
+
+class WholeBatch:
+    """Stands for all records of a batch that was given as one, in place of a handle for each; told its outcome once."""
+
+    def halves(self, low: int, high: int) -> tuple[WholeBatch, WholeBatch]:
+        """Two in its place, for the batch travels as two of so many records."""
+        raise NotImplementedError
 
 
 class ProducerBatch:
     """Records of one partition that travel together.
 
-    ``handles`` are whatever the shell wants back for each record, in order; the core never looks at them.
+    ``handles`` are whatever the shell wants back for each record, in order, or one :class:`WholeBatch`.
     """
 
     __slots__ = (
@@ -101,7 +144,7 @@ class ProducerBatch:
         self.created_ms = now_ms
         self.closed = False
         self.payload: bytearray | None = None
-        self.stamp: ProducerStamp = NO_PRODUCER
+        self.stamp: ProducerIdAndEpoch = NO_PRODUCER
         self.sequence = NO_SEQUENCE
         self.sequence_reset = False
         self.refused = False
@@ -122,7 +165,7 @@ class ProducerBatch:
             raise InvariantError(f"a batch of {self.partition} was to be sent before it was sealed")
         return memoryview(self.payload)
 
-    def assign(self, stamp: ProducerStamp, sequence: int, reset: bool = False) -> None:
+    def assign(self, stamp: ProducerIdAndEpoch, sequence: int, reset: bool = False) -> None:
         """Give the batch its place in the producer's sequence of the partition."""
         self.stamp, self.sequence = stamp, sequence
         self.sequence_reset = reset
@@ -232,7 +275,7 @@ class Accumulator:
         batch.timestamps.append(timestamp)
 
     def add_quickly(self, batch: ProducerBatch, timestamp: int, value: bytes | None) -> bool:
-        """Add a record without key and headers; False where the batch has no room for it or is closed, or memory is
+        """Add a record without key and headers; False if the batch has no room for it or is closed, or memory is
         short. The producer's hottest path: nothing is looked up."""
         if batch.closed or self.used_bytes + batch.limit_bytes > self._buffer_memory_bytes:
             return False
@@ -247,13 +290,19 @@ class Accumulator:
         return True
 
     def room_in(self, batch: ProducerBatch) -> int:
-        """Bytes that may still be added to a batch: none where it is closed."""
+        """Bytes that may still be added to a batch: none if it is closed."""
         if batch.closed:
             return 0
         return min(batch.limit_bytes - batch.size_bytes, self._buffer_memory_bytes - self.used_bytes)
 
     def append_sealed(
-        self, partition: TopicPartition, payload: bytearray, count: int, max_timestamp: int, now_ms: int
+        self,
+        partition: TopicPartition,
+        payload: bytearray,
+        count: int,
+        max_timestamp: int,
+        now_ms: int,
+        handle: WholeBatch,
     ) -> ProducerBatch | None:
         """Queue a batch that is encoded already; None while ``buffer.memory`` is used up."""
         if self.used_bytes + len(payload) > self._buffer_memory_bytes and self.incomplete:
@@ -261,19 +310,22 @@ class Accumulator:
         batch = self._new_batch(partition, now_ms)
         batch.payload = payload
         batch.count = count
-        batch.timestamps = [max_timestamp]
+        batch.handles, batch.timestamps = [handle], [max_timestamp]
         batch.closed = True
         self.used_bytes += len(payload) - batch.size_bytes
         batch.size_bytes = len(payload)
         return batch
 
-    def append_batch(self, partition: TopicPartition, builder: BatchBuilder, now_ms: int) -> ProducerBatch | None:
+    def append_batch(
+        self, partition: TopicPartition, builder: BatchBuilder, now_ms: int, handle: WholeBatch
+    ) -> ProducerBatch | None:
         """Queue records that the caller has gathered; None while ``buffer.memory`` is used up."""
         if self.used_bytes + builder.size_bytes > self._buffer_memory_bytes and self.incomplete:
             return None
         batch = self._new_batch(partition, now_ms)
         batch.builder = builder
         batch.count = builder.count
+        batch.handles, batch.timestamps = [handle], [builder.max_timestamp]
         batch.closed = True
         self.used_bytes += builder.size_bytes - batch.size_bytes
         batch.size_bytes = builder.size_bytes
@@ -360,7 +412,8 @@ class Accumulator:
         records = decode_records(batch.payload, 0, check_crc=False)
         middle = len(records) // 2
         halves: list[ProducerBatch] = []
-        whole_handles = len(batch.handles) == batch.count
+        whole = batch.handles[0] if batch.handles and isinstance(batch.handles[0], WholeBatch) else None
+        shared = None if whole is None else iter(whole.halves(middle, len(records) - middle))
         for low, high in ((0, middle), (middle, len(records))):
             half = ProducerBatch(batch.partition, batch.number, batch.created_ms)
             for record in records[low:high]:
@@ -369,8 +422,10 @@ class Accumulator:
                 )
             half.count = high - low
             half.closed = True
-            half.timestamps = batch.timestamps[low:high]
-            half.handles = batch.handles[low:high] if whole_handles else (batch.handles if not low else [])
+            if shared is None:
+                half.handles, half.timestamps = batch.handles[low:high], batch.timestamps[low:high]
+            else:
+                half.handles, half.timestamps = [next(shared)], [half.builder.max_timestamp]
             half.attempts = max(1, batch.attempts)
             halves.append(half)
         self._replace_incomplete(batch, halves)

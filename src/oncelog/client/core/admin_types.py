@@ -35,7 +35,7 @@ class NewTopic:
 
 @dataclass(frozen=True, slots=True)
 class RecordsToDelete:
-    """Where the records of a partition shall begin; -1 deletes all there are."""
+    """Where the records of a partition are to begin; -1 deletes all there are."""
 
     before_offset: int
 
@@ -112,7 +112,7 @@ CONFIG_SOURCES = {
 
 @dataclass(frozen=True, slots=True)
 class ConfigEntry:
-    """One property; ``value`` is None where it is secret. ``source`` under Kafka's name."""
+    """One property; ``value`` is None if it is secret. ``source`` under Kafka's name."""
 
     name: str
     value: str | None
@@ -128,7 +128,7 @@ class ConfigEntry:
 
 @dataclass(frozen=True, slots=True)
 class GroupListing:
-    """``state`` and ``type`` are empty where the broker is too old to tell."""
+    """``state`` and ``type`` are empty if the broker is too old to tell."""
 
     group_id: str
     protocol_type: str
@@ -190,7 +190,7 @@ class TransactionDescription:
 
 @dataclass(frozen=True, slots=True)
 class ProducerState:
-    """A producer as one partition knows it; ``transaction_start_offset`` is -1 where it has none open there."""
+    """A producer as one partition knows it; ``transaction_start_offset`` is -1 if it has none open there."""
 
     producer_id: int
     producer_epoch: int

@@ -1,18 +1,28 @@
-"""Lists that programs hand in: names, partitions, positions. A text where a list belongs is refused.
+"""What programs hand in: names, numbers, lists, partitions, positions. A text where a list belongs is refused.
 
-Called by the clients' methods before anything is sent. A wrong type is a TypeError: what was given, what is right.
+Called by the clients' methods before anything is sent. A wrong type is a TypeError, a number that no request can carry
+a NumberOutOfRangeError: what was given, what is right. The admin client's own shapes are in ``admin_arguments``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from math import isnan
 from operator import index
+from typing import Any, SupportsIndex, TypeVar
 
-from oncelog.client.core.errors import IllegalStateError
-from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
+from oncelog.client.core.errors import IllegalStateError, NumberOutOfRangeError
+from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
+
+K = TypeVar("K")
+V = TypeVar("V")
+T = TypeVar("T")
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata | int | tuple[int, str]]
 """Positions as programs give them: numbers, pairs with a text, or ``OffsetAndMetadata``."""
+
+MOST = {8: 2**7 - 1, 16: 2**15 - 1, 32: 2**31 - 1, 64: 2**63 - 1}
+"""The largest whole number that a field of the protocol takes, by its bits."""
 
 
 def names(values: Iterable[str], what: str) -> list[str]:
@@ -32,19 +42,94 @@ def name(value: object, what: str) -> str:
     """
     if not isinstance(value, str) or not value:
         raise TypeError(f"{what}: each must be a str that is not empty, not {value!r}")
+    return _writable(value, what)
+
+
+def text(value: object, what: str) -> str:
+    """A text that can be sent, empty or not.
+
+    :param what: its name: "group_id".
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{what} must be str, not {value!r}")
+    return _writable(value, what)
+
+
+def _writable(value: str, what: str) -> str:
+    if value.isascii():
+        return value
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise TypeError(f"{what} are named by texts that UTF-8 can write, not by {value!r}") from None
+        raise TypeError(f"{what}: a text that UTF-8 can write is needed, not {value!r}") from None
     return value
 
 
-def whole(value: object, what: str) -> int:
-    """A whole number, of another library too; a float or a text is none."""
+def whole(value: object, what: str, bits: int = 64) -> int:
+    """A whole number, of another library too, that fits into a field of so many bits; a float or a text is none."""
     try:
-        return index(value)  # type: ignore[arg-type]
+        number = index(value)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"{what} must be int, not {type(value).__name__}") from None
+    if not -MOST[bits] - 1 <= number <= MOST[bits]:
+        raise NumberOutOfRangeError(f"{what}={number} is out of range: it must be {-MOST[bits] - 1} to {MOST[bits]}")
+    return number
+
+
+def seconds(value_ms: object, what: str) -> float:
+    """A length of time that is given in ms; infinity is one, too."""
+    if isinstance(value_ms, float) and not isnan(value_ms):
+        return value_ms / 1000
+    return whole(value_ms, what) / 1000
+
+
+def wholes(values: Iterable[int], what: str, bits: int = 64) -> list[int]:
+    """Whole numbers, in the order given.
+
+    :param what: what is listed, in the plural: "producer ids".
+    """
+    if isinstance(values, (str, bytes, bytearray)) or not isinstance(values, Iterable):
+        raise TypeError(f"a list of {what} is needed, not {values!r}; write [{values!r}] for one")
+    return [whole(value, f"each of the {what}", bits) for value in values]
+
+
+def listed(values: Iterable[T], kind: type[T]) -> list[T]:
+    """A list of objects of one class."""
+    if isinstance(values, (str, bytes, bytearray, kind)) or not isinstance(values, Iterable):
+        raise TypeError(f"a list of {kind.__name__} is needed, not {values!r}")
+    found = list(values)
+    for value in found:
+        if not isinstance(value, kind):
+            raise TypeError(f"a list of {kind.__name__} is needed, not one with {value!r} in it")
+    return found
+
+
+def walked(values: T) -> T | list[Any]:
+    """A list of what makes its items while it is walked, which may call a blocking client: not on the client's thread.
+    Anything else is as it was, to be checked there."""
+    if isinstance(values, Iterable) and not isinstance(values, Collection):
+        return list(values)
+    return values
+
+
+def mapping(values: Mapping[K, V], form: str) -> Mapping[K, V]:
+    """Something by something.
+
+    :param form: how it is written: "{topic: number}".
+    """
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{form} is needed, not {values!r}")
+    return values
+
+
+def by_partition(values: Mapping[TopicPartition, V], what: str) -> dict[TopicPartition, V]:
+    """Something for each partition.
+
+    :param what: what that is, in the plural: "offsets".
+    """
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{what} are given by partition, as {{TopicPartition(topic, number): ...}}, not {values!r}")
+    return {partition(key): value for key, value in values.items()}
 
 
 def partitions(values: object) -> list[TopicPartition]:
@@ -59,10 +144,26 @@ def partitions(values: object) -> list[TopicPartition]:
 
 def partition(value: object) -> TopicPartition:
     """One partition; a plain pair will do."""
+    if value.__class__ is TopicPartition:
+        known: TopicPartition = value
+        if known.partition.__class__ is int and 0 <= known.partition <= MOST[32]:
+            name(known.topic, "topics")
+            return known
     match value:
-        case (str(topic), int(number)) if not isinstance(value, str):
+        case (str(topic), SupportsIndex() as given):
+            number = index(given)
+            if not 0 <= number <= MOST[32]:
+                raise NumberOutOfRangeError(
+                    f"partition {number} of topic {topic!r} cannot be: numbers are 0 to {MOST[32]}"
+                )
             return TopicPartition(name(topic, "topics"), number)
     raise TypeError(f"a partition is a TopicPartition(topic, number), not {value!r}")
+
+
+def times(values: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """Times in ms by partition."""
+    found = by_partition(values, "times in ms")
+    return {key: whole(when, f"the time for {key}") for key, when in found.items()}
 
 
 def offsets(given: Offsets) -> dict[TopicPartition, OffsetAndMetadata]:
@@ -70,20 +171,53 @@ def offsets(given: Offsets) -> dict[TopicPartition, OffsetAndMetadata]:
 
     :raises IllegalStateError: an offset is negative.
     """
-    if not isinstance(given, Mapping):
-        raise TypeError(f"offsets are given by partition, as {{TopicPartition(topic, number): offset}}, not {given!r}")
-    positions: dict[TopicPartition, OffsetAndMetadata] = {}
-    for name, position in given.items():
-        key = TopicPartition(*name)
-        if isinstance(position, OffsetAndMetadata):
-            positions[key] = position
-        elif isinstance(position, int):
-            positions[key] = OffsetAndMetadata(position)
-        else:
-            positions[key] = OffsetAndMetadata(*position)
-        if positions[key].offset < 0:
-            raise IllegalStateError(f"offset {positions[key].offset} of {key} is negative; it must be 0 or more")
-    return positions
+    found = by_partition(given, "offsets")
+    return {key: _position(key, position) for key, position in found.items()}
 
 
-__all__ = ["Offsets", "names", "offsets", "partition", "partitions", "whole"]
+def _position(key: TopicPartition, given: object) -> OffsetAndMetadata:
+    parts: tuple[object, ...]
+    match given:
+        case (_, _) | (_, _, _):
+            parts = tuple(given)
+        case str() | bytes() | bytearray() | (*_,):
+            raise TypeError(f"the offset of {key} must be a number, (number, text) or OffsetAndMetadata, not {given!r}")
+        case _:
+            parts = (given,)
+    offset = whole(parts[0], f"the offset of {key}")
+    if offset < 0:
+        raise IllegalStateError(f"offset {offset} of {key} is negative; it must be 0 or more")
+    said = "" if len(parts) < 2 or parts[1] is None else text(parts[1], f"the metadata of {key}")
+    epoch = whole(parts[2], f"the leader epoch of {key}", 32) if len(parts) > 2 else -1
+    return OffsetAndMetadata(offset, said, epoch)
+
+
+def group(given: str | ConsumerGroupMetadata) -> ConsumerGroupMetadata:
+    """Who commits."""
+    if isinstance(given, str):
+        return ConsumerGroupMetadata(text(given, "group_id"))
+    if not isinstance(given, ConsumerGroupMetadata):
+        raise TypeError(f"group_id must be str or consumer.group_metadata(), not {given!r}")
+    text(given.group_id, "group_id")
+    return given
+
+
+__all__ = [
+    "MOST",
+    "Offsets",
+    "by_partition",
+    "group",
+    "listed",
+    "mapping",
+    "name",
+    "names",
+    "offsets",
+    "partition",
+    "partitions",
+    "seconds",
+    "text",
+    "times",
+    "walked",
+    "whole",
+    "wholes",
+]

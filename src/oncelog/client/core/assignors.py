@@ -101,7 +101,7 @@ def _kept(everything: list[TopicPartition], members: list[Member]) -> tuple[Assi
 
 
 def _owners(members: list[Member]) -> dict[TopicPartition, str | None]:
-    """Who has each partition: of two claims the later generation counts; None where equal ones disagree."""
+    """Who has each partition: of two claims the later generation counts; None if equal ones disagree."""
     claims: dict[TopicPartition, tuple[int, str | None]] = {}
     for member in members:
         for name in member.owned:
@@ -182,7 +182,7 @@ def encode_user_data(name: str, owned: list[TopicPartition], generation: int) ->
 
 
 def decode_user_data(name: str, data: bytes | None) -> tuple[tuple[TopicPartition, ...], int]:
-    """Owned partitions and generation from user data; nothing where it is missing or not what Java writes."""
+    """Owned partitions and generation from user data; nothing if it is missing or not what Java writes."""
     if not data:
         return (), NO_GENERATION
     try:

@@ -404,7 +404,7 @@ class ConsumerConfig(ClientConfig):
     check_crcs: bool = setting("check.crcs", True, "Verify the checksum of every batch.")
     exclude_internal_topics: bool = setting("exclude.internal.topics", True, "A pattern never matches internal topics.")
     allow_auto_create_topics: bool = setting(
-        "allow.auto.create.topics", True, "Let a subscription create its topics where the broker allows that."
+        "allow.auto.create.topics", True, "Let a subscription create its topics if the broker allows it."
     )
     client_rack: str = setting("client.rack", "", "Rack of this client (KIP-392).")
     default_api_timeout_ms: int = setting(

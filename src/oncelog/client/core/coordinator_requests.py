@@ -159,7 +159,7 @@ class CoordinatorRequests:
     def _answered(self, request: CoordinatorRequest, answer: Answer, version: int, now_ms: int) -> None:
         self._busy = False
         if isinstance(answer, Failure):
-            outcome = Outcome(answer.error, answer.text, None)
+            outcome = Outcome(answer.error, f": {answer.text}" if answer.text else "", None)
         else:
             outcome = request.read(answer, version)
         action = action_for(request.step, outcome.error)

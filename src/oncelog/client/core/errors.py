@@ -30,6 +30,7 @@ __all__ = [
     "LogTruncationError",
     "MessageSizeTooLargeError",
     "NoOffsetForPartitionError",
+    "NumberOutOfRangeError",
     "OncelogError",
     "ProducerClosed",
     "ProducerFenced",
@@ -52,6 +53,10 @@ class IllegalStateError(KafkaError):
 
 
 IllegalOperation = IllegalStateError
+
+
+class NumberOutOfRangeError(OncelogError, ValueError):
+    """A number that no request can carry; the text says which numbers can be."""
 
 
 class ProducerClosed(IllegalStateError):
@@ -124,14 +129,14 @@ class NoOffsetForPartitionError(KafkaError):
 class LogTruncationError(OffsetOutOfRangeError):
     """Records that were read are gone from the log, and ``auto.offset.reset`` is ``none`` (KIP-320).
 
-    ``divergent_offset``: the first one that is gone, or None where the broker cannot tell.
+    ``divergent_offset``: the first one that is gone, or None if the broker cannot tell.
     """
 
     def __init__(self, partition: object, position: int, divergent_offset: int | None) -> None:
         kept = "" if divergent_offset is None else f" from offset {divergent_offset} on"
         super().__init__(
             f"{partition} was read to offset {position} and has lost records{kept} since: its new leader did not have "
-            "them; auto.offset.reset is none, so seek to where reading shall go on"
+            "them; auto.offset.reset is none, so seek to where reading is to go on"
         )
         self.divergent_offset = divergent_offset
 

@@ -38,7 +38,18 @@ class Chunk(NamedTuple):
 class Fetched:
     """One answer for one partition, decoded batch by batch as it is handed out."""
 
-    __slots__ = ("batches", "buf", "decoded", "next_offset", "partition", "records", "state", "taken", "version")
+    __slots__ = (
+        "batches",
+        "buf",
+        "decoded",
+        "last_epoch",
+        "next_offset",
+        "partition",
+        "records",
+        "state",
+        "taken",
+        "version",
+    )
 
     def __init__(
         self,
@@ -47,6 +58,7 @@ class Fetched:
         buf: memoryview,
         batches: deque[tuple[int, Any]],
         next_offset: int,
+        last_epoch: int,
     ) -> None:
         self.partition = partition
         self.state = state
@@ -54,7 +66,9 @@ class Fetched:
         self.buf = buf
         self.batches = batches
         self.next_offset = next_offset
-        self.records: list[ConsumerRecord] = []
+        self.last_epoch = last_epoch
+        """The leader's epoch of the last batch of the answer, which may be one that is not handed out."""
+        self.records: list[ConsumerRecord[Any, Any]] = []
         self.decoded: tuple[int, Any] | None = None
         """The batch that ``records`` came from."""
         self.taken = 0
@@ -63,7 +77,11 @@ class Fetched:
         """Whether it goes on where the partition stands: in the same assignment, and no seek has overtaken it."""
         return state is self.state and state.version == self.version
 
-    def next_records(self, decoder: Decoder, state: PartitionState, most: int) -> list[ConsumerRecord]:
+    def finish(self, state: PartitionState) -> None:
+        """All of it is handed out, and passed over what is not."""
+        state.position, state.position_epoch = self.next_offset, self.last_epoch
+
+    def next_records(self, decoder: Decoder, state: PartitionState, most: int) -> list[ConsumerRecord[Any, Any]]:
         """The next records, at most so many of one batch; the position moves behind them."""
         while self.taken >= len(self.records):
             if not self.batches:
@@ -105,10 +123,16 @@ class Decoder:
         self._check_crcs = check_crcs
         self._key_deserializer = key_deserializer
         self._value_deserializer = value_deserializer
+        self._nulls = False
+
+    def deserialize_nulls(self) -> None:
+        """Call deserializers for keys and values that are null, too."""
+        self._nulls = True
 
     def decode(self, item: Fetched, state: PartitionState) -> None:
         """Turn the next batch into records, without those before the position."""
         position, header = item.decoded = item.batches[0]
+        state.position_epoch = header.partition_leader_epoch
         item.taken = 0
         item.records = []
         try:
@@ -149,7 +173,9 @@ class Decoder:
         )
         return state.stuck
 
-    def _deserialized(self, name: TopicPartition, timestamp_type: int, found: Columns) -> list[ConsumerRecord]:
+    def _deserialized(
+        self, name: TopicPartition, timestamp_type: int, found: Columns
+    ) -> list[ConsumerRecord[Any, Any]]:
         """Records as the program sees them: all, or those before the first that a deserializer refuses."""
         if not found.offsets:
             return []
@@ -157,9 +183,9 @@ class Decoder:
         keys: Sequence[Any] = found.keys
         values: Sequence[Any] = found.values
         if self._key_deserializer is not None:
-            keys = _deserialized(self._key_deserializer, found.keys, name, found.offsets)
+            keys = _deserialized(self._key_deserializer, found.keys, name, found.offsets, self._nulls)
         if self._value_deserializer is not None and keys:
-            values = _deserialized(self._value_deserializer, found.values, name, found.offsets)
+            values = _deserialized(self._value_deserializer, found.values, name, found.offsets, self._nulls)
         columns = zip(
             repeat(topic),
             repeat(partition),
@@ -178,13 +204,13 @@ class Decoder:
 
 
 def _deserialized(
-    function: Deserializer, values: Sequence[bytes | None], name: TopicPartition, offsets: Sequence[int]
+    function: Deserializer, values: Sequence[Any], name: TopicPartition, offsets: Sequence[int], nulls: bool
 ) -> tuple[Any, ...]:
     """The values up to the first that ``function`` refuses; its exception where that is the very first."""
     done: list[Any] = []
     try:
         for value in values:
-            done.append(None if value is None else function(value))
+            done.append(None if value is None and not nulls else function(value))
     except Exception as error:
         if not done:
             raise RecordDeserializationError(

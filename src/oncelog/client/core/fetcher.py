@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection
+from typing import Any
 
 from oncelog.client.core.backoff import backoff_ms
 from oncelog.client.core.config import ConsumerConfig
@@ -18,6 +19,7 @@ from oncelog.client.core.errors import OffsetOutOfRangeError, error_for, error_o
 from oncelog.client.core.fetch_session import FetchSession
 from oncelog.client.core.fetched import Chunk, Decoder, Deserializer, Fetched
 from oncelog.client.core.metadata import NO_NODE, ClusterMetadata
+from oncelog.client.core.near_replicas import NearReplicas
 from oncelog.client.core.read_committed import filter_batches
 from oncelog.client.core.structs import ConsumerRecord, TopicPartition
 from oncelog.client.core.subscription import PartitionState, Reset, Subscription
@@ -26,7 +28,7 @@ from oncelog.client.core.wire import FETCH, Answer, Failure, Wire
 from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_response import FetchResponse, PartitionData
 from oncelog.protocol.wire import ZERO_UUID
-from oncelog.records.batch import CorruptBatch, iter_headers
+from oncelog.records.batch import BatchHeader, CorruptBatch, iter_headers
 from oncelog.timers import Timer
 
 AHEAD = 2
@@ -59,6 +61,7 @@ class Fetcher:
         self._subscription = subscription
         self._metrics = metrics
         self._decoder = Decoder(config.check_crcs, key_deserializer, value_deserializer, metrics.decoded)
+        self.deserialize_nulls = self._decoder.deserialize_nulls
         self._on_data = on_data
         self._on_reset = on_reset
         self._truncation = TruncationCheck(
@@ -70,12 +73,15 @@ class Fetcher:
             on_error=self._stop,
             on_done=self._looked,
         )
+        self._near = NearReplicas(metadata, config.metadata_max_age_ms)
         self._sessions: dict[int, FetchSession] = {}
         self._busy: set[int] = set()
         self._failures: dict[int, int] = {}
         self._not_before: dict[int, int] = {}
         self._ready: deque[Fetched] = deque()
         self._buffered: dict[TopicPartition, int] = {}
+        self._to_drain: set[TopicPartition] = set()
+        """Partitions that are asked for again when all that was fetched of them is handed out."""
         self._error: KafkaError | None = None
         self._timer: Timer | None = None
         self._closed = False
@@ -91,15 +97,18 @@ class Fetcher:
         wanted: dict[int, dict[TopicPartition, PartitionState]] = {}
         unsure: dict[int, dict[TopicPartition, PartitionState]] = {}
         for name, state in self._subscription.assigned.items():
-            if not state.fetchable or self._buffered.get(name, 0) >= AHEAD:
+            ahead = self._buffered.get(name, 0)
+            if not state.fetchable or ahead >= AHEAD or (ahead and name in self._to_drain):
                 continue
             leader = self._metadata.leader(name)
             if leader == NO_NODE:
                 self._metadata.want((name.topic,))
                 self._metadata.request_update()
                 continue
-            groups = unsure if self._truncation.due(name, state) else wanted
-            groups.setdefault(leader, {})[name] = state
+            if self._truncation.due(name, state):
+                unsure.setdefault(leader, {})[name] = state
+            else:
+                wanted.setdefault(self._near.node_for(name, leader, now_ms), {})[name] = state
         for node, partitions in unsure.items():
             again_ms = self._truncation.ask(node, partitions, now_ms)
             if again_ms is not None:
@@ -167,6 +176,7 @@ class Fetcher:
         error = answer.error if isinstance(answer, Failure) else error_of(answer.error_code)
         if error is not Error.NONE:
             session.reset()
+            self._near.forget_all(positions)
             if error.refresh_metadata or isinstance(answer, Failure):
                 self._metadata.request_update()
             if not error.retriable:
@@ -206,6 +216,8 @@ class Fetcher:
         if error is not Error.NONE:
             self._refused(node, name, state, error, data, now_ms)
             return
+        self._to_drain.discard(name)
+        self._near.told(name, data.preferred_read_replica, now_ms)
         state.fetched_at_ms = now_ms
         if data.high_watermark >= 0:
             state.high_watermark = data.high_watermark
@@ -218,7 +230,7 @@ class Fetcher:
         try:
             self._keep(name, state, data)
         except CorruptBatch as corrupt:
-            self._fail(KafkaError(Error.CORRUPT_MESSAGE, f"{name} at offset {asked[1]}: {corrupt}"))
+            self._damaged(name, state, str(corrupt))
 
     def _keep(self, name: TopicPartition, state: PartitionState, data: PartitionData) -> None:
         """Queue the batches that may be delivered; positions pass over the others."""
@@ -230,22 +242,26 @@ class Fetcher:
         if self._config.read_committed:
             aborted = [(item.first_offset, item.producer_id) for item in data.aborted_transactions or ()]
         kept = deque(filter_batches(buf, headers, aborted))
-        next_offset = headers[-1][1].next_offset
-        state.fetch_position = next_offset
-        state.last_fetched_epoch = headers[-1][1].partition_leader_epoch
+        last: BatchHeader = headers[-1][1]
+        answer = Fetched(name, state, buf, kept, last.next_offset, last.partition_leader_epoch)
+        state.fetch_position, state.last_fetched_epoch = answer.next_offset, answer.last_epoch
         self._metrics.received(name, len(buf))
         if not kept and not self._buffered.get(name):
-            state.position = next_offset
+            answer.finish(state)
             self._on_data()
             return
         self._buffered[name] = self._buffered.get(name, 0) + 1
-        self._ready.append(Fetched(name, state, buf, kept, next_offset))
+        self._ready.append(answer)
         self._on_data()
 
     def _refused(
         self, node: int, name: TopicPartition, state: PartitionState, error: Error, data: PartitionData, now_ms: int
     ) -> None:
-        if error is Error.OFFSET_OUT_OF_RANGE:
+        from_follower = self._near.forget(name)
+        if error is Error.OFFSET_OUT_OF_RANGE and self._buffered.get(name):
+            self._to_drain.add(name)  # what was fetched comes first; the answer will be the same
+            return
+        if error is Error.OFFSET_OUT_OF_RANGE and not from_follower:
             reset = self._subscription.default_reset
             if reset is Reset.NONE:
                 text = (
@@ -254,9 +270,13 @@ class Fetcher:
                 )
                 self._stop(name, state, OffsetOutOfRangeError(error, text))
             else:
+                self._to_drain.discard(name)
                 self.drop({name})
                 state.need_reset(reset)
                 self._on_reset()
+            return
+        if error is Error.CORRUPT_MESSAGE:
+            self._damaged(name, state, "the broker found the log damaged")
             return
         if error in (Error.TOPIC_AUTHORIZATION_FAILED, Error.UNSUPPORTED_COMPRESSION_TYPE):
             self._stop(name, state, error_for(error, f"topic {name.topic!r} cannot be read"))
@@ -269,6 +289,14 @@ class Fetcher:
             session.refused(name)
         self._back_off(node, now_ms)
 
+    def _damaged(self, name: TopicPartition, state: PartitionState, why: str) -> None:
+        """The batch at the position to ask for cannot be read."""
+        if self._buffered.get(name):
+            self._to_drain.add(name)  # who seeks past the batch must not pass over what was fetched before it
+            return
+        text = f"{name} cannot be read from offset {state.fetch_position} on: {why}; seek past the batch to go on"
+        self._stop(name, state, KafkaError(Error.CORRUPT_MESSAGE, text))
+
     def _stop(self, name: TopicPartition, state: PartitionState, error: KafkaError) -> None:
         """A partition cannot be read on."""
         self._subscription.stop(name, state, error)
@@ -280,7 +308,7 @@ class Fetcher:
 
     # --- handing out
 
-    def take_one(self) -> ConsumerRecord | None:
+    def take_one(self) -> ConsumerRecord[Any, Any] | None:
         """The next record where it is at hand, without looking further; else None."""
         if self._error is not None or not self._ready:
             return None
@@ -300,7 +328,7 @@ class Fetcher:
 
     def take(
         self, most: int, only: Collection[TopicPartition] = (), now_ms: int = 0
-    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+    ) -> dict[TopicPartition, list[ConsumerRecord[Any, Any]]]:
         """Up to ``most`` records by partition; positions move behind them.
 
         :raises KafkaError: something that reading cannot get over by itself; told once.
@@ -309,7 +337,7 @@ class Fetcher:
             error, self._error = self._error, None
             raise error
         self._subscription.raise_untold(only)
-        result: dict[TopicPartition, list[ConsumerRecord]] = {}
+        result: dict[TopicPartition, list[ConsumerRecord[Any, Any]]] = {}
         skipped: list[Fetched] = []
         try:
             while self._ready and most > 0:
@@ -337,7 +365,7 @@ class Fetcher:
                     else:
                         known.extend(records)
                 if item.taken >= len(item.records) and not item.batches:
-                    state.position = item.next_offset
+                    item.finish(state)
                     self._ready.popleft()
                     self._release(name)
         finally:
@@ -381,7 +409,7 @@ class Fetcher:
             else:
                 result.setdefault(name, []).append(chunk := item.chunk(state))
                 self._metrics.decoded(name, chunk.records_count())
-                state.position = item.next_offset
+                item.finish(state)
                 self._release(name)
         self._ready = kept
         self.poll(now_ms)

@@ -58,7 +58,7 @@ class Sample:
         self._before, self.highest = self.highest, 0.0
 
     def average(self) -> float:
-        """Of late; 0 where there was none."""
+        """Of late; 0 if there was none."""
         count = self.count - self._start[0]
         return (self.total - self._start[1]) / count if count else 0.0
 
@@ -231,7 +231,7 @@ class NetworkMetrics:
 
 
 def seconds_since(at_ms: int | None, now_ms: int) -> float:
-    """Seconds since then; -1 where it never was, as Kafka has it."""
+    """Seconds since then; -1 if it never was, as Kafka has it."""
     return -1.0 if at_ms is None else (now_ms - at_ms) / 1000
 
 

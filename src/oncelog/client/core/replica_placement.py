@@ -19,7 +19,7 @@ Nodes = Mapping[int, str | None]
 def spread(
     current: Mapping[TopicPartition, Sequence[int]], nodes: Nodes, replication_factor: int | None = None
 ) -> dict[TopicPartition, tuple[int, ...]]:
-    """The replicas that each partition shall have.
+    """The replicas that each partition is to have.
 
     No node has more than one replica more than another, unless racks want it; a replica stays where it may stay.
 

@@ -102,13 +102,13 @@ class SecurityConfig:
     sasl_login_callback_handler_class: str = setting(
         "sasl.login.callback.handler.class",
         "",
-        "Accepted where it names what sasl.mechanism does anyway.",
+        "Accepted if it names what sasl.mechanism implies anyway.",
         choices=("", *CALLBACK_HANDLERS),
     )
     sasl_client_callback_handler_class: str = setting(
         "sasl.client.callback.handler.class",
         "",
-        "Accepted where it names what sasl.mechanism does anyway.",
+        "Accepted if it names what sasl.mechanism implies anyway.",
         choices=("", *CALLBACK_HANDLERS),
     )
     sasl_oauthbearer_token_endpoint_url: str | None = setting(

@@ -14,7 +14,7 @@ from oncelog.client.core.accumulator import ProducerBatch
 from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import Error, InvariantError
 from oncelog.records.batch import increment_sequence
-from oncelog.types import NO_PRODUCER, NO_SEQUENCE, ProducerStamp
+from oncelog.types import NO_PRODUCER, NO_SEQUENCE, ProducerIdAndEpoch
 
 REMEMBERED_BATCHES = 5
 """A leader recognises the repeat of a batch among this many last ones of a producer."""
@@ -25,7 +25,7 @@ class PartitionSequence:
 
     __slots__ = ("in_flight", "last_acked", "last_acked_offset", "next", "stamp")
 
-    def __init__(self, stamp: ProducerStamp) -> None:
+    def __init__(self, stamp: ProducerIdAndEpoch) -> None:
         self.stamp = stamp
         self.next = 0
         self.last_acked = NO_SEQUENCE
@@ -93,7 +93,7 @@ class PartitionSequence:
             sequence = increment_sequence(sequence, half.count)
         self.in_flight[at : at + 1] = halves
 
-    def restart(self, stamp: ProducerStamp) -> None:
+    def restart(self, stamp: ProducerIdAndEpoch) -> None:
         """Start at 0 under a new identity; batches in flight are renumbered in order."""
         self.stamp = stamp
         self.next = 0
@@ -113,7 +113,7 @@ class SequenceBook:
     """The partitions' sequences under the producer's present identity."""
 
     def __init__(self) -> None:
-        self.stamp: ProducerStamp = NO_PRODUCER
+        self.stamp: ProducerIdAndEpoch = NO_PRODUCER
         self._partitions: dict[TopicPartition, PartitionSequence] = {}
         self._known_as: dict[TopicPartition, int] = {}
         """Producer id under which a partition's leader has acknowledged a batch: from then on it takes, in whatever
@@ -148,7 +148,7 @@ class SequenceBook:
         sequence.restart(self.stamp)
         return sequence.in_flight
 
-    def adopt(self, stamp: ProducerStamp) -> None:
+    def adopt(self, stamp: ProducerIdAndEpoch) -> None:
         """A new identity for every partition, each at sequence 0; used between transactions."""
         self.stamp = stamp
         self.unresolved.clear()

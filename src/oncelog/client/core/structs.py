@@ -6,9 +6,31 @@ Called by everything in the client and by the Spark source; nothing here has beh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from oncelog.types import TopicPartition
+
+Bytes = bytes | bytearray | memoryview
+"""What is written as it is."""
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # with defaults, which type checkers know before Python 3.13
+
+    K = TypeVar("K", covariant=True, default=bytes)
+    V = TypeVar("V", covariant=True, default=bytes)
+    SentK = TypeVar("SentK", contravariant=True, default=Any)
+    SentV = TypeVar("SentV", contravariant=True, default=Any)
+    ReadK = TypeVar("ReadK", covariant=True, default=Any)
+    ReadV = TypeVar("ReadV", covariant=True, default=Any)
+    AnyK = TypeVar("AnyK", default=Any)
+    AnyV = TypeVar("AnyV", default=Any)
+    T = TypeVar("T")
+else:
+    from typing import TypeVar
+
+    K, V, SentK, SentV = TypeVar("K"), TypeVar("V"), TypeVar("SentK"), TypeVar("SentV")
+    AnyK, AnyV, ReadK, ReadV = TypeVar("AnyK"), TypeVar("AnyV"), TypeVar("ReadK"), TypeVar("ReadV")
+    T = TypeVar("T")
 
 __all__ = [
     "Columns",
@@ -21,8 +43,23 @@ __all__ = [
 ]
 
 
+def takes_fewer_types(generic: type[T]) -> type[T]:
+    """A class whose type variables have defaults may be written with fewer: those left out are bytes.
+
+    Python itself knows defaults from 3.13 on; ``Consumer[str]`` runs in older ones, too.
+    """
+
+    def filled_up(cls: Any, given: Any) -> Any:
+        arguments = given if isinstance(given, tuple) else (given,)
+        missing = len(getattr(cls, "__parameters__", ())) - len(arguments) if arguments else 0
+        return Generic.__dict__["__class_getitem__"].__get__(None, cls)((*arguments, *(bytes,) * missing))
+
+    setattr(generic, "__class_getitem__", classmethod(filled_up))  # noqa: B010 - mypy takes no assignment
+    return generic
+
+
 class RecordMetadata(NamedTuple):
-    """Where a record was stored. ``offset`` is -1 where the broker did not say (``acks=0``, a repeat of a lost answer).
+    """Where a record was stored. ``offset`` is -1 if the broker did not say (``acks=0``, a repeat of a lost answer).
 
     ``timestamp`` in ms; ``timestamp_type`` 0 is the producer's clock, 1 the broker's.
     """
@@ -36,16 +73,21 @@ class RecordMetadata(NamedTuple):
     log_start_offset: int | None
 
 
-class ConsumerRecord(NamedTuple):
-    """One record read. Sizes are those before deserialization, -1 for null; ``checksum`` is always None (format v2)."""
+@takes_fewer_types
+class ConsumerRecord(NamedTuple, Generic[K, V]):
+    """One record read. Sizes are those before deserialization, -1 for null; ``checksum`` is always None (format v2).
+
+    Its types are what the consumer's deserializers return, bytes without them. Both may be None: a record needs no key,
+    and one without a value deletes its key from a compacted topic.
+    """
 
     topic: str
     partition: int
     offset: int
     timestamp: int
     timestamp_type: int
-    key: Any
-    value: Any
+    key: K | None
+    value: V | None
     checksum: int | None
     serialized_key_size: int
     serialized_value_size: int

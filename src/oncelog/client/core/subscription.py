@@ -16,6 +16,9 @@ from oncelog.client.core.metadata import ClusterMetadata
 from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import Error, KafkaError
 
+TopicPattern = str | re.Pattern[str]
+"""A regular expression as a text, or compiled with flags of its own."""
+
 
 class ConsumerRebalanceListener:
     """Told about partitions that come and go; both methods may be plain or coroutines.
@@ -58,6 +61,7 @@ class PartitionState:
         "log_start_offset",
         "paused",
         "position",
+        "position_epoch",
         "reset",
         "revoking",
         "stuck",
@@ -69,6 +73,8 @@ class PartitionState:
         self.reset: Reset | None = reset
         self.position = -1
         self.fetch_position = -1
+        self.position_epoch = -1
+        """The leader's epoch of what was handed out last; -1 if it is not known. A commit tells it (KIP-320)."""
         self.last_fetched_epoch = -1
         self.checked_epoch = -1
         """The leader's epoch when the position was last known to be in its log."""
@@ -99,7 +105,7 @@ class PartitionState:
         """Go on at ``offset``; what was fetched ahead is dropped."""
         self.reset = self.stuck = None
         self.position = self.fetch_position = offset
-        self.last_fetched_epoch = leader_epoch
+        self.last_fetched_epoch = self.position_epoch = leader_epoch
         self.checked_epoch = -1
         self.version += 1
 
@@ -127,15 +133,19 @@ class Subscription:
     def by_group(self) -> bool:
         return bool(self.topics) or self.pattern is not None
 
-    def subscribe(self, topics: Iterable[str], pattern: str | None, listener: ConsumerRebalanceListener | None) -> None:
+    def subscribe(
+        self, topics: Iterable[str], pattern: TopicPattern | None, listener: ConsumerRebalanceListener | None
+    ) -> None:
         """Replace the subscription."""
         names = tuple(arguments.names(topics, "topics"))
+        if pattern is not None:
+            arguments.text(pattern.pattern if isinstance(pattern, re.Pattern) else pattern, "pattern")
+        if listener is not None and not isinstance(listener, ConsumerRebalanceListener):
+            raise TypeError(f"the listener must be a ConsumerRebalanceListener, not {listener!r}")
         if self.by_hand:
             raise IllegalStateError("partitions were assigned by hand; call unsubscribe() before subscribe()")
         if bool(names) == (pattern is not None):
             raise IllegalStateError("subscribe() takes either topics or a pattern")
-        if listener is not None and not isinstance(listener, ConsumerRebalanceListener):
-            raise IllegalStateError("the listener must be a ConsumerRebalanceListener")
         try:
             self.pattern = None if pattern is None else re.compile(pattern)
         except re.error as error:

@@ -36,7 +36,7 @@ from oncelog.client.core.transaction_states import HINTS, MAY_FOLLOW, RULINGS, C
 from oncelog.client.core.wire import Wire
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, InvariantError, KafkaError
-from oncelog.types import MAX_EPOCH, NO_PRODUCER, ProducerStamp
+from oncelog.types import MAX_EPOCH, NO_PRODUCER, ProducerIdAndEpoch
 
 
 class TransactionManager:
@@ -90,7 +90,7 @@ class TransactionManager:
         return self.transactional_id is not None
 
     @property
-    def stamp(self) -> ProducerStamp:
+    def stamp(self) -> ProducerIdAndEpoch:
         return self.book.stamp
 
     @property
@@ -132,15 +132,22 @@ class TransactionManager:
             return Deferred.of(None)
         result: Result = Deferred()
 
-        def join() -> None:
+        def commit() -> None:
             self._contents.started = True
-            self._request_offsets(dict(offsets), group, result)
+            request = self._requests.offsets(self.stamp, dict(offsets), group)
+            self._queue.add(
+                Step.TXN_OFFSET_COMMIT,
+                request,
+                lambda outcome, now_ms: result.resolve(None),
+                result,
+                group=group.group_id,
+            )
 
         if self._transaction_v2:
-            join()
+            commit()
         else:
             add = self._requests.add_offsets(self.stamp, group.group_id)
-            self._queue.add(Step.ADD_OFFSETS, add, lambda outcome, now_ms: join(), result)
+            self._queue.add(Step.ADD_OFFSETS, add, lambda outcome, now_ms: commit(), result)
         self._on_change()
         return result
 
@@ -178,10 +185,8 @@ class TransactionManager:
             self._accumulator.abort_undrained(failed or dropped)
             self._queue.fail_all(failed or dropped)
         upgraded = not self._transaction_v2 and self._wire.transaction_version() >= 2
-        end = self._request_end(call is Call.COMMIT)
-        if upgraded or self._bump_required:
-            end.done = self._ended_then_bump
-        return self._begin_call(call, end)
+        self._bump_required = self._bump_required or upgraded
+        return self._begin_call(call, self._request_end(call is Call.COMMIT))
 
     def _begin_call(self, call: Call, request: CoordinatorRequest) -> Result:
         result: Result = Deferred()
@@ -265,7 +270,7 @@ class TransactionManager:
     def failed(self, batch: ProducerBatch, action: Action, error: KafkaError, *, attempted: bool) -> None:
         """A batch has failed for good.
 
-        :param attempted: False where the broker has certainly not stored it, so its sequence is missing there.
+        :param attempted: False if the broker has certainly not stored it, so its sequence is missing there.
         """
         self.book.of(batch.partition).remove(batch)
         if action in (Action.FATAL, Action.FENCED):
@@ -341,16 +346,16 @@ class TransactionManager:
             self._become(State.UNINITIALIZED)
             self.initialize()
             return
-        self._start_epoch(ProducerStamp(producer_id, epoch + 1), restart)
+        self._start_epoch(ProducerIdAndEpoch(producer_id, epoch + 1), restart)
 
-    def _start_epoch(self, stamp: ProducerStamp, restart: Mapping[TopicPartition, None]) -> None:
+    def _start_epoch(self, stamp: ProducerIdAndEpoch, restart: Mapping[TopicPartition, None]) -> None:
         self.book.stamp = stamp
         for partition in restart:
             self._accumulator.put_first(self.book.restart(partition))
 
     # --- requests
 
-    def _request_init(self, current: ProducerStamp, priority: int) -> CoordinatorRequest:
+    def _request_init(self, current: ProducerIdAndEpoch, priority: int) -> CoordinatorRequest:
         self._become(State.INITIALIZING)
         return self._queue.add(
             Step.INIT_PRODUCER_ID, self._requests.init(current), self._initialized, Deferred(), priority=priority
@@ -382,28 +387,13 @@ class TransactionManager:
             Step.ADD_PARTITIONS, self._requests.add_partitions(lambda: self.stamp, partitions), added, Deferred()
         )
 
-    def _request_offsets(
-        self, offsets: dict[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata, result: Result
-    ) -> None:
-        def committed(outcome: Outcome, now_ms: int) -> None:
-            if outcome.retry:
-                left = {partition: offsets[partition] for partition in outcome.retry}
-                self._request_offsets(left, group, result)
-            else:
-                result.resolve(None)
-
-        self._queue.add(
-            Step.TXN_OFFSET_COMMIT,
-            self._requests.offsets(self.stamp, offsets, group),
-            committed,
-            result,
-            group=group.group_id,
-        )
-
     def _request_end(self, commit: bool) -> CoordinatorRequest:
         return self._queue.add(Step.END_TXN, self._requests.end(lambda: self.stamp, commit), self._ended, Deferred())
 
     def _ended(self, outcome: Outcome, now_ms: int) -> None:
+        if self._bump_required:
+            self._ended_then_bump(outcome, now_ms)
+            return
         self._transaction_over(outcome.stamp)
         self._become(State.READY)
         self._finish_call(None)
@@ -415,7 +405,7 @@ class TransactionManager:
         if self._pending is not None:
             request.result.then(lambda error: self._finish_call(error) if error is not None else None)
 
-    def _transaction_over(self, stamp: ProducerStamp | None) -> None:
+    def _transaction_over(self, stamp: ProducerIdAndEpoch | None) -> None:
         if stamp is not None:
             self.book.adopt(stamp)
         self._contents.clear()
@@ -426,6 +416,7 @@ class TransactionManager:
 
     def _answered(self, request: CoordinatorRequest, action: Action, outcome: Outcome, now_ms: int) -> None:
         if self.state is State.FATAL_ERROR:
+            request.fail(self._stored_error())
             return
         self._carry_out(request, action, outcome, now_ms)
         self.poll(now_ms)
@@ -435,6 +426,10 @@ class TransactionManager:
         match action:
             case Action.DONE:
                 request.done(outcome, now_ms)
+            case Action.ABORTABLE if self.state is State.ABORTING and request.step is not Step.END_TXN:
+                request.fail(self._explain(request, outcome))
+            case Action.RETRY | Action.FIND_COORDINATOR if self._overtaken(request):
+                request.fail(self._explain(request, outcome))
             case Action.RETRY | Action.FIND_COORDINATOR:
                 if action is Action.FIND_COORDINATOR:
                     self._queue.forget_coordinator(request)
@@ -451,6 +446,10 @@ class TransactionManager:
                 if request.step is Step.INIT_PRODUCER_ID:
                     self._become(State.UNINITIALIZED)
                 request.fail(self._explain(request, outcome))
+
+    def _overtaken(self, request: CoordinatorRequest) -> bool:
+        """Whether nobody needs the request any more: offsets of a transaction that is being aborted."""
+        return self.state is State.ABORTING and request.step is Step.TXN_OFFSET_COMMIT
 
     def _repeat(self, request: CoordinatorRequest, error: Error, now_ms: int) -> None:
         if self.state is State.ABORTABLE_ERROR:
@@ -471,10 +470,11 @@ class TransactionManager:
         self.may_send = target is State.IN_TRANSACTION if self.transactional else target is not State.FATAL_ERROR
 
     def _to_abortable(self, error: KafkaError) -> None:
+        aborting = self.state is State.ABORTING
+        if not self._transaction_v2 and (aborting or self.state in MAY_FOLLOW[State.ABORTABLE_ERROR]):
+            self._bump_required = True  # the sequence of what has failed is missing
         if self.state not in MAY_FOLLOW[State.ABORTABLE_ERROR]:
             return
-        if not self._transaction_v2:
-            self._bump_required = True
         if self.state is not State.ABORTABLE_ERROR:
             known = error if isinstance(error, AbortableTransactionError) else None
             self.last_error = known or AbortableTransactionError(error.error, text_of(error))

@@ -38,7 +38,7 @@ from oncelog.protocol.generated.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from oncelog.types import NO_PRODUCER, ProducerStamp
+from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch
 
 TV1_HIGHEST = {Step.END_TXN: 4, Step.TXN_OFFSET_COMMIT: 4}
 """With these versions and below, partitions and offsets are added before they are written (KIP-890)."""
@@ -50,10 +50,8 @@ class Outcome(NamedTuple):
 
     error: Error
     where: str = ""
-    stamp: ProducerStamp | None = None
-    retry: tuple[TopicPartition, ...] = ()
-    """Offsets that are to be committed again while the others were taken."""
-    ongoing: ProducerStamp = NO_PRODUCER
+    stamp: ProducerIdAndEpoch | None = None
+    ongoing: ProducerIdAndEpoch = NO_PRODUCER
     """Of the transaction that was found open and kept (KIP-939)."""
 
 
@@ -84,7 +82,7 @@ class TxnRequests:
         """The highest version allowed for a step."""
         return NO_LIMIT if transaction_v2 else TV1_HIGHEST.get(step, NO_LIMIT)
 
-    def init(self, current: ProducerStamp) -> Request:
+    def init(self, current: ProducerIdAndEpoch) -> Request:
         """InitProducerId; ``current`` asks for the next epoch of an identity (version 3 on)."""
 
         def build(version: int) -> InitProducerIdRequest:
@@ -104,15 +102,15 @@ class TxnRequests:
                     f": transaction.timeout.ms={self._timeout_ms} is more than the broker's "
                     "transaction.max.timeout.ms; lower it",
                 )
-            stamp = ProducerStamp(answer.producer_id, answer.producer_epoch)
+            stamp = ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch)
             if not self._two_phase_commit:
                 return Outcome(error, "", stamp)
-            ongoing = ProducerStamp(answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch)
+            ongoing = ProducerIdAndEpoch(answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch)
             return Outcome(error, "", stamp, ongoing=ongoing)
 
         return INIT_TWO_PHASE if self._two_phase_commit else INIT_PRODUCER_ID, build, read
 
-    def add_partitions(self, stamp: Callable[[], ProducerStamp], partitions: list[TopicPartition]) -> Request:
+    def add_partitions(self, stamp: Callable[[], ProducerIdAndEpoch], partitions: list[TopicPartition]) -> Request:
         topics = by_topic(partitions)
 
         def build(version: int) -> AddPartitionsToTxnRequest:
@@ -136,7 +134,7 @@ class TxnRequests:
 
         return ADD_PARTITIONS_TO_TXN, build, read
 
-    def add_offsets(self, stamp: ProducerStamp, group_id: str) -> Request:
+    def add_offsets(self, stamp: ProducerIdAndEpoch, group_id: str) -> Request:
         def build(version: int) -> AddOffsetsToTxnRequest:
             return AddOffsetsToTxnRequest(
                 transactional_id=self._id or "",
@@ -151,7 +149,10 @@ class TxnRequests:
         return ADD_OFFSETS_TO_TXN, build, read
 
     def offsets(
-        self, stamp: ProducerStamp, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata
+        self,
+        stamp: ProducerIdAndEpoch,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        group: ConsumerGroupMetadata,
     ) -> Request:
         def build(version: int) -> TxnOffsetCommitRequest:
             request = TxnOffsetCommitRequest(
@@ -178,7 +179,7 @@ class TxnRequests:
 
         return TXN_OFFSET_COMMIT, build, read
 
-    def end(self, stamp: Callable[[], ProducerStamp], commit: bool) -> Request:
+    def end(self, stamp: Callable[[], ProducerIdAndEpoch], commit: bool) -> Request:
         def build(version: int) -> EndTxnRequest:
             producer_id, epoch = stamp()
             return EndTxnRequest(self._id or "", producer_id, epoch, commit)
@@ -186,7 +187,7 @@ class TxnRequests:
         def read(answer: Answer, version: int) -> Outcome:
             error = error_of(answer.error_code)
             if error is Error.NONE and version >= 5 and answer.producer_id >= 0:
-                return Outcome(error, "", ProducerStamp(answer.producer_id, answer.producer_epoch))
+                return Outcome(error, "", ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch))
             return Outcome(error)
 
         return END_TXN, build, read

@@ -22,7 +22,7 @@ from oncelog.client.core.transaction_requests import Outcome
 from oncelog.client.core.transaction_states import Call, Ruling, State
 from oncelog.deferred import Deferred
 from oncelog.errors import Error, KafkaError
-from oncelog.types import MAX_EPOCH, NO_PRODUCER, ProducerStamp
+from oncelog.types import MAX_EPOCH, NO_PRODUCER, ProducerIdAndEpoch
 
 _TOKEN = re.compile(r"([0-9]{1,19}):([0-9]{1,5})")
 
@@ -38,11 +38,11 @@ _REFUSALS: Mapping[Error, str] = {
 }
 
 
-def token_of(stamp: ProducerStamp) -> str:
+def token_of(stamp: ProducerIdAndEpoch) -> str:
     return "" if stamp == NO_PRODUCER else f"{stamp.producer_id}:{stamp.producer_epoch}"
 
 
-def stamp_of(token: str) -> ProducerStamp:
+def stamp_of(token: str) -> ProducerIdAndEpoch:
     """
     :raises ValueError: it is no token.
     """
@@ -51,7 +51,7 @@ def stamp_of(token: str) -> ProducerStamp:
     if token == "":
         return NO_PRODUCER
     found = _TOKEN.fullmatch(token)
-    stamp = NO_PRODUCER if found is None else ProducerStamp(int(found[1]), int(found[2]))
+    stamp = NO_PRODUCER if found is None else ProducerIdAndEpoch(int(found[1]), int(found[2]))
     if found is None or stamp.producer_id >= 2**63 or stamp.producer_epoch > MAX_EPOCH:
         raise ValueError(
             f"{token!r} is no token of prepare(): it takes PRODUCER_ID:EPOCH, or '' where the database has none"
@@ -72,7 +72,7 @@ class TwoPhaseTransactions(TransactionManager):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.prepared = NO_PRODUCER
-        """The stamp of the transaction that is prepared, or was last; none where it has no contents."""
+        """The stamp of the transaction that is prepared, or was last; none if it has no contents."""
 
     def prepare(self) -> Result:
         """Have everything stored, and take nothing more."""
@@ -90,7 +90,7 @@ class TwoPhaseTransactions(TransactionManager):
         return result
 
     def complete(self, token: str) -> Result:
-        """Commit what is prepared if the database has its token, else abort it; nothing where nothing is prepared.
+        """Commit what is prepared if the database has its token, else abort it; nothing if nothing is prepared.
 
         :raises IllegalStateError: the token is of a transaction that this id has not had: it says nothing of this one.
         """

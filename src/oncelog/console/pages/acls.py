@@ -30,7 +30,7 @@ async def listing(visit: Visit) -> Response:
 
 
 async def _acls(admin: Admin) -> tuple[list[Acl], str]:
-    """All of them; and why there are none where the cluster has no authorizer."""
+    """All of them; and why there are none if the cluster has no authorizer."""
     try:
         return await admin.describe_acls(EVERYTHING), ""
     except KafkaError as error:

@@ -73,7 +73,7 @@ async def _sums(admin: Admin, topics: list[TopicDescription]) -> tuple[dict[str,
 
 
 async def settings_of(admin: Admin, resource: ConfigResource) -> tuple[list[ConfigEntry], str]:
-    """What was set first, then the defaults; and why there is none where the broker refuses."""
+    """What was set first, then the defaults; and why there is none if the broker refuses."""
     try:
         found = await admin.describe_configs([resource])
     except KafkaError as error:

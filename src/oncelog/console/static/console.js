@@ -4,6 +4,13 @@
   const byId = (id) => document.getElementById(id);
   const own = document.currentScript;
 
+  // A browser's language may be none of the standard's (en-US@posix): whoever formats numbers with it throws.
+  try {
+    Intl.getCanonicalLocales(navigator.language);
+  } catch {
+    Object.defineProperty(navigator, "language", { value: "en" });
+  }
+
   // Made when the first time is told: a page without any is drawn sooner.
   const made = {};
   const lazily = (name, make) => (made[name] ??= make());

@@ -9,7 +9,7 @@ Kafka's ``RangeAssignor`` and ``UniformAssignor``; among equally good targets th
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from oncelog.coordinator.group.consumer_group import Assignment, TopicId
@@ -161,22 +161,42 @@ def _balance(members: Members, kept: dict[str, Owned]) -> None:
     for _ in range(BALANCE_ROUNDS):
         moved = False
         for topic, subscribers in topics.items():
-            while True:
-                owners = [member_id for member_id in subscribers if kept[member_id].get(topic)]
-                if not owners:
-                    break
-                giver = max(owners, key=lambda m: (loads[m], m))
-                taker = min(subscribers, key=lambda m: (loads[m], m))
-                if loads[giver] - loads[taker] <= 1:
-                    break
-                partition = max(kept[giver][topic])
-                kept[giver][topic].discard(partition)
-                kept[taker].setdefault(topic, set()).add(partition)
-                loads[giver] -= 1
-                loads[taker] += 1
-                moved = True
+            moved = _even_out(topic, subscribers, kept, loads) or moved
         if not moved:
             return
+
+
+def _even_out(topic: TopicId, subscribers: Sequence[str], kept: dict[str, Owned], loads: dict[str, int]) -> bool:
+    """Move one topic's partitions; whether any was. Of as much loaded ones the last gives, and the first takes.
+
+    Both heaps may hold what a member's load was before: only what it is counts.
+    """
+    givers = [(-loads[member_id], -n) for n, member_id in enumerate(subscribers) if kept[member_id].get(topic)]
+    takers = [(loads[member_id], n) for n, member_id in enumerate(subscribers)]
+    heapq.heapify(givers)
+    heapq.heapify(takers)
+    moved = False
+    while givers:
+        giver_load, giver = -givers[0][0], -givers[0][1]
+        owned = kept[subscribers[giver]].get(topic)
+        if giver_load != loads[subscribers[giver]] or not owned:
+            heapq.heappop(givers)
+            continue
+        taker_load, taker = takers[0]
+        if taker_load != loads[subscribers[taker]]:
+            heapq.heappop(takers)
+            continue
+        if giver_load - taker_load <= 1:
+            return moved
+        partition = max(owned)
+        owned.discard(partition)
+        kept[subscribers[taker]].setdefault(topic, set()).add(partition)
+        for number, change in ((giver, -1), (taker, 1)):
+            loads[subscribers[number]] += change
+            heapq.heappush(givers, (-loads[subscribers[number]], -number))
+            heapq.heappush(takers, (loads[subscribers[number]], number))
+        moved = True
+    return moved
 
 
 def _subscribers(members: Members) -> dict[TopicId, list[str]]:

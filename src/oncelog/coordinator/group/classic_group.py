@@ -76,7 +76,7 @@ class ClassicGroup:
     new_member_added: bool = False
     """A member came during the initial delay, which is therefore extended."""
     subscribed_topics: frozenset[str] | None = None
-    """Topics that the members read; None where the coordinator cannot know."""
+    """Topics that the members read; None if the coordinator cannot know."""
     _protocol_counts: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -193,7 +193,7 @@ class ClassicGroup:
         return False
 
     def next_generation(self, now_ms: int) -> None:
-        """Close the join phase: COMPLETING_REBALANCE, or EMPTY where nobody is left."""
+        """Close the join phase: COMPLETING_REBALANCE, or EMPTY if nobody is left."""
         self.generation = self.generation + 1 if self.generation < 2**31 - 1 else 1
         self.pending_syncs.clear()
         self.protocol_name = self.choose_protocol() if self.members else None

@@ -80,7 +80,7 @@ class Draft:
         :param not_yet: an expression to leave for later, unless it was matched before.
         """
         group, changed = self.group, False
-        used = {member.regex for member in group.members.values() if member.regex}
+        used = group.used_regexes
         for regex in sorted(group.regexes.keys() - used):
             changed = changed or bool(group.regexes[regex].topics)
             del group.regexes[regex]
@@ -102,7 +102,7 @@ class Draft:
     def _matching(self, regex: str) -> frozenset[str]:
         """The topics of an expression that the caller may describe.
 
-        None where that takes too much work: it may be the turn of another member.
+        None if that takes too much work: it may be the turn of another member.
         """
         matches = LinearRegex(regex).matches
         try:
@@ -113,7 +113,7 @@ class Draft:
 
     def forget_regexes(self) -> None:
         """Those that no member subscribes to any more."""
-        used = {member.regex for member in self.group.members.values() if member.regex}
+        used = self.group.used_regexes
         for regex in sorted(self.group.regexes.keys() - used):
             del self.group.regexes[regex]
             self.written.append(records.regex_tombstone(self.group.group_id, regex))
@@ -131,8 +131,7 @@ class Draft:
 
     def metadata_hash(self) -> int:
         """A number that changes with the subscribed topics, their ids and their partitions; 0 for no topics."""
-        names = {topic for member in self.group.members.values() for topic in self.group.topics_of(member)}
-        found = [(name, topic) for name in sorted(names) if (topic := self._topic(name)) is not None]
+        found = [(name, topic) for name in sorted(self.group.topics()) if (topic := self._topic(name)) is not None]
         if not found:
             return 0
         digest = hashlib.blake2b(digest_size=8)
@@ -151,12 +150,15 @@ class Draft:
             return
         counts: dict[TopicId, int] = {}
         members: dict[str, MemberSpec] = {}
+        known: dict[frozenset[str], frozenset[TopicId]] = {}  # most members subscribe to the same
         for member in group.members.values():
-            topics = self._existing(group.topics_of(member))
-            counts |= topics
-            members[member.member_id] = MemberSpec(
-                frozenset(topics), group.target(member.member_id), member.instance_id
-            )
+            names = group.topics_of(member)
+            topics = known.get(names)
+            if topics is None:
+                existing = self._existing(names)
+                counts |= existing
+                topics = known[names] = frozenset(existing)
+            members[member.member_id] = MemberSpec(topics, group.target(member.member_id), member.instance_id)
         name = group.preferred_assignor(group.members.values()) or env.config.group_consumer_assignors[0]
         targets = ASSIGNORS[name](members, counts)
         for member_id in sorted(members):

@@ -9,7 +9,7 @@ member. Source: Kafka's ``ModernGroup``, ``ConsumerGroup`` and ``ConsumerGroupMe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -94,7 +94,12 @@ class ConsumerGroup:
     """An older version wrote the subscription's partitions as a record, which is to be removed."""
     metadata_stale: bool = True
     """Topics changed, or may have while this broker did not look: compare the metadata hash. Never stored."""
+    classic_members: int = 0
+    """How many members are of the classic protocol."""
     _owner_epochs: dict[tuple[TopicId, int], int] = field(default_factory=dict)
+    _topics: Counter[str] = field(default_factory=Counter)
+    _regexes: Counter[str] = field(default_factory=Counter)
+    """How many members subscribe by a name, and by an expression: who joins does not look at all others."""
 
     @property
     def empty(self) -> bool:
@@ -109,10 +114,6 @@ class ConsumerGroup:
         if all(member.reconciled_to(self.assignment_epoch) for member in self.members.values()):
             return ConsumerState.STABLE
         return ConsumerState.RECONCILING
-
-    @property
-    def classic_members(self) -> int:
-        return sum(member.classic is not None for member in self.members.values())
 
     def owner_epoch(self, topic_id: TopicId, partition: int) -> int:
         """The member epoch at which somebody owns the partition, or -1 if it is free."""
@@ -131,9 +132,17 @@ class ConsumerGroup:
         return member.topics if resolved is None else member.topics | resolved.topics
 
     def reads(self, topic: str) -> bool:
-        return any(topic in member.topics for member in self.members.values()) or any(
-            topic in resolved.topics for resolved in self.regexes.values()
-        )
+        return topic in self._topics or any(topic in resolved.topics for resolved in self.regexes.values())
+
+    @property
+    def used_regexes(self) -> Set[str]:
+        """The expressions that members subscribe by."""
+        return self._regexes.keys()
+
+    def topics(self) -> set[str]:
+        """What all members together subscribe to."""
+        resolved = [self.regexes[regex].topics for regex in self._regexes if regex in self.regexes]
+        return set(self._topics).union(*resolved)
 
     def preferred_assignor(self, members: Iterable[ConsumerMember]) -> str | None:
         """The assignor that most of ``members`` ask for, None if nobody asks; of as many, the one that Kafka takes."""
@@ -149,6 +158,8 @@ class ConsumerGroup:
             static_members=dict(self.static_members),
             regexes=dict(self.regexes),
             _owner_epochs=dict(self._owner_epochs),
+            _topics=self._topics.copy(),
+            _regexes=self._regexes.copy(),
         )
 
     # --- changes, from records alone
@@ -156,6 +167,8 @@ class ConsumerGroup:
     def put_member(self, member: ConsumerMember) -> None:
         old = self.members.get(member.member_id)
         self._release(old)
+        self._count(old, -1)
+        self._count(member, 1)
         self.members[member.member_id] = member
         if member.instance_id is not None:
             self.static_members[member.instance_id] = member.member_id
@@ -168,9 +181,20 @@ class ConsumerGroup:
     def remove_member(self, member_id: str) -> None:
         member = self.members.pop(member_id, None)
         self._release(member)
+        self._count(member, -1)
         instance_id = None if member is None else member.instance_id
         if instance_id is not None and self.static_members.get(instance_id) == member_id:
             del self.static_members[instance_id]
+
+    def _count(self, member: ConsumerMember | None, change: int) -> None:
+        if member is None:
+            return
+        self.classic_members += change if member.classic is not None else 0
+        for counted, names in ((self._topics, member.topics), (self._regexes, (member.regex,) if member.regex else ())):
+            for name in names:
+                counted[name] += change
+                if not counted[name]:
+                    del counted[name]
 
     def _release(self, member: ConsumerMember | None) -> None:
         """Free what the member owned, unless another one got it at another epoch meanwhile."""

@@ -38,6 +38,8 @@ from oncelog.protocol.generated.consumer_group_heartbeat_response import (
 
 RETRY_FENCING_MS = 1000
 """When a member whose removal could not be written is tried again."""
+FENCED_AT_ONCE, FENCED_BYTES = 100, 100_000
+"""How many members are removed together whose time has come, with so long names at most: they share a batch."""
 
 
 class ConsumerProtocol:
@@ -106,8 +108,9 @@ class ConsumerProtocol:
         if isinstance(group, ConsumerGroup):
             return Draft(self._env, group)
         if not joining:
-            kind = "not found" if group is None else "is not a consumer group"
-            return Refusal(Error.GROUP_ID_NOT_FOUND, f"Group {group_id} {kind}.")
+            if group is None:
+                return Refusal(Error.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
+            return Refusal(Error.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
         if group is None:
             return Draft(self._env, ConsumerGroup(group_id))
         if group.empty:
@@ -282,11 +285,25 @@ class ConsumerProtocol:
             member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
             if not isinstance(group, ConsumerGroup) or member is None:
                 return
-            written = self.fence(group, [member], now_ms)
+            members = [member, *self._due_too(kind, group, now_ms)]
+            written = self.fence(group, members, now_ms)
             if written.done and written.value is not Error.NONE:
-                self.fence_at(kind, group_id, member_id, now_ms + RETRY_FENCING_MS)
+                for each in members:
+                    self.fence_at(kind, group_id, each.member_id, now_ms + RETRY_FENCING_MS)
 
         self._env.timers.schedule((kind, group_id, member_id), at_ms, over)
+
+    def _due_too(self, kind: str, group: ConsumerGroup, now_ms: int) -> list[ConsumerMember]:
+        """Others whose time has come as well: a copy of the group and an epoch for each of thousands take long."""
+        found: list[ConsumerMember] = []
+        size = len(group.group_id)
+        for member_id in self._env.timers.due(kind, group.group_id, now_ms):
+            size += len(group.group_id) + len(member_id)
+            if len(found) == FENCED_AT_ONCE or size > FENCED_BYTES:
+                break
+            if member_id in group.members:
+                found.append(group.members[member_id])
+        return found
 
     def _watch_revocation(self, group_id: str, before: ConsumerMember, after: ConsumerMember, now_ms: int) -> None:
         """A member has its rebalance timeout to give partitions up."""

@@ -6,7 +6,7 @@ consumer protocol and the offsets. Nothing here knows a protocol's rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -19,7 +19,7 @@ from oncelog.errors import Error
 from oncelog.log.verification import TransactionSupportedOperation, Verification
 from oncelog.ports import Random
 from oncelog.timers import Timer, Timers
-from oncelog.types import ProducerStamp, TopicPartition, encode_uuid
+from oncelog.types import ProducerIdAndEpoch, TopicPartition, encode_uuid
 
 Group = ClassicGroup | ConsumerGroup
 Records = Sequence[CoordinatorRecord]
@@ -31,7 +31,7 @@ class GroupHost(CoordinatorHost, Protocol):
     def verify_transaction(
         self,
         transactional_id: str,
-        stamp: ProducerStamp,
+        stamp: ProducerIdAndEpoch,
         partition: TopicPartition,
         operation: TransactionSupportedOperation,
         now_ms: int,
@@ -82,7 +82,7 @@ class Caller(NamedTuple):
 
 
 TimerName = tuple[str, str, str]
-"""Kind, group id, member id; the last two are empty where they mean nothing."""
+"""Kind, group id, member id; the last two are empty if they mean nothing."""
 
 
 class NamedTimers:
@@ -107,7 +107,7 @@ class NamedTimers:
             timer.cancel()
 
     def fire(self, name: TimerName, now_ms: int) -> bool:
-        """Have a timer's time come now; False where there is none of that name."""
+        """Have a timer's time come now; False if there is none of that name."""
         timer = self._forget(name)
         if timer is None or timer.callback is None:
             return False
@@ -115,6 +115,12 @@ class NamedTimers:
         timer.cancel()
         callback(now_ms)
         return True
+
+    def due(self, kind: str, group_id: str, now_ms: int) -> Iterator[str]:
+        """The members of a group whose time of this kind has come."""
+        for (found, _, member_id), timer in self._by_group.get(group_id, {}).items():
+            if found == kind and timer.at_ms <= now_ms:
+                yield member_id
 
     def __contains__(self, name: TimerName) -> bool:
         return name in self._by_group.get(name[1], {})

@@ -55,7 +55,7 @@ from oncelog.protocol.generated.txn_offset_commit_response import (
     TxnOffsetCommitResponseTopic,
 )
 from oncelog.protocol.wire import ZERO_UUID, Pieces
-from oncelog.types import NO_PRODUCER_ID, ProducerStamp, new_tuple
+from oncelog.types import NO_PRODUCER_ID, ProducerIdAndEpoch, new_tuple
 
 GROUP_ID_NOT_FOUND_FROM = 9
 """OffsetCommit: what used to be ILLEGAL_GENERATION where the group does not exist."""
@@ -149,7 +149,7 @@ class OffsetRequests:
         decided = yield from self._decide(request.group_id, topics, now_ms, expire_ms)
         answer = yield from _commit_answer(topics, decided.outcomes)
         # From here on in one go.
-        checked = self._checked(request, caller, now_ms) if decided.paused else checked
+        checked = self._checked(request, caller, None) if decided.paused else checked
         if isinstance(checked, Error):
             return Deferred.of(_all_refused(answer, checked))
         shard, check = checked
@@ -163,7 +163,7 @@ class OffsetRequests:
         return written.map(lambda error: _all_refused(answer, client_error(error)))
 
     def _checked(
-        self, request: OffsetCommitRequest, caller: Caller, now_ms: int
+        self, request: OffsetCommitRequest, caller: Caller, now_ms: int | None
     ) -> tuple[GroupShard, CommitCheck] | Error:
         shard = self._runtime.shard_for(request.group_id)
         if isinstance(shard, Error):
@@ -227,7 +227,7 @@ class OffsetRequests:
         found = self._runtime.shard_for(request.group_id) if request.group_id else Error.INVALID_GROUP_ID
         if isinstance(found, Error):
             return Deferred.of((yield from _txn_commit_answer(topics, found)))
-        stamp, partition = ProducerStamp(request.producer_id, request.producer_epoch), found.partition
+        stamp, partition = ProducerIdAndEpoch(request.producer_id, request.producer_epoch), found.partition
         # Kafka's transactional offsets do not say which topic id they are for
         decided = yield from self._decide(request.group_id, topics, now_ms, -1, with_topic_id=False)
         answer = yield from _txn_commit_answer(topics, decided.outcomes)
@@ -253,9 +253,12 @@ class OffsetRequests:
         ).flat_map(verified)
 
     def _may_commit(
-        self, shard: GroupShard, request: OffsetCommitRequest, caller: Caller, now_ms: int
+        self, shard: GroupShard, request: OffsetCommitRequest, caller: Caller, now_ms: int | None
     ) -> CommitCheck | Error:
-        """How to check each partition, or why the whole commit is refused. A group that commits is alive."""
+        """How to check each partition, or why the whole commit is refused. A group that commits is alive.
+
+        :param now_ms: None after a pause, in which the clock may have been set; its session has begun again before.
+        """
         member_id, instance_id, epoch = (
             request.member_id,
             request.group_instance_id,
@@ -271,7 +274,7 @@ class OffsetRequests:
             verdict = classic_rules.decide(group, classic_rules.Commit(member_id, instance_id, epoch))
             if verdict.step is classic_rules.Step.REFUSE:
                 return verdict.error
-            if verdict.step is classic_rules.Step.ALIVE:
+            if verdict.step is classic_rules.Step.ALIVE and now_ms is not None:
                 shard.classic.alive(group, group.members[member_id], now_ms)
             return consumer_rules.any_partition
         return consumer_rules.may_commit(group, member_id, epoch, caller.api_version)

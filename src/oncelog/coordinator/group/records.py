@@ -75,7 +75,7 @@ def tombstone(key: Message) -> CoordinatorRecord:
 
 
 def offset_commit(key: OffsetCommitKey, value: OffsetCommitValue) -> CoordinatorRecord:
-    """Version 4, or 1 where the client asked for a retention time of its own (OffsetCommit 2 to 4)."""
+    """Version 4, or 1 if the client asked for a retention time of its own (OffsetCommit 2 to 4)."""
     if value.expire_timestamp != -1:
         return record(key, value, OFFSET_COMMIT_VERSION_WITH_EXPIRY)
     return CoordinatorRecord(

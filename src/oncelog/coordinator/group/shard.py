@@ -29,7 +29,7 @@ from oncelog.log.verification import VerificationGuard
 from oncelog.ports import Random
 from oncelog.protocol.generated.offset_commit_key import OffsetCommitKey
 from oncelog.protocol.internal_records import GroupRecord, decode_group_record
-from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerStamp, TopicPartition
+from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition
 
 TOMBSTONE_BATCH_BYTES: Final = 16_384
 """Keys in one batch of tombstones: what is removed together may be more than one batch can hold."""
@@ -63,7 +63,7 @@ class GroupShard:
         self,
         records: Records,
         now_ms: int,
-        producer: ProducerStamp = NO_PRODUCER,
+        producer: ProducerIdAndEpoch = NO_PRODUCER,
         guard: VerificationGuard | None = None,
         apply: Callable[[int], None] | None = None,
     ) -> Deferred[Error]:

@@ -18,7 +18,7 @@ PROTOCOL_TYPE = "consumer"
 
 
 def version_of(data: bytes) -> int | None:
-    """The version in front of a subscription or an assignment, or None where there is none."""
+    """The version in front of a subscription or an assignment, or None if there is none."""
     if len(data) < 2:
         return None
     version = int.from_bytes(data[:2], "big", signed=True)

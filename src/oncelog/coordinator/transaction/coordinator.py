@@ -36,7 +36,7 @@ from oncelog.types import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
     TRANSACTION_STATE_TOPIC,
-    ProducerStamp,
+    ProducerIdAndEpoch,
     TopicPartition,
     new_tuple,
 )
@@ -61,8 +61,8 @@ class ProducerResult(NamedTuple):
     was kept for it to end."""
 
     error: Error
-    stamp: ProducerStamp = NO_PRODUCER
-    ongoing: ProducerStamp = NO_PRODUCER
+    stamp: ProducerIdAndEpoch = NO_PRODUCER
+    ongoing: ProducerIdAndEpoch = NO_PRODUCER
 
 
 class TransactionListing(NamedTuple):
@@ -84,7 +84,7 @@ class TransactionDescription(NamedTuple):
 
     error: Error
     transactional_id: str
-    stamp: ProducerStamp = NO_PRODUCER
+    stamp: ProducerIdAndEpoch = NO_PRODUCER
     state: TransactionState | None = None
     timeout_ms: int = 0
     start_ms: int = NO_TIMESTAMP
@@ -150,7 +150,7 @@ class TransactionCoordinator:
         self,
         transactional_id: str | None,
         timeout_ms: int,
-        expected: ProducerStamp,
+        expected: ProducerIdAndEpoch,
         now_ms: int,
         *,
         two_phase: bool = False,
@@ -188,7 +188,7 @@ class TransactionCoordinator:
     def add_partitions(
         self,
         transactional_id: str,
-        stamp: ProducerStamp,
+        stamp: ProducerIdAndEpoch,
         partitions: Iterable[TopicPartition],
         now_ms: int,
         transaction_version: int,
@@ -203,7 +203,7 @@ class TransactionCoordinator:
         return self._submit(transactional_id, event, now_ms).map(_error_of)
 
     def verify_partitions(
-        self, transactional_id: str, stamp: ProducerStamp, partitions: Iterable[TopicPartition], now_ms: int
+        self, transactional_id: str, stamp: ProducerIdAndEpoch, partitions: Iterable[TopicPartition], now_ms: int
     ) -> Deferred[dict[TopicPartition, Error]]:
         """Whether each partition is in the producer's transaction; TRANSACTION_ABORTABLE where it is not."""
         asked = frozenset(partitions)
@@ -217,7 +217,7 @@ class TransactionCoordinator:
         return self._submit(transactional_id, VerifyPartitions(stamp, asked), now_ms).map(verdicts)
 
     def end_txn(
-        self, transactional_id: str, stamp: ProducerStamp, commit: bool, now_ms: int, transaction_version: int
+        self, transactional_id: str, stamp: ProducerIdAndEpoch, commit: bool, now_ms: int, transaction_version: int
     ) -> Deferred[ProducerResult]:
         """Commit or abort. Answered once the decision is committed; the markers follow.
 
@@ -229,7 +229,7 @@ class TransactionCoordinator:
         event: Event = EndTxnAndBump(stamp, commit) if bump else EndTxn(stamp, commit)
         return self._submit(transactional_id, event, now_ms).map(_producer_result)
 
-    def may_end(self, transactional_id: str, stamp: ProducerStamp) -> bool:
+    def may_end(self, transactional_id: str, stamp: ProducerIdAndEpoch) -> bool:
         """Whether a transaction of the id is open, as far as is known here, and its end is the producer's."""
         shard = self.runtime.shard_for(transactional_id)
         txn = None if isinstance(shard, Error) else shard.txn(transactional_id)
@@ -268,7 +268,7 @@ class TransactionCoordinator:
         self._submit(transactional_id, Disown(), now_ms)
 
     def expire(self, transactional_id: str, now_ms: int) -> bool:
-        """Have an open transaction's time-out come at once, for tests; False where none is open that has one."""
+        """Have an open transaction's time-out come at once, for tests; False if none is open that has one."""
         shard = self.runtime.shard(self.runtime.partition_for(transactional_id).partition)
         txn = shard.txn(transactional_id) if shard is not None else None
         if shard is None or txn is None or txn.state is not TransactionState.ONGOING or not txn.timed:
@@ -363,7 +363,7 @@ class TransactionCoordinator:
 def _new_producer(producer_id: int) -> ProducerResult:
     if producer_id == NO_PRODUCER_ID:
         return ProducerResult(Error.COORDINATOR_LOAD_IN_PROGRESS)
-    return ProducerResult(Error.NONE, ProducerStamp(producer_id, 0))
+    return ProducerResult(Error.NONE, ProducerIdAndEpoch(producer_id, 0))
 
 
 def _error_of(outcome: Outcome) -> Error:

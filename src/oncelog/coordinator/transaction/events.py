@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerStamp, TopicPartition
+from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition
 
 EPOCH_BUMP_VERSION: Final = 2
 """From this transaction.version on, every end of a transaction bumps the epoch (KIP-890 part 2)."""
@@ -24,7 +24,7 @@ class InitProducerId:
 
     transactional_id: str
     timeout_ms: int
-    expected: ProducerStamp = NO_PRODUCER
+    expected: ProducerIdAndEpoch = NO_PRODUCER
     transaction_version: int = EPOCH_BUMP_VERSION
     fresh_producer_id: int = NO_PRODUCER_ID
     keep_prepared: bool = False
@@ -34,7 +34,7 @@ class InitProducerId:
 class AddPartitions:
     """A client, or a partition's leader for it, adds partitions; the version is the one that the client uses."""
 
-    stamp: ProducerStamp
+    stamp: ProducerIdAndEpoch
     partitions: frozenset[TopicPartition]
     transaction_version: int = 0
 
@@ -43,7 +43,7 @@ class AddPartitions:
 class VerifyPartitions:
     """A partition's leader asks whether partitions are in the transaction (KIP-890 part 1)."""
 
-    stamp: ProducerStamp
+    stamp: ProducerIdAndEpoch
     partitions: frozenset[TopicPartition]
 
 
@@ -51,7 +51,7 @@ class VerifyPartitions:
 class EndTxn:
     """EndTxn versions 0-4: the epoch stays."""
 
-    stamp: ProducerStamp
+    stamp: ProducerIdAndEpoch
     commit: bool
 
 
@@ -59,7 +59,7 @@ class EndTxn:
 class EndTxnAndBump:
     """EndTxn version 5 (KIP-890 part 2): the answer carries the stamp of the next transaction."""
 
-    stamp: ProducerStamp
+    stamp: ProducerIdAndEpoch
     commit: bool
     fresh_producer_id: int = NO_PRODUCER_ID
 

@@ -7,13 +7,13 @@ from typing import NamedTuple, Protocol
 from oncelog.coordinator.runtime import CoordinatorHost
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.types import ProducerStamp, TopicPartition
+from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 
 class TxnMarker(NamedTuple):
     """The end of one producer's transaction, to be written to each of ``partitions`` (WriteTxnMarkers)."""
 
-    stamp: ProducerStamp
+    stamp: ProducerIdAndEpoch
     commit: bool
     coordinator_epoch: int
     transaction_version: int
@@ -27,7 +27,7 @@ class TransactionHost(CoordinatorHost, Protocol):
         ...
 
     def allocate_producer_id(self) -> Deferred[int] | int:
-        """A producer id that this cluster never gave away before; -1 where none can be had now."""
+        """A producer id that this cluster never gave away before; -1 if none can be had now."""
         ...
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:

@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 from oncelog.coordinator.transaction.events import EPOCH_BUMP_VERSION
 from oncelog.coordinator.transaction.states import PREPARED, TransactionState, Txn
-from oncelog.types import ProducerStamp, TopicPartition
+from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 
 class Held(NamedTuple):
     """What a partition knows of a producer: its last stamp, and whether a transaction of it is open there."""
 
     partition: TopicPartition
-    stamp: ProducerStamp
+    stamp: ProducerIdAndEpoch
     coordinator_epoch: int
     open: bool
 

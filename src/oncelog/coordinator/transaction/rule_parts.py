@@ -22,7 +22,7 @@ from oncelog.types import (
     NO_PRODUCER,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
-    ProducerStamp,
+    ProducerIdAndEpoch,
     TopicPartition,
     new_tuple,
 )
@@ -42,10 +42,10 @@ class Decision(NamedTuple):
     error: Error = Error.NONE
     value: Txn | None = None
     forget: bool = False
-    stamp: ProducerStamp = NO_PRODUCER
+    stamp: ProducerIdAndEpoch = NO_PRODUCER
     absent: tuple[TopicPartition, ...] = ()
     needs_producer_id: bool = False
-    ongoing: ProducerStamp = NO_PRODUCER
+    ongoing: ProducerIdAndEpoch = NO_PRODUCER
 
 
 NOTHING: Final = Decision()
@@ -54,7 +54,7 @@ UNKNOWN: Final = Txn("", NO_PRODUCER_ID, NO_PRODUCER_EPOCH, 0, S.DEAD)
 """Stands for an id that the coordinator does not know."""
 
 
-def store(value: Txn, stamp: ProducerStamp = NO_PRODUCER) -> Decision:
+def store(value: Txn, stamp: ProducerIdAndEpoch = NO_PRODUCER) -> Decision:
     """Write ``value``, then answer that it is done, with ``stamp``."""
     return new_tuple(Decision, (NONE, value, False, stamp, (), False, NO_PRODUCER))
 
@@ -154,7 +154,7 @@ def follow(
     partitions: frozenset[TopicPartition],
     start_ms: int,
     producer_id: int | None = None,
-    next_producer: ProducerStamp = NO_PRODUCER,
+    next_producer: ProducerIdAndEpoch = NO_PRODUCER,
     previous_producer_id: int | None = None,
     timeout_ms: int | None = None,
 ) -> Txn:
@@ -177,6 +177,8 @@ def follow(
     return new_tuple(Txn, fields)
 
 
-def next_owner(txn: Txn, fresh_producer_id: int) -> ProducerStamp:
+def next_owner(txn: Txn, fresh_producer_id: int) -> ProducerIdAndEpoch:
     producer_id, epoch = txn.owner
-    return ProducerStamp(fresh_producer_id, 0) if txn.epochs_exhausted else ProducerStamp(producer_id, epoch + 1)
+    return (
+        ProducerIdAndEpoch(fresh_producer_id, 0) if txn.epochs_exhausted else ProducerIdAndEpoch(producer_id, epoch + 1)
+    )

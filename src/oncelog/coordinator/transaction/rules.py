@@ -61,7 +61,7 @@ from oncelog.types import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
-    ProducerStamp,
+    ProducerIdAndEpoch,
 )
 
 S = TransactionState
@@ -314,11 +314,11 @@ def _end_and_bump(txn: Txn, commit: bool, fresh_producer_id: int, start_ms: int,
     return store(value, _after_markers(value))
 
 
-def _after_end(txn: Txn, fresh_producer_id: int) -> ProducerStamp:
+def _after_end(txn: Txn, fresh_producer_id: int) -> ProducerIdAndEpoch:
     """Who comes after the end, where that is not the stamp of the markers. Kafka leaves an epoch of 0 out."""
     if txn.kept:
         return next_owner(txn, fresh_producer_id)
-    return ProducerStamp(fresh_producer_id, NO_PRODUCER_EPOCH) if txn.epochs_exhausted else NO_PRODUCER
+    return ProducerIdAndEpoch(fresh_producer_id, NO_PRODUCER_EPOCH) if txn.epochs_exhausted else NO_PRODUCER
 
 
 def _end_open(txn: Txn, event: EndTxnAndBump, now_ms: int) -> Decision:
@@ -386,10 +386,10 @@ def complete(txn: Txn, now_ms: int) -> Txn:
     )
 
 
-def _after_markers(txn: Txn) -> ProducerStamp:
+def _after_markers(txn: Txn) -> ProducerIdAndEpoch:
     """Of the next transaction, where this one is prepared."""
     if txn.next_producer_id != NO_PRODUCER_ID:
-        return ProducerStamp(txn.next_producer_id, max(txn.next_producer_epoch, 0))
+        return ProducerIdAndEpoch(txn.next_producer_id, max(txn.next_producer_epoch, 0))
     return txn.stamp
 
 

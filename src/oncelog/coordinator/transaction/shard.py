@@ -47,7 +47,7 @@ from oncelog.coordinator.transaction.states import EXPIRABLE, PREPARED, Transact
 from oncelog.deferred import Deferred
 from oncelog.errors import NONE, Error, InvariantError
 from oncelog.timers import Timer
-from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerStamp, TopicPartition, new_tuple
+from oncelog.types import NO_PRODUCER, NO_PRODUCER_ID, ProducerIdAndEpoch, TopicPartition, new_tuple
 
 PARK_LIMIT_MS: Final = 250
 """How long a request waits for the markers of the transaction before it; then CONCURRENT_TRANSACTIONS."""
@@ -69,9 +69,9 @@ class Outcome(NamedTuple):
     """The answer to an event; ``absent`` are the partitions of VerifyPartitions that are not in the transaction."""
 
     error: Error
-    stamp: ProducerStamp = NO_PRODUCER
+    stamp: ProducerIdAndEpoch = NO_PRODUCER
     absent: tuple[TopicPartition, ...] = ()
-    ongoing: ProducerStamp = NO_PRODUCER
+    ongoing: ProducerIdAndEpoch = NO_PRODUCER
 
 
 @dataclass(slots=True, eq=False)

@@ -16,7 +16,7 @@ from oncelog.types import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
-    ProducerStamp,
+    ProducerIdAndEpoch,
     TopicPartition,
     new_tuple,
 )
@@ -104,9 +104,9 @@ class Txn(NamedTuple):
     next_producer_epoch: int = NO_PRODUCER_EPOCH
 
     @property
-    def stamp(self) -> ProducerStamp:
+    def stamp(self) -> ProducerIdAndEpoch:
         """The transaction's, as its data and markers carry it."""
-        return new_tuple(ProducerStamp, (self.producer_id, self.producer_epoch))
+        return new_tuple(ProducerIdAndEpoch, (self.producer_id, self.producer_epoch))
 
     @property
     def kept(self) -> bool:
@@ -114,11 +114,11 @@ class Txn(NamedTuple):
         return self.next_producer_epoch != NO_PRODUCER_EPOCH
 
     @property
-    def owner(self) -> ProducerStamp:
+    def owner(self) -> ProducerIdAndEpoch:
         """The producer as it is now: whoever shows another stamp is a stranger or a zombie."""
         if self.next_producer_epoch != NO_PRODUCER_EPOCH:  # kept
-            return ProducerStamp(self.next_producer_id, self.next_producer_epoch)
-        return new_tuple(ProducerStamp, (self.producer_id, self.producer_epoch))
+            return ProducerIdAndEpoch(self.next_producer_id, self.next_producer_epoch)
+        return new_tuple(ProducerIdAndEpoch, (self.producer_id, self.producer_epoch))
 
     @property
     def timed(self) -> bool:

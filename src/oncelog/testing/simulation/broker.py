@@ -1,7 +1,7 @@
 """The shipped broker on a simulated machine: started, killed, without power, in the simulation's one thread.
 
 Nothing of the broker is a model. Its disk is :class:`~oncelog.testing.simulation.disk.FaultyDisk`, whose power can be
-cut; its two threads are later turns of the loop; its metadata are a real SQLite file in a throw-away folder.
+cut; its threads are later turns of the loop; its metadata are a real SQLite file in a throw-away folder.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from oncelog.ports import Disk
 from oncelog.server import descriptors
 from oncelog.server.listeners import Listener, parse_listeners
 from oncelog.server.nodes import Nodes
-from oncelog.server.opening import Machine, open_server
-from oncelog.server.server import Server, Worker
+from oncelog.server.opening import METADATA_WORKER, Machine, open_server
+from oncelog.server.server import Server
+from oncelog.server.workers import Worker
 from oncelog.testing.simulation.disk import FaultyDisk
 from oncelog.testing.simulation.errors import NotSimulated, SimulationError
 from oncelog.testing.simulation.loop import Process, SimulatedLoop, run_in, task_in
@@ -42,7 +43,7 @@ QUICK: Mapping[str, object] = {
 
 
 class SimulatedWorker(Worker):
-    """The broker's thread for syncs, or for background work: each job is done in a turn of the loop, later."""
+    """A thread of the broker (syncs, background work, checks of batches): each job is done in a later turn."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, delay_s: Callable[[], float]) -> None:
         self._loop = loop
@@ -70,6 +71,9 @@ class SimulatedWorker(Worker):
     def alive(self) -> bool:
         return True
 
+    def discard(self) -> None:
+        self._jobs.clear()
+
     def stop(self) -> None:
         while self._jobs:
             self._next()
@@ -79,24 +83,58 @@ class SimulatedWorker(Worker):
             self._jobs.pop(0)()
 
 
+class StoreLog:
+    """The metadata store's files as they were when they were synced last: what a power failure leaves at least."""
+
+    def __init__(self, path: Path) -> None:
+        self._files = [path, path.with_name(f"{path.name}-wal")]
+        self.sync()
+
+    def sync(self) -> None:
+        self._synced = self._content()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _content(self) -> list[bytes]:
+        return [path.read_bytes() if path.exists() else b"" for path in self._files]
+
+    def power_fails(self, rng: random.Random) -> list[bytes]:
+        """What is left: all that was synced, and of what was logged since then the first part."""
+        kept, now = self._synced, self._content()
+        if now[0] == kept[0] and now[1].startswith(kept[1]):
+            return [now[0], now[1][: rng.randint(len(kept[1]), len(now[1]))]]
+        return rng.choice([kept, now])
+
+    def restore(self, content: list[bytes]) -> None:
+        for path, data in zip(self._files, content, strict=True):
+            path.write_bytes(data)
+
+
 class SimulatedMachine(Machine):
     """:param rng: how long a sync takes, and what a power failure leaves.
 
+    :param store_rng: the same for the metadata.
     :param folder: a real one, for the metadata alone.
     :param spend: is told the seconds that each sync takes, as the server measures them: it syncs in its own turn where
         they are few.
     """
 
-    def __init__(self, folder: Path, rng: random.Random, spend: Callable[[float], None]) -> None:
+    def __init__(
+        self, folder: Path, rng: random.Random, store_rng: random.Random, spend: Callable[[float], None]
+    ) -> None:
         super().__init__(None)
         self.keeps = True
         self.store_path = str(folder / FILE_NAME)
         self.content = FaultyDisk()
+        self.syncs_at_once = 1  # the seeds' courses are of that
         self.sync_s: tuple[float, float] = (0.0002, 0.005)
         """Least and greatest time from the order to sync until it is done."""
         self.extra_sync_s = 0.0
         self.content.on_sync = lambda: spend(self.sync_s[1] / 2 + self.extra_sync_s)
         self._rng = rng
+        self._store_rng = store_rng
+        self._store_log: StoreLog | None = None
 
     def claim(self) -> descriptors.Shares | None:
         return None
@@ -104,12 +142,25 @@ class SimulatedMachine(Machine):
     def disk(self, shares: descriptors.Shares | None) -> Disk:
         return self.content
 
-    def worker(self, loop: asyncio.AbstractEventLoop, name: str) -> Worker:
-        return SimulatedWorker(loop, lambda: self._rng.uniform(*self.sync_s) + self.extra_sync_s)
+    def store_log(self) -> StoreLog:
+        self._store_log = StoreLog(Path(self.store_path))
+        return self._store_log
 
-    def power_fails(self) -> None:
-        """What was not synced is lost, in part or whole."""
+    def worker(self, loop: asyncio.AbstractEventLoop, name: str) -> Worker:
+        rng = self._store_rng if name == METADATA_WORKER else self._rng
+        return SimulatedWorker(loop, lambda: rng.uniform(*self.sync_s) + self.extra_sync_s)
+
+    def power_fails(self, close_store: Callable[[], None]) -> None:
+        """What was not synced is lost, in part or whole.
+
+        :param close_store: the metadata store's file is nobody's any more.
+        """
         self.content = self.content.crash(self._rng)
+        log, self._store_log = self._store_log, None
+        left = log.power_fails(self._store_rng) if log is not None else None
+        close_store()
+        if log is not None and left is not None:
+            log.restore(left)
 
 
 class SimulatedBroker:
@@ -196,8 +247,9 @@ class SimulatedBroker:
         self._loop.freeze(self._process)
         self._network.died(self._process, silent=power)
         if power:
-            self.machine.power_fails()
-        server.broker.metadata.close()
+            self.machine.power_fails(server.broker.metadata.close)
+        else:
+            server.broker.metadata.close()
 
     async def stop(self) -> None:
         """Stop as an operator would have it."""

@@ -107,7 +107,6 @@ class Network:
         self.rng = rng
         self.timeline = timeline
         self.habits = habits
-        self.bytes_delivered = 0
         self._listeners: dict[Where, _Listener] = {}
         self._bound: dict[Where, None] = {}
         self._connections: dict[Connection, None] = {}
@@ -136,8 +135,7 @@ class Network:
         self.timeline.note(self.loop.now_ns - START_NS, who, what)
 
     def note_delivery(self, connection: Connection, receiver: SimulatedTransport, data: bytes) -> bool:
-        """Something arrives; True where it is lost on the last step."""
-        self.bytes_delivered += len(data)
+        """Something arrives; True if it is lost on the last step."""
         what = f"answer to {connection.asked}"
         if receiver is connection.ends[1]:
             key = int.from_bytes(data[4:6], "big") if len(data) > 8 else -1

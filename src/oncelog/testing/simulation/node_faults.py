@@ -105,7 +105,7 @@ def _lead_all(world: Simulation, before: int, after: int) -> None:
 
 
 def _partitions(world: Simulation) -> list[tuple[str, int]]:
-    """All that there are, internal ones too; none where the broker does not run."""
+    """All that there are, internal ones too; none if the broker does not run."""
     if not world.broker.is_running:
         return []
     return [

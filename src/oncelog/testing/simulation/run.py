@@ -207,7 +207,7 @@ class Failure:
 
 
 def explore(main: Main[object], seeds: Iterable[int], setting: Setting | None = None) -> Failure | None:
-    """Run seeds until one fails, and shrink it; None where all of them hold.
+    """Run seeds until one fails, and shrink it; None if all of them hold.
 
     The first seed is run twice: a program that does not take the same course twice cannot be replayed.
 

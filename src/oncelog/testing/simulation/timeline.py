@@ -53,7 +53,7 @@ class Timeline:
 
 
 def first_difference(one: Timeline, other: Timeline) -> tuple[Happening | None, Happening | None] | None:
-    """Where two timelines part; None where they agree."""
+    """Where two timelines part; None if they agree."""
     for mine, others in zip(one.happenings, other.happenings, strict=False):
         if mine != others:
             return mine, others

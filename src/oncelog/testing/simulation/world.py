@@ -42,7 +42,7 @@ class SimulatedProcess:
 
     @property
     def failure(self) -> BaseException | None:
-        """What its main raised in its last life; None where it goes on, or came to its end."""
+        """What its main raised in its last life; None if it goes on, or came to its end."""
         task = self.task
         return task.exception() if task is not None and task.done() and not task.cancelled() else None
 
@@ -116,7 +116,7 @@ class Simulation:
         self.loop = SimulatedLoop(self.rng("executors"), limit_s)
         self.network = Network(self.loop, self.rng("network"), self.timeline, habits or Habits())
         self.loop.network = self.network
-        self.machine = SimulatedMachine(folder, self.rng("machine"), self._spend)
+        self.machine = SimulatedMachine(folder, self.rng("machine"), self.rng("metadata"), self._spend)
         self.broker = SimulatedBroker(self.loop, self.network, self.machine, nodes, settings or {})
         self.processes: dict[str, SimulatedProcess] = {}
         self._kept: list[object] = []

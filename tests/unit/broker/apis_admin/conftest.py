@@ -90,10 +90,13 @@ class Admin:
         self.broker.recover(NOW_MS)
         self.broker.start(started_ms)
 
-    def ask(self, request: Message, version: int | None = None) -> Any:
+    def ask(self, request: Message, version: int | None = None, *, node_id: int | None = None) -> Any:
+        """:param node_id: of a broker with several nodes, the one that is asked."""
         kind = type(request)
         version = kind.MAX_VERSION if version is None else version
         channel = RecordingChannel()
+        if node_id is not None:
+            channel.session.node = Node(node_id, "broker.example", 9092)
         sent = encode_request(kind.API_KEY, version, 7, "test", request.encode(version))
         self.broker.receive(channel, 0, memoryview(sent)[4:], NOW_MS)
         self.broker.slices.finish()

@@ -21,7 +21,7 @@ from oncelog.protocol.generated.delete_records_request import (
     DeleteRecordsTopic,
 )
 from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
-from oncelog.protocol.generated.describe_log_dirs_request import DescribeLogDirsRequest
+from oncelog.protocol.generated.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
 from oncelog.protocol.generated.list_config_resources_request import ListConfigResourcesRequest
 from oncelog.records.batch import encode_batch
 from oncelog.records.record import Record
@@ -300,3 +300,48 @@ def test_the_folder_tells_the_size_of_each_partition(with_topic: Admin) -> None:
         ("t", 0, 0),
         ("t", 1, len(batch)),
     ]
+
+
+def test_from_version_4_on_the_size_of_the_volume_is_told_where_there_is_one(
+    with_topic: Admin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(version: int) -> tuple[int, int]:
+        (folder,) = with_topic.ask(DescribeLogDirsRequest(None), version).results
+        return folder.total_bytes, folder.usable_bytes
+
+    assert told(4) == (-1, -1)
+    monkeypatch.setattr(MemoryDisk, "space", lambda self: (1000, 30))
+    assert told(3) == (-1, -1)
+    assert told(4) == told(5) == (1000, 30)
+
+
+def test_a_partition_that_is_asked_for_twice_is_told_once(with_topic: Admin) -> None:
+    (folder,) = with_topic.ask(DescribeLogDirsRequest([DescribableLogDirTopic("t", [1, 1])])).results
+    assert [part.partition_index for topic in folder.topics for part in topic.partitions] == [1]
+
+
+def test_a_quota_that_nobody_knows_may_be_removed(admin: Admin) -> None:
+    def asked(remove: bool) -> Any:
+        ops = [quotas.OpData(key="nope", value=1.0, remove=remove)]
+        (answer,) = admin.ask(
+            quotas.AlterClientQuotasRequest([quotas.EntryData([quotas.EntityData("user", "a")], ops)], False)
+        ).entries
+        return answer.error_code
+
+    assert (asked(False), asked(True)) == (Error.INVALID_REQUEST, Error.NONE)
+
+
+def test_a_wrong_setting_is_told_before_a_topic_that_is_not_there(admin: Admin) -> None:
+    def asked(value: str) -> Any:
+        setting = changing.AlterableConfig("retention.ms", SET, value)
+        resource = changing.AlterConfigsResource(TOPIC, "absent", [setting])
+        (answer,) = admin.ask(changing.IncrementalAlterConfigsRequest([resource], False)).responses
+        return answer.error_code
+
+    assert (asked("x"), asked("1")) == (Error.INVALID_CONFIG, Error.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def test_one_unknown_kind_of_resource_refuses_all_that_are_described(with_topic: Admin) -> None:
+    asked = [DescribeConfigsResource(kind, "t", None) for kind in (TOPIC, 99)]
+    found = with_topic.ask(DescribeConfigsRequest(asked, False, False)).results
+    assert [(result.error_code, result.configs) for result in found] == [(Error.INVALID_REQUEST, [])] * 2

@@ -62,6 +62,10 @@ class FakeBroker:
         )
 
     @property
+    def now_ms(self) -> int:
+        return self.host.now_ms
+
+    @property
     def groups(self) -> object:
         return self.host.coordinator
 

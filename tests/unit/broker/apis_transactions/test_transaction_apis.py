@@ -44,6 +44,7 @@ class Asker:
         self._broker: Any = SimpleNamespace(
             transactions=self.host.coordinator(),
             authorizer=None,
+            now_ms=NOW,
             slices=Slices(),
             answer_memory=AnswerMemory(RequestMemory(0, 0)),
             metadata=SimpleNamespace(topic=topics.get),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from oncelog.acls import Acl, AclFilter, AclResourceType, Operation, PatternType, Permission, acl_refusal
 from oncelog.broker.security.authorizer import Authorizer
+from tests.support.work import calls_of
 
 TOPIC = AclResourceType.TOPIC
 HOST = "192.0.2.7"
@@ -81,10 +84,45 @@ def test_describing_is_implied_by_allowing_and_not_by_denying(operation: Operati
 def test_a_change_counts_at_once() -> None:
     authorizer = Authorizer((), allow_without_acls=False)
     assert not authorizer.allows("User:alice", HOST, Operation.READ, TOPIC, "orders")
-    authorizer.update([acl()])
+    authorizer.change(added=[acl()])
     assert authorizer.allows("User:alice", HOST, Operation.READ, TOPIC, "orders")
-    authorizer.update([])
+    authorizer.change(removed=[acl()])
     assert not authorizer.allows("User:alice", HOST, Operation.READ, TOPIC, "orders")
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_changes_one_after_the_other_decide_as_all_that_are_left_do(data: st.DataObject) -> None:
+    each = [
+        acl(operation, resource_name=name, pattern_type=pattern, permission=permission)
+        for operation in (Operation.READ, Operation.WRITE)
+        for name in ("o", "or", "orders", "*")
+        for pattern in (PatternType.LITERAL, PatternType.PREFIXED)
+        for permission in (Permission.ALLOW, Permission.DENY)
+    ]
+    some = st.lists(st.sampled_from(each), max_size=6)
+    authorizer, there = Authorizer((), allow_without_acls=True), dict[Acl, None]()
+    for _ in range(data.draw(st.integers(1, 8))):
+        added, removed = data.draw(some), data.draw(some)
+        authorizer.change(added, removed)
+        there = {known: None for known in there if known not in removed} | dict.fromkeys(added)
+        fresh = Authorizer((), allow_without_acls=True, acls=there)
+        for operation in (Operation.READ, Operation.DESCRIBE):
+            for name in ("o", "orders", "x"):
+                question = "User:alice", HOST, operation, TOPIC, name
+                assert authorizer.allows(*question) == fresh.allows(*question)
+            assert authorizer.allows_some(*question[:4]) == fresh.allows_some(*question[:4])
+
+
+def test_a_change_costs_what_is_changed_however_many_there_are() -> None:
+    def cost(others: int) -> int:
+        many = [acl(resource_name=f"t{number}", pattern_type=PatternType.PREFIXED) for number in range(others)]
+        authorizer = Authorizer((), allow_without_acls=False, acls=many)
+        return calls_of(
+            lambda: authorizer.change([acl(resource_name="t", pattern_type=PatternType.PREFIXED)], many[:2])
+        )
+
+    assert cost(5000) == cost(10)
 
 
 def test_some_resource_is_one_that_no_denial_covers() -> None:

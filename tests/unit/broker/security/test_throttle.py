@@ -4,8 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from oncelog.broker.throttle import CONTROLLER_MUTATION_RATE, LONGEST_WAIT_MS, PRODUCER_BYTE_RATE, Throttle
+from oncelog.broker.buckets import LONGEST_NAME, LONGEST_WAIT_MS, MOST_BUCKETS, Buckets
+from oncelog.broker.throttle import CONTROLLER_MUTATION_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE, Throttle
+from oncelog.conformance.batches import batch
 from oncelog.metadata.store import QuotaEntity
+from oncelog.protocol.generated.alter_client_quotas_request import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
+from oncelog.protocol.generated.describe_groups_request import DescribeGroupsRequest
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.support.work import Ticks
+from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
+from tests.unit.broker.test_long_requests import PARTITIONS, Peer, send
 
 WINDOW_MS = 1000
 NOW = 1_000_000
@@ -88,3 +102,99 @@ def test_a_rate_of_next_to_nothing_is_a_long_wait_and_no_overflow() -> None:
     owner = Throttle({(("user", "u"),): {PRODUCER_BYTE_RATE: 1e-300}}, 1000)
     assert owner.use(PRODUCER_BYTE_RATE, "User:u", "c", 1e9, 100_000) == LONGEST_WAIT_MS
     assert owner.use(PRODUCER_BYTE_RATE, "User:u", "c", 1e9, 100_001) == LONGEST_WAIT_MS
+
+
+def test_whoever_makes_names_up_takes_no_more_memory_and_frees_nobody_who_waits() -> None:
+    owner = throttle({entity(client=None): 1000.0})
+    assert use(owner, 9_000, client="waits") == 8_000
+    for number in range(2 * MOST_BUCKETS):
+        use(owner, 2, client=f"{number}" + "x" * 30_000)
+    assert len(owner.buckets) <= MOST_BUCKETS
+    assert max(len(name or "") for (_, _, name), _ in owner.buckets.items()) == LONGEST_NAME
+    assert use(owner, 0, client="waits") == 8_000
+
+
+def test_room_for_more_owners_is_made_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    from oncelog.broker import buckets
+
+    made: list[int] = []
+    largest = buckets.nlargest
+    monkeypatch.setattr(buckets, "nlargest", lambda *args, **options: made.append(1) or largest(*args, **options))
+    few = Buckets[int](100)
+    for number in range(1000):
+        few.use(number, 1, 1, 1000, NOW)
+    assert len(made) == 18
+    assert len(few) <= 100
+
+
+@pytest.mark.parametrize("hangs_up", [False, True])
+def test_a_produce_counts_against_its_quota_though_its_connection_ends(hangs_up: bool) -> None:
+    admin = Admin(work_clock=Ticks())
+    admin.broker.topics.create("wide", PARTITIONS, {}, NOW_MS)
+    admin.broker.metadata.set_client_quota((("user", "ANONYMOUS"),), "producer_byte_rate", 1e9)
+    admin.broker.quotas_changed()
+    written = [PartitionProduceData(index, batch(b"x" * 100)) for index in range(PARTITIONS)]
+    request = ProduceRequest(None, -1, 30_000, [TopicProduceData("wide", partition_data=written)])
+    peer = send(admin, request, 9)
+    if hangs_up:
+        admin.broker.disconnected(peer)
+    admin.broker.slices.finish()
+    assert peer.answers == [] if hangs_up else len(peer.answers) == 1
+    assert admin.broker.throttle is not None
+    (used,) = [
+        bucket.used for owner, bucket in admin.broker.throttle.buckets.items() if owner[0] == "producer_byte_rate"
+    ]
+    assert used >= 100 * PARTITIONS
+
+
+@pytest.mark.parametrize("step_ms", [-3_600_000, 3_600_000])
+def test_a_request_under_way_while_the_clock_is_set_counts_at_the_time_of_its_answer(
+    step_ms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At that of its arrival its client waited for the step too: for an hour."""
+    waits: list[int] = []
+    monkeypatch.setattr(Peer, "throttle", lambda _, wait_ms: waits.append(wait_ms), raising=False)
+    admin = Admin()
+    admin.broker.topics.create("one", 1, {}, NOW_MS)
+    admin.broker.metadata.set_client_quota((("user", "ANONYMOUS"),), "consumer_byte_rate", 1.0)
+    admin.broker.quotas_changed()
+    partition = FetchPartition(0, fetch_offset=0, partition_max_bytes=1000)
+    request = FetchRequest(max_wait_ms=1000, min_bytes=1, topics=[FetchTopic("one", partitions=[partition])])
+    send(admin, request, 4)
+    admin.broker.advance(NOW_MS + 1000)
+    assert len(waits) == 1
+    send(admin, request, 4)
+    admin.broker.clock_was_set(step_ms)
+    admin.broker.advance(NOW_MS + step_ms + 1000)
+    assert 2 * waits[0] <= waits[1] <= 3 * waits[0] + 2000
+    admin.broker.stop(NOW_MS)
+
+
+def work_used(admin: Admin) -> float:
+    """Seconds of work times 100 that were counted against a quota."""
+    assert admin.broker.throttle is not None
+    return sum(bucket.used for owner, bucket in admin.broker.throttle.buckets.items() if owner[0] == REQUEST_PERCENTAGE)
+
+
+@pytest.mark.parametrize("groups", [1, 500, 20_000])
+def test_what_a_request_works_in_later_turns_counts_too(groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long one, which is taken apart, carried out and answered in pieces, almost all of it is."""
+    monkeypatch.setattr(Peer, "throttle", lambda _, wait_ms: None, raising=False)
+    ticks = Ticks()
+    admin = Admin(work_clock=ticks)
+    admin.broker.metadata.set_client_quota((("user", "ANONYMOUS"),), REQUEST_PERCENTAGE, 1.0)
+    admin.broker.quotas_changed()
+    begun_ns = ticks.now_ns
+    peer = send(admin, DescribeGroupsRequest([f"group-{number}" for number in range(groups)], False), 5)
+    admin.broker.slices.finish()
+    assert len(peer.answers) == 1
+    worked = (ticks.now_ns - begun_ns) / 1e7
+    assert worked / 4 < work_used(admin) <= worked, "with each tick a piece begins or ends, or is asked for the time"
+
+
+def test_the_first_quota_finds_no_work_of_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Peer, "throttle", lambda _, wait_ms: None, raising=False)
+    admin = Admin(work_clock=lambda: 3600 * 10**9)
+    entry = EntryData([EntityData("user", "ANONYMOUS")], [OpData(REQUEST_PERCENTAGE, 1.0, False)])
+    assert len(send(admin, AlterClientQuotasRequest([entry], False), 1).answers) == 1
+    assert work_used(admin) == 0

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from oncelog.client.aio.held import HeldRecords
 from oncelog.client.core.config import ConsumerConfig
 from oncelog.client.core.consumer_metrics import ConsumerMetrics
 from oncelog.client.core.errors import RecordDeserializationError
@@ -14,7 +15,7 @@ from oncelog.client.core.metadata import ClusterMetadata
 from oncelog.client.core.metrics import NetworkMetrics
 from oncelog.client.core.subscription import Reset, Subscription
 from oncelog.client.core.wire import FETCH, METADATA
-from oncelog.errors import Error
+from oncelog.errors import Error, KafkaError
 from oncelog.protocol.generated.fetch_response import (
     FetchableTopicResponse,
     FetchResponse,
@@ -144,3 +145,132 @@ def test_a_broker_that_leads_a_partition_no_more_is_told_to_leave_it_out(error: 
     asked = {sent.node: sent.message for sent in (reader.wire.take(FETCH), reader.wire.take(FETCH))}
     assert [(topic.topic, topic.partitions) for topic in asked[1].forgotten_topics_data] == [(TOPIC, [P1.partition])]
     assert [[item.partition for item in topic.partitions] for topic in asked[2].topics] == [[P1.partition]]
+
+
+def answer_alone(reader: Reader, data: PartitionData) -> int:
+    """The Fetch under way gets this for one partition; which node it was sent to."""
+    sent = reader.wire.take(FETCH)
+    sent.answer(FetchResponse(responses=[FetchableTopicResponse(topic=TOPIC, partitions=[data])]))
+    return sent.node
+
+
+def some(offset: int, *values: bytes) -> PartitionData:
+    records = encode_batch([Record(offset + n, 0, None, value) for n, value in enumerate(values)])
+    return PartitionData(partition_index=0, high_watermark=1000, records=records)
+
+
+def test_the_follower_that_the_leader_names_is_read_until_its_time_is_over() -> None:
+    """A leader that names one hands out nothing itself (KIP-392)."""
+    reader = Reader()
+    reader.read(P0)
+    near = PartitionData(partition_index=0, high_watermark=1000, preferred_read_replica=2)
+    assert answer_alone(reader, near) == 1
+    assert answer_alone(reader, some(0, b"a")) == 2
+    assert reader.take() == [(0, 0)]
+    assert answer_alone(reader, some(1, b"b")) == 2
+    reader.wire.pass_time(300_000)
+    assert answer_alone(reader, some(2, b"c")) == 2
+    assert reader.take() == [(0, 1), (0, 2)]
+    assert reader.wire.take(FETCH).node == 1
+
+
+@pytest.mark.parametrize("error", [Error.OFFSET_OUT_OF_RANGE, Error.NOT_LEADER_OR_FOLLOWER, Error.OFFSET_NOT_AVAILABLE])
+def test_a_follower_that_refuses_is_left_for_the_leader_without_a_reset(error: Error) -> None:
+    reader = Reader()
+    reader.read(P0)
+    answer_alone(reader, PartitionData(partition_index=0, high_watermark=1000, preferred_read_replica=2))
+    assert answer_alone(reader, PartitionData(partition_index=0, error_code=error)) == 2
+    reader.wire.pass_time(1000)
+    assert answer_alone(reader, some(0, b"a")) == 1
+    assert reader.take() == [(0, 0)]
+
+
+def test_a_follower_that_does_not_answer_is_left_for_the_leader() -> None:
+    reader = Reader()
+    reader.read(P0)
+    answer_alone(reader, PartitionData(partition_index=0, high_watermark=1000, preferred_read_replica=2))
+    reader.wire.take(FETCH).lose()
+    reader.wire.pass_time(1000)
+    assert answer_alone(reader, some(0, b"a")) == 1
+
+
+def test_what_was_fetched_is_handed_out_before_a_position_out_of_range_is_reset() -> None:
+    reader = Reader()
+    reader.read(P0)
+    answer_alone(reader, some(0, b"a", b"b"))
+    answer_alone(reader, PartitionData(partition_index=0, error_code=Error.OFFSET_OUT_OF_RANGE))
+    reader.wire.pass_time(1000)
+    assert reader.wire.count(FETCH) == 0
+    assert reader.take() == [(0, 0), (0, 1)]
+    assert reader.subscription.state(P0).reset is None
+    answer_alone(reader, PartitionData(partition_index=0, error_code=Error.OFFSET_OUT_OF_RANGE))
+    assert reader.subscription.state(P0).reset is Reset.EARLIEST
+
+
+def test_an_answer_that_cannot_be_read_stops_its_partition_alone() -> None:
+    """Asked for again and again it would keep the network busy until the program looks."""
+    reader = Reader()
+    reader.read(P0, P1)
+    answer_alone(reader, PartitionData(partition_index=0, high_watermark=1000, records=b"no batch" * 20))
+    sent = reader.wire.take(FETCH)
+    assert [item.partition for topic in sent.message.topics for item in topic.partitions] in ([1], [])
+    with pytest.raises(KafkaError, match="from offset 0 on"):
+        reader.take()
+    reader.wire.sent.append(sent)
+    reader.answer((P1, 0, [b"x"]))
+    assert reader.take() == [(1, 0)]
+
+
+def batches(offset: int, *epochs: int) -> PartitionData:
+    """A batch of one record for each of these epochs of the leader."""
+    records = b"".join(
+        bytes(encode_batch([Record(offset + n, 0, None, b"v")], partition_leader_epoch=epoch))
+        for n, epoch in enumerate(epochs)
+    )
+    return PartitionData(partition_index=0, high_watermark=1000, records=records)
+
+
+def test_a_position_knows_the_epoch_of_the_record_before_it() -> None:
+    """That is what a commit tells, so that whoever goes on from it can be told that the log was cut (KIP-320)."""
+    reader = Reader()
+    held = HeldRecords(reader.subscription)
+    reader.read(P0)
+    answer_alone(reader, batches(0, 3, 3, 5, 6))
+    told = []
+    for _ in range(4):
+        reader.take(1)
+        told.append(held.positions()[P0])
+    assert told == [(1, "", 3), (2, "", 3), (3, "", 5), (4, "", 6)]
+    reader.subscription.state(P0).seek(2)
+    assert held.positions()[P0] == (2, "", -1)
+    answer_alone(reader, batches(4, 7))  # what was asked for before the seek
+    answer_alone(reader, batches(2, 5, 6))
+    assert list(reader.fetcher.take_batches()) == [P0]
+    assert held.positions()[P0] == (4, "", 6)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        PartitionData(partition_index=0, error_code=Error.CORRUPT_MESSAGE),
+        PartitionData(partition_index=0, high_watermark=1000, records=b"no batch" * 20),
+    ],
+    ids=["by the broker", "in the answer"],
+)
+def test_damage_is_told_behind_what_was_fetched_before_it_and_can_be_sought_past(answer: PartitionData) -> None:
+    """Who seeks past the batch would else pass over records that are whole."""
+    reader = Reader()
+    reader.read(P0)
+    answer_alone(reader, some(0, b"a", b"b"))
+    answer_alone(reader, answer)
+    reader.wire.pass_time(1000)
+    assert reader.take() == [(0, 0), (0, 1)]
+    answer_alone(reader, answer)
+    with pytest.raises(KafkaError, match=r"cannot be read from offset 2 on: .*; seek past the batch"):
+        reader.take()
+    reader.wire.pass_time(1000)
+    assert reader.wire.count(FETCH) == 0
+    reader.subscription.state(P0).seek(3)
+    reader.fetcher.poll(reader.wire.now_ms())
+    answer_alone(reader, some(3, b"d"))
+    assert reader.take() == [(0, 3)]

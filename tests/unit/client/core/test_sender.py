@@ -14,7 +14,7 @@ from oncelog.protocol.generated.produce_response import (
     TopicProduceResponse,
 )
 from oncelog.records.batch import decode_records
-from oncelog.types import MAX_EPOCH, ProducerStamp
+from oncelog.types import MAX_EPOCH, ProducerIdAndEpoch
 from tests.unit.client.core.producers import P0, P1, TOPIC, ProducerCore, header, picture, refuse, sequence, stored
 
 
@@ -149,7 +149,7 @@ def test_partitions_without_trouble_move_to_the_new_epoch_when_they_are_idle() -
     core.send(b"0")
     refuse(core.produced(), Error.INVALID_RECORD)
     core.poll()
-    assert core.txn.stamp == ProducerStamp(7, 1)
+    assert core.txn.stamp == ProducerIdAndEpoch(7, 1)
     core.send(b"calm too", P1)
     assert core.wire.count(PRODUCE) == 0
     stored(calm)

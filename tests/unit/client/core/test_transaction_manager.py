@@ -32,7 +32,7 @@ from oncelog.protocol.generated.txn_offset_commit_response import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from oncelog.types import ProducerStamp
+from oncelog.types import ProducerIdAndEpoch
 from tests.unit.client.core.producers import P0, TOPIC, ProducerCore, coordinator, refuse, sequence, stored
 from tests.unit.client.core.wires import FakeWire
 
@@ -232,6 +232,25 @@ def test_v1_gets_a_new_epoch_after_a_failed_transaction() -> None:
     assert sequence(core.produced()) == (7, 1, 0)
 
 
+def test_v1_gets_a_new_epoch_after_a_record_that_failed_while_it_aborted() -> None:
+    """Its sequence is missing in the log: whatever came next would be taken for early until delivery.timeout.ms."""
+    core = v1()
+    core.txn.begin()
+    core.send(b"first")
+    core.wire.take(ADD_PARTITIONS_TO_TXN).answer(added())
+    stored(core.produced())
+    core.send(b"too large")
+    result = core.txn.abort()
+    refuse(core.produced(), Error.MESSAGE_TOO_LARGE)
+    core.wire.take(END_TXN).answer(EndTxnResponse())
+    core.wire.take(INIT_PRODUCER_ID).answer(InitProducerIdResponse(producer_id=7, producer_epoch=1))
+    assert result.value is None
+    core.txn.begin()
+    core.send(b"next")
+    core.wire.take(ADD_PARTITIONS_TO_TXN).answer(added())
+    assert sequence(core.produced()) == (7, 1, 0)
+
+
 def test_a_fenced_producer_can_do_nothing_any_more() -> None:
     core = v2()
     core.txn.begin()
@@ -297,6 +316,41 @@ def test_offsets_of_a_stale_member_are_abortable() -> None:
     assert core.txn.state is State.ABORTABLE_ERROR
 
 
+@pytest.mark.parametrize(
+    "error", [Error.ILLEGAL_GENERATION, Error.GROUP_AUTHORIZATION_FAILED, Error.NOT_COORDINATOR, Error.NONE]
+)
+def test_offsets_that_an_abort_has_overtaken_do_not_stand_in_its_way(error: Error) -> None:
+    core = v2()
+    core.txn.begin()
+    offsets = core.txn.send_offsets({P0: OffsetAndMetadata(5)}, ConsumerGroupMetadata("g", 3, "m"))
+    core.wire.take(FIND_COORDINATOR).answer(coordinator("g", 1))
+    result = core.txn.abort()
+    answer = [TxnOffsetCommitResponseTopic(TOPIC, [TxnOffsetCommitResponsePartition(0, error)])]
+    core.wire.take(TXN_OFFSET_COMMIT).answer(TxnOffsetCommitResponse(topics=answer))
+    assert offsets.done
+    assert (offsets.value is None) == (error is Error.NONE)
+    core.wire.take(END_TXN).answer(EndTxnResponse(producer_id=7, producer_epoch=1))
+    assert result.value is None
+    core.txn.begin()
+
+
+@pytest.mark.parametrize("error", [Error.NONE, Error.NOT_COORDINATOR, Error.GROUP_AUTHORIZATION_FAILED])
+def test_offsets_under_way_are_told_when_the_producer_has_failed_meanwhile(error: Error) -> None:
+    """Else who sent them waits for max.block.ms, and is told to call again."""
+    core = v2()
+    core.txn.begin()
+    core.send(b"v")
+    offsets = core.txn.send_offsets({P0: OffsetAndMetadata(5)}, ConsumerGroupMetadata("g", 3, "m"))
+    core.wire.take(FIND_COORDINATOR).answer(coordinator("g", 1))
+    commit = core.wire.take(TXN_OFFSET_COMMIT)
+    refuse(core.produced(), Error.PRODUCER_FENCED)
+    assert core.txn.state is State.FATAL_ERROR
+    commit.answer(
+        TxnOffsetCommitResponse([TxnOffsetCommitResponseTopic(TOPIC, [TxnOffsetCommitResponsePartition(0, error)])])
+    )
+    assert error_of(offsets) is Error.PRODUCER_FENCED
+
+
 def test_init_is_repeated_while_the_last_transaction_ends() -> None:
     core = ProducerCore(FakeWire(2), transactional_id="x")
     result = core.txn.initialize()
@@ -305,7 +359,7 @@ def test_init_is_repeated_while_the_last_transaction_ends() -> None:
     core.wire.pass_time(100)
     core.wire.take(INIT_PRODUCER_ID).answer(InitProducerIdResponse(producer_id=3, producer_epoch=4))
     assert result.value is None
-    assert core.txn.stamp == ProducerStamp(3, 4)
+    assert core.txn.stamp == ProducerIdAndEpoch(3, 4)
 
 
 def test_a_refused_init_may_be_tried_again() -> None:

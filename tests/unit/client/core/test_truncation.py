@@ -116,7 +116,7 @@ def test_reading_goes_on_where_the_logs_part_or_before(position: int, expected: 
     assert reader.asked_to_fetch() == expected
 
 
-def test_where_the_leader_knows_nothing_of_the_epoch_the_position_is_found_anew() -> None:
+def test_where_the_leader_knows_nothing_of_the_epoch_the_position_is_found_again() -> None:
     reader = Reader()
     reader.new_leader()
     reader.answer(-1, epoch=-1)

@@ -13,7 +13,7 @@ from oncelog.errors import ConfigError, Error
 from oncelog.protocol.generated.end_txn_response import EndTxnResponse
 from oncelog.protocol.generated.init_producer_id_response import InitProducerIdResponse
 from oncelog.protocol.generated.txn_offset_commit_response import TxnOffsetCommitResponse
-from oncelog.types import NO_PRODUCER, ProducerStamp
+from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch
 from tests.unit.client.core.producers import P0, ProducerCore, coordinator, refuse, stored
 from tests.unit.client.core.wires import FakeWire
 
@@ -52,10 +52,10 @@ def ended(core: ProducerCore, commit: bool, stamp: tuple[int, int]) -> None:
     sent.answer(EndTxnResponse(producer_id=stamp[0], producer_epoch=stamp[1]))
 
 
-@pytest.mark.parametrize("stamp", [ProducerStamp(0, 0), ProducerStamp(2**63 - 1, 32767), NO_PRODUCER])
-def test_a_token_is_kafka_s_prepared_state_as_text(stamp: ProducerStamp) -> None:
+@pytest.mark.parametrize("stamp", [ProducerIdAndEpoch(0, 0), ProducerIdAndEpoch(2**63 - 1, 32767), NO_PRODUCER])
+def test_a_token_is_kafka_s_prepared_state_as_text(stamp: ProducerIdAndEpoch) -> None:
     assert stamp_of(token_of(stamp)) == stamp
-    assert token_of(ProducerStamp(42, 100)) == "42:100"
+    assert token_of(ProducerIdAndEpoch(42, 100)) == "42:100"
     assert token_of(NO_PRODUCER) == ""
 
 

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oncelog.coordinator.group import assignors
 from oncelog.coordinator.group.assignors import ASSIGNORS, MemberSpec, range_assignor, uniform_assignor
 from oncelog.coordinator.group.consumer_group import Assignment
+from tests.support.work import calls_of
 
 A, B, C = b"a" * 16, b"b" * 16, b"c" * 16
 
@@ -210,3 +212,48 @@ def test_uniform_does_not_move_anything_when_nothing_changed(
     target = uniform_assignor(members, topics)
     settled = {name: MemberSpec(m.topics, target[name], m.instance_id) for name, m in members.items()}
     assert uniform_assignor(settled, topics) == target
+
+
+# Evening out
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=8), st.lists(st.integers(0, 4), min_size=8, max_size=8))
+def test_evening_out_moves_one_partition_after_the_other_from_the_most_to_the_least_loaded(
+    owned: list[int], others: list[int]
+) -> None:
+    def world() -> tuple[list[str], dict[str, dict[bytes, set[int]]], dict[str, int]]:
+        kept: dict[str, dict[bytes, set[int]]] = {}
+        following = 0
+        for number, count in enumerate(owned):
+            kept[f"m{number}"] = {A: set(range(following, following + count)), B: set(range(others[number]))}
+            following += count
+        return list(kept), kept, {m: len(topics[A]) + len(topics[B]) for m, topics in kept.items()}
+
+    subscribers, kept, loads = world()
+    _, expected, naive_loads = world()
+    while owners := [m for m in subscribers if expected[m][A]]:
+        giver = max(owners, key=lambda m: (naive_loads[m], m))
+        taker = min(subscribers, key=lambda m: (naive_loads[m], m))
+        if naive_loads[giver] - naive_loads[taker] <= 1:
+            break
+        partition = max(expected[giver][A])
+        expected[giver][A].discard(partition)
+        expected[taker][A].add(partition)
+        naive_loads[giver] -= 1
+        naive_loads[taker] += 1
+    moved = assignors._even_out(A, subscribers, kept, loads)
+    assert (kept, loads) == (expected, naive_loads)
+    assert moved is (kept != world()[1])
+
+
+def test_evening_out_among_many_members_takes_no_look_at_all_of_them_for_each_partition() -> None:
+    """Of 2,000 members with two different subscriptions, one has all 2,000 partitions: seconds, before."""
+    everything = {A: set(range(2000))}
+    members = {
+        f"m{n:04}": spec(A, *([B] if n % 2 else []), current=everything if n == 0 else None) for n in range(2000)
+    }
+    found: list[Mapping[str, Assignment]] = []
+    calls = calls_of(lambda: found.append(uniform_assignor(members, {A: 2000, B: 1})))
+    assert max(map(load, found[0].values())) <= 2
+    assert calls < 300_000

@@ -14,8 +14,9 @@ from oncelog.coordinator.group.states import ConsumerState, MemberState
 from oncelog.errors import Error
 from oncelog.protocol.generated.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequestGroup
-from oncelog.types import ProducerStamp
+from oncelog.types import ProducerIdAndEpoch
 from tests.support.group_host import CountingRandom, GroupClient, MemoryGroupHost
+from tests.support.work import calls_of
 
 
 @pytest.fixture
@@ -463,7 +464,7 @@ def test_an_older_epoch_may_commit_what_the_member_has_owned_since(g: GroupClien
 
 def test_transactions_know_no_stale_epochs(g: GroupClient) -> None:
     two_members(g)
-    stamp = ProducerStamp(1, 0)
+    stamp = ProducerIdAndEpoch(1, 0)
     commit = g.commit_in_transaction
     assert commit(1, stamp, member_id="a", generation=4).value == Error.ILLEGAL_GENERATION
     assert commit(1, stamp, member_id="a", generation=2, partition=3).value == Error.ILLEGAL_GENERATION
@@ -583,3 +584,43 @@ def test_a_group_forgets_an_owner_only_at_its_own_epoch() -> None:
     assert group.owner_epoch(topic, 0) == 3
     group.remove_member("b")
     assert group.owner_epoch(topic, 0) == -1
+
+
+# Many members
+
+
+def crowd(count: int) -> GroupClient:
+    """Members that joined within one interval between two assignments; some subscribe by an expression."""
+    g = GroupClient(MemoryGroupHost({"t": 4, "u": 2}, {"group.consumer.assignment.interval.ms": "15000"}))
+    for number in range(count):
+        g.beat(f"m{number:04}", 0, regex="u.*" if number % 10 == 9 else None, topics=["t"])
+    return g
+
+
+def test_a_member_that_joins_looks_at_no_others() -> None:
+    few, many = crowd(30), crowd(600)
+    calls = [calls_of(lambda g=g: g.beat("new", 0)) for g in (few, many)]  # type: ignore[misc]
+    assert calls[1] <= calls[0] + 20
+
+
+def test_members_whose_sessions_end_together_are_removed_together() -> None:
+    """10,000 of them took 11 s in one turn: a copy of the group for each."""
+    g = crowd(500)
+    group = group_of(g)
+    epoch = group.epoch
+    g.beat("stays", 0)
+    g.host.pass_time(44_000)
+    g.beat("stays", group.members["stays"].epoch)
+    g.host.pass_time(2_000)
+    assert list(group_of(g).members) == ["stays"]
+    assert group_of(g).epoch <= epoch + 10
+    assert not [name for name in g.host.shard("g").env.timers._by_group["g"] if name[2] != "stays"]
+
+
+def test_members_with_very_long_names_are_removed_in_batches_that_a_log_takes() -> None:
+    g = GroupClient(MemoryGroupHost({"t": 4}, {"group.consumer.assignment.interval.ms": "15000"}))
+    for number in range(60):
+        g.beat(f"{number}" + "m" * 30_000, 0)
+    g.host.largest_batch_bytes = 1_000_000
+    g.host.pass_time(46_000)
+    assert group_of(g).empty

@@ -17,10 +17,10 @@ from oncelog.coordinator.group.classic_group import ClassicGroup
 from oncelog.coordinator.group.consumer_group import ConsumerGroup
 from oncelog.coordinator.group.states import ClassicState, ConsumerState
 from oncelog.errors import Error
-from oncelog.types import ProducerStamp
+from oncelog.types import ProducerIdAndEpoch
 from tests.support.group_host import GroupClient, MemoryGroupHost
 
-A, B = ProducerStamp(1, 0), ProducerStamp(2, 0)
+A, B = ProducerIdAndEpoch(1, 0), ProducerIdAndEpoch(2, 0)
 
 
 class Life:
@@ -68,10 +68,10 @@ class Life:
         self.written[partition].append(offset)
         answer.then(lambda error: self._confirm(error, partition, offset))
 
-    def pend(self, stamp: ProducerStamp, partition: int) -> None:
+    def pend(self, stamp: ProducerIdAndEpoch, partition: int) -> None:
         self.g.commit_in_transaction(30, stamp, partition=partition, member_id=self.ids[1], generation=self.generation)
 
-    def end(self, stamp: ProducerStamp, commit: bool, partition: int) -> None:
+    def end(self, stamp: ProducerIdAndEpoch, commit: bool, partition: int) -> None:
         self.host.end_transaction("g", stamp, commit=commit)
         if commit:
             self.written[partition].append(30)

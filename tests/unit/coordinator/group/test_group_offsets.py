@@ -15,13 +15,13 @@ from oncelog.protocol.generated.offset_delete_request import (
 )
 from oncelog.protocol.generated.offset_delete_response import OffsetDeleteResponse
 from oncelog.protocol.generated.offset_fetch_request import OffsetFetchRequestGroup
-from oncelog.types import ProducerStamp
+from oncelog.types import ProducerIdAndEpoch
 from tests.support.group_host import GroupClient, MemoryGroupHost, subscription
 
 DAY_MS = 86_400_000
 WEEK_MS = 7 * DAY_MS
 CHECK_MS = 600_000
-A, B = ProducerStamp(1000, 0), ProducerStamp(1001, 5)
+A, B = ProducerIdAndEpoch(1000, 0), ProducerIdAndEpoch(1001, 5)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from oncelog.coordinator.transaction.events import Disown, InitProducerId
 from oncelog.coordinator.transaction.orphans import Held, find_orphans
 from oncelog.coordinator.transaction.rules import decide
 from oncelog.coordinator.transaction.states import TransactionState, Txn
-from oncelog.types import MAX_EPOCH, ProducerStamp, TopicPartition
+from oncelog.types import MAX_EPOCH, ProducerIdAndEpoch, TopicPartition
 
 S = TransactionState
 HERE, ELSEWHERE = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -40,7 +40,7 @@ def txn(state: TransactionState, epoch: int, *, version: int = 2) -> Txn:
 def test_an_open_transaction_has_a_coordinator_that_knows_its_partition_and_its_epoch(
     known: Txn | None, epoch: int, partition: TopicPartition, orphan: bool
 ) -> None:
-    held = Held(partition, ProducerStamp(7, epoch), 3, open=True)
+    held = Held(partition, ProducerIdAndEpoch(7, epoch), 3, open=True)
     found = find_orphans([held], [known] if known is not None else [])
     assert found.transactions == ([held] if orphan else [])
     assert found.transactional_ids == (["id"] if orphan and known is not None else [])
@@ -48,7 +48,7 @@ def test_an_open_transaction_has_a_coordinator_that_knows_its_partition_and_its_
 
 @pytest.mark.parametrize(("epoch", "outrun"), [(4, False), (5, False), (6, True)])
 def test_an_id_is_outrun_where_a_partition_knows_a_newer_epoch(epoch: int, outrun: bool) -> None:
-    held = Held(HERE, ProducerStamp(7, epoch), 3, open=False)
+    held = Held(HERE, ProducerIdAndEpoch(7, epoch), 3, open=False)
     assert find_orphans([held], [txn(S.COMPLETE_ABORT, 5)]) == ([], ["id"] if outrun else [])
 
 
@@ -73,4 +73,4 @@ def test_a_disowned_producer_has_used_up_its_epochs(state: TransactionState, aft
 def test_after_that_the_id_gets_a_new_producer_id() -> None:
     disowned = decide(txn(S.COMPLETE_COMMIT, 5), Disown(), 1000).value
     renewed = decide(disowned, InitProducerId("id", 60_000, fresh_producer_id=8), 1001)
-    assert renewed.stamp == ProducerStamp(8, 0)
+    assert renewed.stamp == ProducerIdAndEpoch(8, 0)

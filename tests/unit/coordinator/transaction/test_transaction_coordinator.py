@@ -20,7 +20,7 @@ from oncelog.coordinator.transaction.shard import PARK_LIMIT_MS, RETRY_MS
 from oncelog.coordinator.transaction.states import TransactionState
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition, java_hash_partition
+from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition, java_hash_partition
 from tests.support.transaction_host import MemoryTransactionHost
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -39,14 +39,14 @@ def coordinator(host: MemoryTransactionHost) -> TransactionCoordinator:
 
 
 def init(
-    coordinator: TransactionCoordinator, expected: ProducerStamp = NO_PRODUCER, now_ms: int = NOW
+    coordinator: TransactionCoordinator, expected: ProducerIdAndEpoch = NO_PRODUCER, now_ms: int = NOW
 ) -> Deferred[ProducerResult]:
     return coordinator.init_producer_id("id", 60_000, expected, now_ms)
 
 
 def add(
     coordinator: TransactionCoordinator,
-    stamp: ProducerStamp,
+    stamp: ProducerIdAndEpoch,
     partitions: Sequence[TopicPartition] = (P0,),
     now_ms: int = NOW,
     version: int = 2,
@@ -55,7 +55,11 @@ def add(
 
 
 def end(
-    coordinator: TransactionCoordinator, stamp: ProducerStamp, commit: bool = True, now_ms: int = NOW, version: int = 2
+    coordinator: TransactionCoordinator,
+    stamp: ProducerIdAndEpoch,
+    commit: bool = True,
+    now_ms: int = NOW,
+    version: int = 2,
 ) -> Deferred[ProducerResult]:
     return coordinator.end_txn("id", stamp, commit, now_ms, version)
 
@@ -64,7 +68,7 @@ def state(coordinator: TransactionCoordinator) -> TransactionState | None:
     return coordinator.describe("id").state
 
 
-def begun(coordinator: TransactionCoordinator, *partitions: TopicPartition) -> ProducerStamp:
+def begun(coordinator: TransactionCoordinator, *partitions: TopicPartition) -> ProducerIdAndEpoch:
     """A producer with an open transaction."""
     stamp = init(coordinator).value.stamp
     assert add(coordinator, stamp, partitions or (P0,)).value is Error.NONE
@@ -85,7 +89,7 @@ def test_largest_timeout_is_accepted(coordinator: TransactionCoordinator) -> Non
 
 
 def test_empty_id_is_refused_before_its_timeout(coordinator: TransactionCoordinator) -> None:
-    stamp = ProducerStamp(1, 0)
+    stamp = ProducerIdAndEpoch(1, 0)
     assert coordinator.init_producer_id("", 0, NO_PRODUCER, NOW).value.error is Error.INVALID_REQUEST
     assert coordinator.add_partitions("", stamp, [P0], NOW, 0).value is Error.INVALID_REQUEST
     assert coordinator.verify_partitions("", stamp, [P0], NOW).value == {P0: Error.INVALID_REQUEST}
@@ -97,10 +101,10 @@ def test_producer_without_id_gets_a_fresh_producer_id_and_nothing_is_logged(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost
 ) -> None:
     first = coordinator.init_producer_id(None, -5, NO_PRODUCER, NOW).value
-    second = coordinator.init_producer_id(None, -5, ProducerStamp(5, 5), NOW).value
+    second = coordinator.init_producer_id(None, -5, ProducerIdAndEpoch(5, 5), NOW).value
     assert (first, second) == (
-        ProducerResult(Error.NONE, ProducerStamp(1000, 0)),
-        ProducerResult(Error.NONE, ProducerStamp(1001, 0)),
+        ProducerResult(Error.NONE, ProducerIdAndEpoch(1000, 0)),
+        ProducerResult(Error.NONE, ProducerIdAndEpoch(1001, 0)),
     )
     assert host.log == []
 
@@ -150,7 +154,7 @@ def test_nothing_is_answered_before_it_is_durable(
     assert not ended.done
     assert host.markers == []
     host.sync()
-    assert ended.value == ProducerResult(Error.NONE, ProducerStamp(1000, 1))
+    assert ended.value == ProducerResult(Error.NONE, ProducerIdAndEpoch(1000, 1))
 
 
 def test_repeated_add_waits_for_the_first_one(coordinator: TransactionCoordinator, host: MemoryTransactionHost) -> None:
@@ -188,7 +192,7 @@ def test_verification_tells_present_from_absent(coordinator: TransactionCoordina
     stamp = begun(coordinator, P0)
     verdicts = coordinator.verify_partitions("id", stamp, [P1, P0], NOW).value
     assert verdicts == {P0: Error.NONE, P1: Error.TRANSACTION_ABORTABLE}
-    zombie = ProducerStamp(stamp.producer_id, 7)
+    zombie = ProducerIdAndEpoch(stamp.producer_id, 7)
     assert coordinator.verify_partitions("id", zombie, [P0], NOW).value == {P0: Error.PRODUCER_FENCED}
 
 
@@ -202,7 +206,7 @@ def test_end_is_answered_before_its_markers_are_written(
     host.answer_at_once = False
     assert end(coordinator, stamp).value.error is Error.NONE
     assert state(coordinator) is S.PREPARE_COMMIT
-    assert host.markers == [TxnMarker(ProducerStamp(1000, 1), True, 0, 2, (P0, P1))]
+    assert host.markers == [TxnMarker(ProducerIdAndEpoch(1000, 1), True, 0, 2, (P0, P1))]
     host.answer_markers()
     assert state(coordinator) is S.COMPLETE_COMMIT
 
@@ -224,7 +228,7 @@ def test_marker_carries_outcome_version_and_epoch(
     coordinator: TransactionCoordinator, host: MemoryTransactionHost, version: int, epoch: int
 ) -> None:
     end(coordinator, begun(coordinator), commit=False, version=version)
-    assert host.markers == [TxnMarker(ProducerStamp(1000, epoch), False, 0, version, (P0,))]
+    assert host.markers == [TxnMarker(ProducerIdAndEpoch(1000, epoch), False, 0, version, (P0,))]
 
 
 def test_next_transaction_follows_at_once_when_all_is_immediate(coordinator: TransactionCoordinator) -> None:
@@ -255,7 +259,7 @@ def test_init_during_a_transaction_aborts_it_and_the_next_one_succeeds(
 ) -> None:
     old = begun(coordinator)
     assert init(coordinator).value == ProducerResult(Error.CONCURRENT_TRANSACTIONS)
-    assert host.markers == [TxnMarker(ProducerStamp(1000, 1), False, 0, 2, (P0,))]
+    assert host.markers == [TxnMarker(ProducerIdAndEpoch(1000, 1), False, 0, 2, (P0,))]
     assert init(coordinator).value.stamp == (1000, 2)
     assert end(coordinator, old).value.error is Error.PRODUCER_FENCED
 
@@ -314,7 +318,7 @@ def test_other_refusals_do_not_wait(coordinator: TransactionCoordinator, host: M
     host.answer_at_once = False
     assert end(coordinator, stamp, version=0).value.error is Error.NONE
     assert end(coordinator, stamp, commit=False, version=0).value.error is Error.INVALID_TXN_STATE
-    zombie = ProducerStamp(stamp.producer_id, stamp.producer_epoch + 1)
+    zombie = ProducerIdAndEpoch(stamp.producer_id, stamp.producer_epoch + 1)
     assert end(coordinator, zombie, version=0).value.error is Error.PRODUCER_FENCED
 
 
@@ -562,7 +566,7 @@ def test_reload_finishes_a_prepared_transaction_with_the_new_coordinator_epoch(
     end(coordinator, stamp, commit)
     after = host.after_crash()
     reloaded = after.coordinator(epoch=5, now_ms=NOW)
-    assert after.markers == [TxnMarker(ProducerStamp(1000, 1), commit, 5, 2, (P0, P1))]
+    assert after.markers == [TxnMarker(ProducerIdAndEpoch(1000, 1), commit, 5, 2, (P0, P1))]
     assert state(reloaded) is (S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT)
     assert end(reloaded, stamp, commit).value.stamp == (1000, 1)
 
@@ -608,7 +612,7 @@ def test_at_version_zero_what_only_newer_values_hold_is_refused_and_changes_noth
 def test_at_version_zero_other_refusals_come_first(host: MemoryTransactionHost) -> None:
     coordinator = host.coordinator(transaction_version=0)
     stamp = init(coordinator).value.stamp
-    other = ProducerStamp(stamp.producer_id, stamp.producer_epoch + 1)
+    other = ProducerIdAndEpoch(stamp.producer_id, stamp.producer_epoch + 1)
     assert add(coordinator, other, version=2).value is Error.PRODUCER_FENCED
     assert end(coordinator, stamp, commit=True, version=2).value.error is Error.INVALID_TXN_STATE
 
@@ -622,7 +626,7 @@ def test_a_lower_transaction_version_is_in_force_for_the_next_value(
     assert init(coordinator).value.error is Error.CONCURRENT_TRANSACTIONS
     assert value_versions(host) == [1, 1, 0, 0]
     assert [marker.transaction_version for marker in host.markers] == [0], "an abort of the older protocol"
-    assert init(coordinator).value.stamp == ProducerStamp(stamp.producer_id, 2)
+    assert init(coordinator).value.stamp == ProducerIdAndEpoch(stamp.producer_id, 2)
 
 
 def test_an_id_that_ended_its_last_transaction_by_version_two_goes_on_at_version_zero(
@@ -689,7 +693,7 @@ def test_transaction_past_its_timeout_is_aborted_within_the_interval(
     assert state(coordinator) is S.ONGOING
     host.timers.fire(70_000)
     assert state(coordinator) is S.COMPLETE_ABORT
-    assert host.markers == [TxnMarker(ProducerStamp(1000, 1), False, 0, 2, (P0,))]
+    assert host.markers == [TxnMarker(ProducerIdAndEpoch(1000, 1), False, 0, 2, (P0,))]
     assert add(coordinator, stamp).value is Error.PRODUCER_FENCED
     assert end(coordinator, stamp, version=0).value.error is Error.PRODUCER_FENCED
     # a new client takes it for the repetition of an end that it does not remember (Kafka 4.3.1)

@@ -15,7 +15,7 @@ from oncelog.coordinator.transaction.coordinator import ProducerResult, Transact
 from oncelog.coordinator.transaction.states import PREPARED, TransactionState
 from oncelog.deferred import Deferred
 from oncelog.errors import Error
-from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
+from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 from tests.support.transaction_host import MemoryTransactionHost
 
 P0, P1, P2 = (TopicPartition("t", partition) for partition in range(3))
@@ -32,9 +32,9 @@ class Life:
         self.commit = commit
         self.version = version
         self.stamp = NO_PRODUCER
-        self.begun: dict[ProducerStamp, frozenset[TopicPartition]] = {}
+        self.begun: dict[ProducerIdAndEpoch, frozenset[TopicPartition]] = {}
         """Partitions that the client was told to be in the transaction, by the stamp it was begun with."""
-        self.confirmed: dict[ProducerStamp, bool] = {}
+        self.confirmed: dict[ProducerIdAndEpoch, bool] = {}
 
     def steps(self) -> Iterator[Callable[[], None]]:
         for partitions in ((P0, P1), (P2,)):

@@ -21,11 +21,11 @@ from oncelog.coordinator.transaction.rule_parts import Decision
 from oncelog.coordinator.transaction.rules import RULES, complete, decide
 from oncelog.coordinator.transaction.states import MAY_FOLLOW, PREPARED, TransactionState, Txn
 from oncelog.errors import Error, InvariantError
-from oncelog.types import ProducerStamp, TopicPartition
+from oncelog.types import ProducerIdAndEpoch, TopicPartition
 
 S = TransactionState
 PID, EPOCH, NEW_PID = 7, 3, 900
-OWNER = ProducerStamp(PID, EPOCH)
+OWNER = ProducerIdAndEpoch(PID, EPOCH)
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 NOW = 10_000
 
@@ -72,8 +72,8 @@ EVENTS = (
     EndTxn(OWNER, False),
     EndTxnAndBump(OWNER, True, NEW_PID),
     EndTxnAndBump(OWNER, False, NEW_PID),
-    EndTxnAndBump(ProducerStamp(PID, EPOCH - 1), True, NEW_PID),
-    EndTxnAndBump(ProducerStamp(PID, EPOCH - 1), False, NEW_PID),
+    EndTxnAndBump(ProducerIdAndEpoch(PID, EPOCH - 1), True, NEW_PID),
+    EndTxnAndBump(ProducerIdAndEpoch(PID, EPOCH - 1), False, NEW_PID),
     Timeout(fresh_producer_id=NEW_PID),
     Timeout(1, fresh_producer_id=NEW_PID),
     MarkersWritten(),
@@ -117,7 +117,7 @@ def test_unknown_id_asks_for_a_producer_id_and_starts_with_epoch_zero() -> None:
 
 
 def test_unknown_id_gives_a_fresh_producer_even_to_one_that_names_another() -> None:
-    event = InitProducerId("id", 5_000, ProducerStamp(5, 5), fresh_producer_id=NEW_PID)
+    event = InitProducerId("id", 5_000, ProducerIdAndEpoch(5, 5), fresh_producer_id=NEW_PID)
     assert decide(None, event, NOW).stamp == (NEW_PID, 0)
 
 
@@ -141,7 +141,7 @@ def test_init_with_the_epoch_before_repeats_the_answer() -> None:
 
 
 def test_init_with_an_older_epoch_is_fenced() -> None:
-    assert decide(txn(S.EMPTY), InitProducerId("id", 1, ProducerStamp(PID, 1)), NOW).error is Error.PRODUCER_FENCED
+    assert decide(txn(S.EMPTY), InitProducerId("id", 1, ProducerIdAndEpoch(PID, 1)), NOW).error is Error.PRODUCER_FENCED
 
 
 def test_init_without_stamp_fences_the_one_who_could_have_retried() -> None:
@@ -150,14 +150,14 @@ def test_init_without_stamp_fences_the_one_who_could_have_retried() -> None:
 
 
 def test_init_with_another_producer_id_is_fenced() -> None:
-    event = InitProducerId("id", 1, ProducerStamp(PID + 1, EPOCH))
+    event = InitProducerId("id", 1, ProducerIdAndEpoch(PID + 1, EPOCH))
     for state in (S.EMPTY, S.ONGOING, S.COMPLETE_COMMIT, S.COMPLETE_ABORT):
         assert decide(txn(state), event, NOW) == Decision(Error.PRODUCER_FENCED)
 
 
 def test_init_with_the_producer_id_before_rotation_repeats_the_answer() -> None:
     exhausted = txn(S.EMPTY, producer_epoch=32766)
-    event = InitProducerId("id", 1, ProducerStamp(PID, 32766), fresh_producer_id=NEW_PID)
+    event = InitProducerId("id", 1, ProducerIdAndEpoch(PID, 32766), fresh_producer_id=NEW_PID)
     rotated = written(decide(exhausted, event, NOW))
     assert (rotated.stamp, rotated.previous_producer_id, rotated.last_producer_epoch) == ((NEW_PID, 0), PID, 32766)
     again = decide(rotated, replace(event, fresh_producer_id=-1), NOW)
@@ -205,8 +205,8 @@ def test_fencing_with_the_last_epoch_without_bumps_uses_the_marker_epoch() -> No
 
 @pytest.mark.parametrize("state", sorted(PREPARED))
 def test_init_while_a_transaction_ends_has_to_wait(state: TransactionState) -> None:
-    stranger = ProducerStamp(99, 0)
-    for expected in (ProducerStamp(-1, -1), OWNER, stranger):
+    stranger = ProducerIdAndEpoch(99, 0)
+    for expected in (ProducerIdAndEpoch(-1, -1), OWNER, stranger):
         decision = decide(txn(state), InitProducerId("id", 1, expected), NOW)
         assert decision == Decision(Error.CONCURRENT_TRANSACTIONS)
 
@@ -221,7 +221,7 @@ def test_add_to_unknown_id_is_a_mapping_error() -> None:
 @pytest.mark.parametrize("state", [S.EMPTY, S.ONGOING, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
 def test_add_checks_producer_id_before_epoch(state: TransactionState) -> None:
     def error(producer_id: int, epoch: int) -> Error:
-        return decide(txn(state), AddPartitions(ProducerStamp(producer_id, epoch), frozenset({P1})), NOW).error
+        return decide(txn(state), AddPartitions(ProducerIdAndEpoch(producer_id, epoch), frozenset({P1})), NOW).error
 
     assert error(PID + 1, EPOCH + 1) is Error.INVALID_PRODUCER_ID_MAPPING
     assert error(PID, EPOCH + 1) is Error.PRODUCER_FENCED
@@ -246,7 +246,7 @@ def test_partition_that_is_in_the_transaction_is_not_written_again() -> None:
 
 @pytest.mark.parametrize("state", sorted(PREPARED))
 def test_add_while_a_transaction_ends_has_to_wait_whoever_asks(state: TransactionState) -> None:
-    for stamp in (OWNER, ProducerStamp(NEW_PID, 0)):
+    for stamp in (OWNER, ProducerIdAndEpoch(NEW_PID, 0)):
         decision = decide(txn(state), AddPartitions(stamp, frozenset({P0})), NOW)
         assert decision == Decision(Error.CONCURRENT_TRANSACTIONS)
 
@@ -261,7 +261,7 @@ def test_verification_names_the_partitions_that_are_absent() -> None:
 def test_verification_order_is_mapping_epoch_then_ending() -> None:
     def error(producer_id: int, epoch: int) -> Error:
         return decide(
-            txn(S.PREPARE_COMMIT), VerifyPartitions(ProducerStamp(producer_id, epoch), frozenset({P0})), NOW
+            txn(S.PREPARE_COMMIT), VerifyPartitions(ProducerIdAndEpoch(producer_id, epoch), frozenset({P0})), NOW
         ).error
 
     assert decide(None, VerifyPartitions(OWNER, frozenset({P0})), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING
@@ -302,7 +302,7 @@ def test_end_prepares_with_the_same_epoch(commit: bool, state: TransactionState)
 def test_end_by_unknown_id_stranger_or_zombie() -> None:
     assert decide(None, EndTxn(OWNER, True), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING
     for state in (S.EMPTY, S.ONGOING, S.PREPARE_COMMIT, S.PREPARE_ABORT, S.COMPLETE_COMMIT, S.COMPLETE_ABORT):
-        stranger, zombie = ProducerStamp(PID + 1, EPOCH), ProducerStamp(PID, EPOCH - 1)
+        stranger, zombie = ProducerIdAndEpoch(PID + 1, EPOCH), ProducerIdAndEpoch(PID, EPOCH - 1)
         assert decide(txn(state), EndTxn(stranger, True), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING
         assert decide(txn(state), EndTxn(zombie, True), NOW).error is Error.PRODUCER_FENCED
 
@@ -337,7 +337,7 @@ BUMPED_TABLE = [
 def test_end_with_bump_outside_a_transaction(
     state: TransactionState, commit: Error, abort: Error | str, retried_commit: Error, retried_abort: Error
 ) -> None:
-    before = ProducerStamp(PID, EPOCH - 1)
+    before = ProducerIdAndEpoch(PID, EPOCH - 1)
     expected = [(OWNER, True, commit), (OWNER, False, abort), (before, True, retried_commit)]
     for stamp, outcome, answer in [*expected, (before, False, retried_abort)]:
         decision = decide(txn(state), EndTxnAndBump(stamp, outcome), NOW)
@@ -354,7 +354,7 @@ def test_end_with_bump_outside_a_transaction(
 @pytest.mark.parametrize("state", [S.EMPTY, S.ONGOING, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
 def test_end_with_bump_by_a_stranger_or_a_zombie(state: TransactionState) -> None:
     def error(producer_id: int, epoch: int) -> Error:
-        return decide(txn(state), EndTxnAndBump(ProducerStamp(producer_id, epoch), True), NOW).error
+        return decide(txn(state), EndTxnAndBump(ProducerIdAndEpoch(producer_id, epoch), True), NOW).error
 
     assert error(PID + 1, EPOCH) is Error.INVALID_PRODUCER_ID_MAPPING
     assert error(PID, EPOCH - 2) is Error.PRODUCER_FENCED
@@ -362,13 +362,13 @@ def test_end_with_bump_by_a_stranger_or_a_zombie(state: TransactionState) -> Non
 
 
 def test_end_with_bump_during_a_transaction_with_the_epoch_before_is_fenced() -> None:
-    decision = decide(txn(S.ONGOING), EndTxnAndBump(ProducerStamp(PID, EPOCH - 1), True), NOW)
+    decision = decide(txn(S.ONGOING), EndTxnAndBump(ProducerIdAndEpoch(PID, EPOCH - 1), True), NOW)
     assert decision == Decision(Error.PRODUCER_FENCED)
 
 
 def test_end_that_uses_up_the_epochs_hands_out_a_new_producer_id() -> None:
     ongoing = txn(S.ONGOING, producer_epoch=32766)
-    event = EndTxnAndBump(ProducerStamp(PID, 32766), True)
+    event = EndTxnAndBump(ProducerIdAndEpoch(PID, 32766), True)
     assert decide(ongoing, event, NOW) == Decision(needs_producer_id=True)
     decision = decide(ongoing, replace(event, fresh_producer_id=NEW_PID), NOW)
     value = written(decision)
@@ -376,13 +376,13 @@ def test_end_that_uses_up_the_epochs_hands_out_a_new_producer_id() -> None:
     assert (value.stamp, value.next_producer_id) == ((PID, 32767), NEW_PID)
     ended = complete(value, NOW)
     assert (ended.stamp, ended.previous_producer_id, ended.next_producer_id) == ((NEW_PID, 0), PID, -1)
-    assert decide(ended, event, NOW) == Decision(stamp=ProducerStamp(NEW_PID, 0))
+    assert decide(ended, event, NOW) == Decision(stamp=ProducerIdAndEpoch(NEW_PID, 0))
     assert decide(ended, replace(event, commit=False), NOW).error is Error.INVALID_TXN_STATE
 
 
 def test_stamp_before_a_rotation_is_fenced_in_the_next_transaction() -> None:
     ongoing = txn(S.ONGOING, producer_id=NEW_PID, producer_epoch=0, previous_producer_id=PID)
-    assert decide(ongoing, EndTxnAndBump(ProducerStamp(PID, 32766), True), NOW).error is Error.PRODUCER_FENCED
+    assert decide(ongoing, EndTxnAndBump(ProducerIdAndEpoch(PID, 32766), True), NOW).error is Error.PRODUCER_FENCED
 
 
 # --- timeout, expiry ----------------------------------------------------------------------------------------

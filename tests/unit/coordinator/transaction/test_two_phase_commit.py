@@ -23,13 +23,13 @@ from oncelog.coordinator.transaction.rule_parts import Decision
 from oncelog.coordinator.transaction.rules import complete, decide
 from oncelog.coordinator.transaction.states import NO_TIME_LIMIT, TransactionState, Txn
 from oncelog.errors import Error
-from oncelog.types import NO_PRODUCER, ProducerStamp, TopicPartition
+from oncelog.types import NO_PRODUCER, ProducerIdAndEpoch, TopicPartition
 from tests.support.transaction_host import MemoryTransactionHost
 
 S = TransactionState
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 NOW = 10_000
-PREPARED_BY = ProducerStamp(42, 100)
+PREPARED_BY = ProducerIdAndEpoch(42, 100)
 ENABLED = BrokerConfig(transaction_two_phase_commit_enable=True)
 
 
@@ -79,7 +79,7 @@ def test_each_producer_that_keeps_it_fences_the_one_before() -> None:
     value = kept(ongoing(), times=3)
     assert (value.stamp, value.owner) == (PREPARED_BY, (42, 103))
     for stale in (100, 101, 102):
-        for event in (EndTxn(ProducerStamp(42, stale), True), EndTxnAndBump(ProducerStamp(42, stale), True)):
+        for event in (EndTxn(ProducerIdAndEpoch(42, stale), True), EndTxnAndBump(ProducerIdAndEpoch(42, stale), True)):
             assert decide(value, event, NOW).error is Error.PRODUCER_FENCED
 
 
@@ -103,7 +103,7 @@ def test_an_unknown_id_is_created() -> None:
 def test_a_producer_that_names_another_stamp_than_its_own_is_fenced() -> None:
     value = kept(ongoing())
     assert decide(value, keep(expected=PREPARED_BY), NOW).error is Error.PRODUCER_FENCED
-    assert decide(value, keep(expected=ProducerStamp(42, 101)), NOW).stamp == (42, 102)
+    assert decide(value, keep(expected=ProducerIdAndEpoch(42, 101)), NOW).stamp == (42, 102)
 
 
 def test_below_transaction_version_2_nothing_can_be_kept() -> None:
@@ -120,19 +120,19 @@ def test_two_phase_commit_takes_the_time_limit_off_and_its_absence_puts_none_on(
 
 @pytest.mark.parametrize("commit", [True, False])
 def test_the_end_marks_with_the_transaction_s_epoch_and_moves_the_producer_on(commit: bool) -> None:
-    decision = decide(kept(ongoing(), times=2), EndTxnAndBump(ProducerStamp(42, 102), commit), NOW)
+    decision = decide(kept(ongoing(), times=2), EndTxnAndBump(ProducerIdAndEpoch(42, 102), commit), NOW)
     prepared = written(decision)
     assert prepared.stamp == (42, 101), "the markers' epoch is the one after the data's"
     assert decision.stamp == (42, 103), "a delayed EndTxn with 102 must not end the next transaction"
     done = complete(prepared, NOW)
     assert (done.stamp, done.owner, done.kept) == ((42, 103), (42, 103), False)
-    again = decide(done, EndTxnAndBump(ProducerStamp(42, 102), commit), NOW)
+    again = decide(done, EndTxnAndBump(ProducerIdAndEpoch(42, 102), commit), NOW)
     assert (again.error, again.stamp, again.value) == (Error.NONE, (42, 103), None)
-    assert decide(done, EndTxnAndBump(ProducerStamp(42, 102), not commit), NOW).error is Error.INVALID_TXN_STATE
+    assert decide(done, EndTxnAndBump(ProducerIdAndEpoch(42, 102), not commit), NOW).error is Error.INVALID_TXN_STATE
 
 
 def test_older_protocol_ends_a_kept_transaction_too() -> None:
-    decision = decide(kept(ongoing()), EndTxn(ProducerStamp(42, 101), True), NOW)
+    decision = decide(kept(ongoing()), EndTxn(ProducerIdAndEpoch(42, 101), True), NOW)
     assert (written(decision).stamp, decision.stamp) == (PREPARED_BY, (42, 101))
     assert complete(written(decision), NOW).stamp == (42, 101)
 
@@ -163,8 +163,8 @@ def test_a_kept_transaction_takes_no_more_records() -> None:
 
 def test_a_stranger_is_told_so() -> None:
     value = kept(ongoing())
-    assert decide(value, EndTxn(ProducerStamp(7, 101), True), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING
-    assert decide(value, EndTxnAndBump(ProducerStamp(7, 1), True), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING
+    assert decide(value, EndTxn(ProducerIdAndEpoch(7, 101), True), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING
+    assert decide(value, EndTxnAndBump(ProducerIdAndEpoch(7, 1), True), NOW).error is Error.INVALID_PRODUCER_ID_MAPPING
 
 
 def test_an_ordinary_start_ends_a_kept_transaction_by_force() -> None:
@@ -192,19 +192,19 @@ def test_keeping_with_the_last_epoch_gives_a_new_producer_id() -> None:
     assert decide(value, keep(), NOW).needs_producer_id
     decision = decide(value, keep(fresh=73), NOW)
     assert (decision.stamp, decision.ongoing) == ((73, 0), (42, 32766))
-    ended = decide(written(decision), EndTxnAndBump(ProducerStamp(73, 0), True), NOW)
+    ended = decide(written(decision), EndTxnAndBump(ProducerIdAndEpoch(73, 0), True), NOW)
     assert (written(ended).stamp, ended.stamp) == ((42, 32767), (73, 1))
     done = complete(written(ended), NOW)
     assert done.stamp == (73, 1)
-    assert decide(done, EndTxnAndBump(ProducerStamp(73, 0), True), NOW).stamp == (73, 1)
+    assert decide(done, EndTxnAndBump(ProducerIdAndEpoch(73, 0), True), NOW).stamp == (73, 1)
 
 
 def test_ending_with_the_last_epoch_gives_a_new_producer_id() -> None:
     value = kept(ongoing(32765))
     assert value.owner == (42, 32766)
-    event = EndTxnAndBump(ProducerStamp(42, 32766), True)
+    event = EndTxnAndBump(ProducerIdAndEpoch(42, 32766), True)
     assert decide(value, event, NOW).needs_producer_id
-    ended = decide(value, EndTxnAndBump(ProducerStamp(42, 32766), True, 99), NOW)
+    ended = decide(value, EndTxnAndBump(ProducerIdAndEpoch(42, 32766), True, 99), NOW)
     assert (written(ended).stamp, ended.stamp) == ((42, 32766), (99, 0))
     done = complete(written(ended), NOW)
     assert done.stamp == (99, 0)
@@ -213,10 +213,10 @@ def test_ending_with_the_last_epoch_gives_a_new_producer_id() -> None:
 
 def test_a_repeated_end_is_known_after_two_rotations() -> None:
     value = ongoing(32766, next_producer_id=73, next_producer_epoch=32766)
-    ended = decide(value, EndTxnAndBump(ProducerStamp(73, 32766), False, 99), NOW)
+    ended = decide(value, EndTxnAndBump(ProducerIdAndEpoch(73, 32766), False, 99), NOW)
     done = complete(written(ended), NOW)
     assert (written(ended).stamp, done.stamp) == ((42, 32767), (99, 0))
-    assert decide(done, EndTxnAndBump(ProducerStamp(73, 32766), False), NOW).stamp == (99, 0)
+    assert decide(done, EndTxnAndBump(ProducerIdAndEpoch(73, 32766), False), NOW).stamp == (99, 0)
 
 
 # --- the log ----------------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def test_both_stamps_are_in_the_record_as_tags_1_and_3() -> None:
 def test_data_of_a_kept_transaction_is_no_orphan() -> None:
     value = kept(ongoing())
     assert find_orphans([Held(P0, PREPARED_BY, 0, True)], [value]) == ([], [])
-    prepared = written(decide(value, EndTxnAndBump(ProducerStamp(42, 101), True), NOW))
+    prepared = written(decide(value, EndTxnAndBump(ProducerIdAndEpoch(42, 101), True), NOW))
     assert find_orphans([Held(P0, PREPARED_BY, 0, True)], [prepared]) == ([], [])
 
 
@@ -252,7 +252,7 @@ def start(coordinator: TransactionCoordinator, now_ms: int = 1_000, **changes: b
     ).value
 
 
-def opened(host: MemoryTransactionHost) -> tuple[TransactionCoordinator, ProducerStamp]:
+def opened(host: MemoryTransactionHost) -> tuple[TransactionCoordinator, ProducerIdAndEpoch]:
     coordinator = host.coordinator(ENABLED)
     stamp = start(coordinator).stamp
     assert coordinator.add_partitions("id", stamp, [P0], 1_000, 2).value is Error.NONE
@@ -293,7 +293,7 @@ def test_a_prepared_transaction_outlives_restarts_and_its_time_limit() -> None:
     assert host.markers == []
     host = host.after_crash()
     coordinator = host.coordinator(ENABLED, epoch=9, now_ms=10**10)
-    ended = coordinator.end_txn("id", ProducerStamp(token.producer_id, 3), True, 10**10, 2).value
+    ended = coordinator.end_txn("id", ProducerIdAndEpoch(token.producer_id, 3), True, 10**10, 2).value
     assert (ended.error, ended.stamp) == (Error.NONE, (token.producer_id, 4))
     assert [(marker.stamp, marker.commit) for marker in host.markers] == [((token.producer_id, 1), True)]
     described = coordinator.describe("id")

@@ -1,0 +1,214 @@
+"""Changes of metadata on their way to stable storage: one sync for all that were made meanwhile, on another thread.
+
+The store has a change in its file before the method that makes it returns, so that it outlives the process from then
+on; the machine it outlives once that file is synced, some milliseconds later. Everybody sees it at once; what is said
+of it waits here, as with Kafka's controller. Called by ``broker``, and by whoever must not go ahead of the metadata.
+
+Invariants
+- An answer about metadata leaves only when all that the store held when it was made is on stable storage.
+- Files are never ahead of the metadata there: nothing of a new topic or partition is synced, so nothing committed by
+  policy ``commit``, and no folder of a deleted topic is put aside, before that is.
+- No producer id leaves a block that is not on stable storage.
+- After a sync that failed nobody knows what the disk holds: the store takes no change until a restart has read it.
+  Who waited is not answered, for nobody knows what came of his change: his connection ends.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from oncelog.broker.apis.registry import ONLY_LOOKS
+from oncelog.broker.slices import Work
+from oncelog.deferred import Deferred
+from oncelog.errors import StorageError
+from oncelog.protocol.api_keys import ApiKey
+
+if TYPE_CHECKING:
+    from oncelog.broker.broker import Broker
+    from oncelog.broker.context import RequestContext
+    from oncelog.broker.partition import Partition
+    from oncelog.ports import Background
+
+logger = logging.getLogger(__name__)
+
+ABOUT_METADATA: Final = frozenset(
+    {
+        *(ApiKey.METADATA, ApiKey.DESCRIBE_TOPIC_PARTITIONS, ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS),
+        *(ApiKey.CREATE_PARTITIONS, ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS),
+        *(ApiKey.LIST_CONFIG_RESOURCES, ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.ALTER_CLIENT_QUOTAS),
+        *(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, ApiKey.ALTER_USER_SCRAM_CREDENTIALS),
+        *(ApiKey.DESCRIBE_ACLS, ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS, ApiKey.UPDATE_FEATURES),
+        ApiKey.DESCRIBE_QUORUM,
+    }
+)
+"""Requests that change the store, or tell what it holds."""
+
+
+class MetadataSync:
+    """What waits for the metadata of one broker. Until :meth:`begin` the store syncs each change in its turn."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._store = broker.metadata
+        self._elsewhere: Background | None = None
+        self._sync: Callable[[], None] = lambda: None
+        self._under_way = False
+        self._synced = self._store.changes
+        """The number of the last change that is known to be on stable storage."""
+        self.is_settled = True
+        """Whether all changes are; nobody else sets this."""
+        self._waiting: deque[tuple[int, Deferred[None]]] = deque()
+        self._topics: dict[bytes, int] = {}
+        """Topics that are new, or have new partitions, by id, with the change that made them so."""
+        self._partitions: dict[Partition, None] = {}
+        """Theirs, of those that have something to sync."""
+        self.failure: str | None = None
+        self._failed_ms = 0
+
+    def begin(self, elsewhere: Background, sync: Callable[[], None]) -> None:
+        """Sync ``elsewhere`` from now on; ``sync`` puts all that the store's file holds on stable storage."""
+        self._elsewhere, self._sync = elsewhere, sync
+        self._synced = self._store.changes
+        self._store.leave_sync_to(self._changed)
+
+    def end(self) -> None:
+        """The broker stops: from now on the store syncs each change in its turn again."""
+        self._broker.logs.nobody_reports()
+        if self._elsewhere is not None and self.failure is None:
+            self._elsewhere = None
+            try:
+                self._store.sync_each_change()
+                self.now()
+            except StorageError as error:
+                logger.error("%s", error)
+
+    # --- syncs
+
+    def _changed(self) -> None:
+        self.is_settled = False
+        if not self._under_way:
+            self._run()
+
+    def _run(self) -> None:
+        if self._elsewhere is not None and self.failure is None:
+            self._under_way = True
+            self._elsewhere.run(self._sync, partial(self._done, self._store.changes))
+
+    def _done(self, changes: int, error: Exception | None) -> None:
+        self._under_way = False
+        if error is not None:
+            self._fail(error)
+            return
+        self._settle(changes)
+        if not self.is_settled and not self._under_way:
+            self._run()
+
+    def now(self) -> None:
+        """Sync in this turn what is not synced yet. :raises StorageError: it failed, or another one has."""
+        if self.failure is not None:
+            raise StorageError(self.failure)
+        if self.is_settled:
+            return
+        changes = self._store.changes
+        try:
+            self._sync()
+        except StorageError as error:
+            self._fail(error)
+            raise
+        self._settle(changes)
+
+    def _settle(self, changes: int) -> None:
+        """All changes up to this one are on stable storage."""
+        self._synced = max(self._synced, changes)
+        self.is_settled = self._synced >= self._store.changes
+        self._topics = {topic_id: change for topic_id, change in self._topics.items() if change > self._synced}
+        held, self._partitions = self._partitions, {}
+        for partition in held:
+            self._broker.flushing.appended(partition)
+        while self._waiting and self._waiting[0][0] <= self._synced:
+            self._waiting.popleft()[1].resolve(None)
+
+    def _fail(self, error: Exception) -> None:
+        if self.failure is not None:
+            return
+        self.failure = f"the metadata could not be synced ({error}); restart the broker"
+        self._failed_ms = self._broker.now_ms
+        logger.error("%s", self.failure)
+        self._store.fail(self.failure)
+        self._partitions.clear()
+        for partition in list(self._broker.partitions().values()):
+            self.opened(partition)
+        while self._waiting:
+            self._waiting.popleft()[1].resolve(None)
+
+    # --- who waits
+
+    def settled(self) -> Deferred[None]:
+        """Resolves when all changes made until now are on stable storage, or it is known that they may never be."""
+        if self.is_settled or self.failure is not None:
+            return Deferred.of(None)
+        if not self._waiting or self._waiting[-1][0] < self._store.changes:
+            self._waiting.append((self._store.changes, Deferred()))
+        return self._waiting[-1][1]
+
+    def settling(self) -> Work[None]:
+        """Wait for :meth:`settled`; who finishes this in one turn has them synced in it.
+
+        :raises StorageError: that failed.
+        """
+        changes = self._store.changes
+        if not self.is_settled:
+            yield self.settled()
+            if self._synced < changes:
+                self.now()
+
+    def holds(self, context: RequestContext, reply: Callable[[], None], defect: Callable[[Exception], None]) -> bool:
+        """Whether the answer to a request has to wait; ``reply`` or ``defect`` is called when it has waited."""
+        if context.api_key not in ABOUT_METADATA or context.settled:
+            return False
+
+        def go_on(_: None) -> None:
+            failure = self.failure
+            if failure is not None and context.api_key not in ONLY_LOOKS and context.now_ms <= self._failed_ms:
+                defect(StorageError(failure))
+            else:
+                reply()
+
+        context.settled = True
+        self.settled().then(go_on)
+        return True
+
+    # --- topics, producer ids
+
+    def topic_changed(self, topic_id: bytes) -> None:
+        """A topic was made, or partitions of it."""
+        if not self.is_settled:
+            self._topics[topic_id] = self._store.changes
+
+    def opened(self, partition: Partition) -> None:
+        """One that nobody may know of after a restart commits nothing."""
+        if self.failure is not None and partition.topic_id in self._topics:
+            partition.flush_failed(self.failure)
+
+    def holds_back(self, partition: Partition) -> bool:
+        """Whether what was appended to a partition may not be synced yet; it is told to ``flushing`` when it may."""
+        if self._topics and partition.topic_id in self._topics:
+            self._partitions[partition] = None
+            return True
+        return False
+
+    def forget(self, partition: Partition) -> None:
+        """A partition is deleted."""
+        self._partitions.pop(partition, None)
+
+    def producer_id(self) -> int:
+        """One that nobody else gets, through any restart. :raises StorageError: there is none now."""
+        store = self._store
+        producer_id = store.allocate_producer_id()
+        if store.producer_ids_of > self._synced and not self.is_settled:
+            self.now()
+        return producer_id

@@ -1,0 +1,51 @@
+"""Which partitions are read from a follower that is nearer than their leader (KIP-392).
+
+Called by the fetcher. A leader whose broker has a ``replica.selector.class`` answers a reader that names its
+``client.rack`` without records, and names the follower to ask. That holds for ``metadata.max.age.ms``, or until the
+follower refuses; then the leader is asked again. Source: ``SubscriptionState.updatePreferredReadReplica``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from oncelog.client.core.metadata import NO_NODE, ClusterMetadata
+from oncelog.types import TopicPartition
+
+
+class NearReplicas:
+    """The followers that leaders have named.
+
+    :param kept_ms: how long a follower is asked before the leader is again.
+    """
+
+    def __init__(self, metadata: ClusterMetadata, kept_ms: int) -> None:
+        self._metadata = metadata
+        self._kept_ms = kept_ms
+        self._named: dict[TopicPartition, tuple[int, int]] = {}
+
+    def node_for(self, name: TopicPartition, leader: int, now_ms: int) -> int:
+        """Whom to ask for records."""
+        node, until_ms = self._named.get(name, (NO_NODE, 0))
+        if node == NO_NODE:
+            return leader
+        if now_ms >= until_ms or node not in self._metadata.nodes:
+            del self._named[name]
+            return leader
+        return node
+
+    def told(self, name: TopicPartition, node: int, now_ms: int) -> None:
+        """The leader wants a follower asked."""
+        if node != NO_NODE:
+            self._named[name] = (node, now_ms + self._kept_ms)
+
+    def forget(self, name: TopicPartition) -> bool:
+        """Ask the leader again; whether a follower was asked before."""
+        return self._named.pop(name, None) is not None
+
+    def forget_all(self, names: Iterable[TopicPartition]) -> None:
+        for name in names:
+            self.forget(name)
+
+
+__all__ = ["NearReplicas"]

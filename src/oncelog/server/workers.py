@@ -1,0 +1,76 @@
+"""The threads of a broker's shell: each does one thing after the other, and reports on the event loop's thread."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oncelog.server.server import Server
+
+
+class Worker:
+    """One thread that does things in order and reports on the loop's thread; implements ``ports.Background``."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
+        self._loop = loop
+        self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Callable[[], None]) -> None:
+        self._queue.put(job)
+
+    def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
+        def job() -> None:
+            error: Exception | None = None
+            try:
+                work()
+            except Exception as caught:  # noqa: BLE001 - handed to the core, which decides
+                error = caught
+            if not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(done, error)
+
+        self._queue.put(job)
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def discard(self) -> None:
+        """What is queued, and not begun yet, is never done."""
+        with suppress(queue.Empty):
+            while True:
+                self._queue.get_nowait()
+
+    def stop(self) -> None:
+        """Finish what is queued, then end the thread."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while (job := self._queue.get()) is not None:
+            job()
+
+
+class Elsewhere:
+    """Work that answers wait for, on a worker's thread; implements ``ports.Background``. A turn ends behind it."""
+
+    def __init__(self, server: Server, worker: Worker) -> None:
+        self._server = server
+        self._worker = worker
+        self.under_way = 0
+        """What was begun here and has not been told to the core yet."""
+
+    def run(self, work: Callable[[], None], done: Callable[[Exception | None], None]) -> None:
+        self.under_way += 1
+        self._worker.run(work, partial(self._done, done))
+
+    def _done(self, done: Callable[[Exception | None], None], error: Exception | None) -> None:
+        self.under_way -= 1
+        self._server.done_elsewhere(done, error)

@@ -1,0 +1,38 @@
+"""The documentation's site is built, and MkDocs finds no dead link, no missing page and no reference to nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    mkdocs = Path(sys.executable).with_name("mkdocs")
+    built = subprocess.run(
+        [mkdocs, "build", "--strict", "--site-dir", tmp_path], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert (tmp_path / page.relative_to(ROOT / "docs").with_suffix(".html")).is_file(), page
+    reference = (tmp_path / "reference" / "python.html").read_text()
+    assert "transactional_id" in reference and "bootstrap_servers" in reference
+    assert "begin_flush" not in reference and "records_waiting" not in reference
+
+
+def test_the_workflows_run_what_is_there() -> None:
+    """Every path of the project that a step of a workflow names exists."""
+    steps = [
+        word
+        for path in (ROOT / ".github" / "workflows").glob("*.yml")
+        for job in yaml.safe_load(path.read_text())["jobs"].values()
+        for step in job["steps"]
+        for word in step.get("run", "").split()
+    ]
+    named = [word for word in steps if word.startswith(("tests/", "tools/", ".ci/"))]
+    assert len(named) >= 5
+    assert [word for word in named if not (ROOT / word).exists()] == []

@@ -1,0 +1,111 @@
+"""Which worker of ``make test`` runs which file, and when; ``tests.scheduler`` asks.
+
+Two cores are busy all the time if tests that work (Spark) run beside tests that wait (most others), and no file is long
+at the end. So two workers take the files with Spark sessions and share those sessions among them, one has the browser,
+and the others take the rest; each takes the longest first, and helps the others when its own are done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+SPARK = ("spark/", "pipeline/", "demo/test_demo.py", "security/test_clients.py")
+BROWSER = ("console/",)
+OWN = (SPARK, SPARK, BROWSER)
+"""What the first workers take first."""
+
+SECONDS = {
+    "demo/test_demo.py": 400,
+    "spark/test_marker.py": 260,
+    "spark/test_sink_crashes.py": 150,
+    "spark/test_sink.py": 209,
+    "spark/test_killed_drivers.py": 90,
+    "pipeline/test_pipeline_run.py": 155,
+    "pipeline/test_dead_letters.py": 124,
+    "spark/test_executors.py": 92,
+    "spark/test_connect.py": 77,
+    "console/test_bad_input.py": 68,
+    "release/test_packages.py": 120,
+    "crash/test_disk_faults.py": 61,
+    "conformance/test_time_outs.py": 56,
+    "spark/test_source.py": 53,
+    "faults/test_inside.py": 52,
+    "interop/files/test_broker_files.py": 51,
+    "two_phase/test_rows_and_records.py": 50,
+    "console/test_pages.py": 49,
+    "interop/promote/test_promote.py": 47,
+    "interop/transaction_log/test_transaction_log.py": 47,
+    "security/test_clients.py": 44,
+    "docs/test_examples.py": 43,
+    "client/test_consumer.py": 43,
+    "simulation/test_seeds.py": 30,
+    "interop/log/test_kafka_files.py": 40,
+    "console/test_accessible.py": 40,
+    "client/test_delivery.py": 39,
+    "crash/test_crash_rounds.py": 39,
+    "hostile/test_one_client.py": 37,
+    "security/test_sessions.py": 36,
+    "spark/test_sparks_own_connector.py": 34,
+    "interop/group_log/test_group_log_exchange.py": 33,
+    "demo/test_proof.py": 31,
+    "platforms/test_macos.py": 31,
+    "spark/test_commit.py": 28,
+    "console/test_large.py": 27,
+    "conformance/test_restarts.py": 27,
+    "interop/admin/test_kafka_tools.py": 26,
+    "hostile/test_drips.py": 26,
+    "interop/promote/test_promoted_security.py": 22,
+    "spark/test_rack.py": 22,
+    "interop/promote/test_promoted_groups.py": 22,
+    "kafka_fixture/test_apache_kafka.py": 20,
+    "interop/clients/test_java_tools.py": 20,
+    "pipeline/test_pipeline_refused.py": 20,
+    "console/test_login.py": 20,
+    "faults/test_proxy.py": 19,
+    "interop/clients/test_python_clients.py": 19,
+    "interop/clients/test_java_clients.py": 18,
+    "interop/admin/test_takeover.py": 18,
+    "spark/test_least_rights.py": 18,
+    "conformance/test_broker_settings.py": 17,
+    "spark/test_java_regex.py": 16,
+    "client/test_truncation.py": 16,
+    "interop/clients/test_kafka_streams.py": 15,
+    "faults/test_pytest_plugin.py": 15,
+    "property/records/test_record_twins.py": 15,
+    "spark/test_reporting.py": 14,
+    "faults/test_unmodified_clients.py": 13,
+    "demo/test_flights.py": 13,
+    "spark/test_session_metrics.py": 13,
+    "spark/test_two_lanes.py": 13,
+    "spark/test_state_over_a_restart.py": 12,
+    "property/broker/test_produce_runs.py": 12,
+    "conformance/test_differential.py": 11,
+    "console/test_pipelines.py": 11,
+    "cli/test_doctor.py": 11,
+    "aiokafka/test_behaviour.py": 11,
+    "conformance/test_kit.py": 11,
+    "simulation/test_how_to.py": 11,
+    "interop/group_log/test_group_log.py": 10,
+    "client/test_security.py": 10,
+    "mirror/test_mirror_killed.py": 10,
+    "interop/codec/test_kafka_classes.py": 10,
+}
+"""How long the files took, in a run of all on two cores, where it was ten seconds or more; others are begun after."""
+
+
+def turn(file: str) -> int:
+    """By this the files are begun; its path in ``tests``."""
+    return -SECONDS.get(file, 0)
+
+
+def choice(waiting: Iterable[str], worker: int) -> str:
+    """Of the files that wait, the first of those that the worker would rather have than any other."""
+    own = OWN[worker] if worker < len(OWN) else ()
+
+    def foreign(path: str) -> int:
+        file = path.removeprefix("tests/")
+        if file.startswith(own):
+            return 0
+        return 2 if file.startswith((*SPARK, *BROWSER)) else 1
+
+    return min(waiting, key=foreign)

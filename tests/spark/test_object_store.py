@@ -1,0 +1,63 @@
+"""Checkpoint and spooled batches in an object store under Hadoop's name of it, through pyarrow's real S3 client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oncelog.records.batch import Record, encode_batch
+from oncelog.spark.checkpoint import Checkpoint
+from oncelog.spark.marker import Memory
+from oncelog.spark.sink_protocol import PartitionBatch
+from oncelog.spark.spool import batch_folder, read_spool, remove_spool, write_spool
+from tests.support.object_store import ObjectStore, object_store
+
+
+@pytest.fixture
+def store(unique_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
+    """With its credentials in the environment."""
+    with object_store(unique_name) as found:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", found.url)
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.setenv(name, "any")
+        monkeypatch.setenv("AWS_REGION", "us-east-1")
+        yield found
+
+
+def test_batches_are_spooled_there_and_removed(
+    store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    batches = [
+        PartitionBatch("t", n, 1, bytes(encode_batch([Record(0, 1, None, b"%d" % n * size)])))
+        for n, size in enumerate((1, 6 << 20, 1))
+    ]
+    folder = batch_folder(f"s3a://{store.bucket}/spool", "query", 7)
+    file = f"{folder}/0.batches"
+    write_spool(file, batches)
+    assert len(store.objects["spool/query/7/0.batches"]) > 6 << 20
+    assert list(read_spool(file)) == batches
+    remove_spool(folder)
+    assert not [key for key in store.objects if key.endswith(".batches")]
+    assert not list(tmp_path.iterdir()), "no folder named s3a:"
+
+
+def test_checkpoint_is_read_and_remembers_there(store: ObjectStore) -> None:
+    store.objects["ck/metadata"] = b'{"id":"q"}'
+    for number in (0, 1):
+        plan = b'v1\n{"batchTimestampMs":1700000000000}\n{"in":{"0":%d}}' % number
+        store.objects[f"ck/offsets/{number}"] = plan
+    store.objects["ck/commits/0"] = b'v1\n{"nextBatchWatermarkMs":0}'
+    checkpoint = Checkpoint(f"s3a://{store.bucket}/ck")
+    assert (checkpoint.query_id(), checkpoint.batches("offsets"), checkpoint.batches("commits")) == ("q", [0, 1], [0])
+    assert (checkpoint.ended(0), checkpoint.ended(1), checkpoint.planned(2)) == (True, False, None)
+    planned = checkpoint.planned(1)
+    assert planned is not None
+    assert planned.offsets == '{"in":{"0":1}}'
+    assert checkpoint.memories() == []
+    for since in (0, 1):
+        checkpoint.remember(Memory("cluster", "g", since))
+    assert checkpoint.memories() == [Memory("cluster", "g", 1)]
+    assert checkpoint.remembered("g") == Memory("cluster", "g", 1)

@@ -1,0 +1,28 @@
+"""Read by each Python that Spark starts in tests: what tasks need is imported once, by the daemon that forks workers.
+
+Spark's daemon imports next to nothing, for fear of threads at a fork, so each worker that it forks spends two thirds of
+a second of the processor on NumPy, Arrow, pandas (Arrow imports it for its first array), PySpark and the client. Here
+NumPy and Arrow are told to start no thread, and the daemon for tasks imports all of it. ``oncelog.spark`` is left to
+the workers, as it sets up their log.
+"""
+
+import importlib
+import os
+import sys
+
+if sys.orig_argv[1:] == ["-m", "pyspark.daemon", "pyspark.worker"]:
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+    for _name in (
+        "pyspark.worker",
+        "pyspark.sql.worker.plan_data_source_read",
+        "pyarrow.compute",
+        "pyarrow.pandas_compat",
+        "pandas",
+        "oncelog.client.aio.admin_topics",
+        "oncelog.client.aio.batch_transaction",
+        "oncelog.client.background",
+        "oncelog.client.core.read_committed",
+        "oncelog.client.core.transaction_manager",
+        "oncelog.records.arrow",
+    ):
+        importlib.import_module(_name)

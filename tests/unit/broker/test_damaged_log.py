@@ -1,0 +1,144 @@
+"""What readers are told of a log that is damaged, or that the disk refuses: for that partition alone, never silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from oncelog.errors import Error, StorageError
+from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from oncelog.protocol.generated.fetch_response import FetchResponse
+from oncelog.protocol.generated.list_offsets_request import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from oncelog.records.batch import Record, encode_batch
+from oncelog.server.memory_disk import MemoryDisk, MemoryFile
+from oncelog.types import TopicPartition
+from tests.property.broker.test_repeated_fetches import Reader
+from tests.support.frames import encode_request, receive_as_run
+from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
+
+EACH = 10
+"""Batches of one record in each of a partition's two segments."""
+CLOSED = "t-0/00000000000000000000.log"
+BATCHES = [encode_batch([Record(0, NOW_MS + number, None, b"v")]) for number in range(2 * EACH)]
+SIZE = len(BATCHES[0])
+DAMAGED_AT = 3
+LENGTH_AT, MAGIC_AT = 8, 16
+
+
+def _write(at: int, damage: bytes) -> Callable[[MemoryDisk], None]:
+    return lambda disk: disk.open(CLOSED).write_at(DAMAGED_AT * SIZE + at, damage)
+
+
+DAMAGES = {
+    "a length that is none": _write(LENGTH_AT, b"\0\0\0\1"),
+    "a length beyond the end": _write(LENGTH_AT, b"\0\1\0\0"),
+    "another format": _write(MAGIC_AT, b"\7"),
+    "a cut-off end": lambda disk: disk.open(CLOSED).truncate(DAMAGED_AT * SIZE + 5),
+}
+
+
+def _opened_again(path: Path, damage: Callable[[MemoryDisk], None]) -> Admin:
+    """A broker with two partitions, the first one damaged while it was closed."""
+    disk = MemoryDisk()
+    admin = Admin(str(path), disk)
+    admin.broker.topics.create("t", 2, {}, NOW_MS)
+    for index in range(2):
+        partition = admin.broker.partition(TopicPartition("t", index))
+        assert partition is not None
+        for number in range(2 * EACH):
+            if number == EACH:
+                partition.log.roll(NOW_MS)
+            assert not partition.append_client(BATCHES[number], NOW_MS).error
+    admin.broker.stop(NOW_MS)
+    damage(disk)
+    return Admin(str(path), disk)
+
+
+def _fetch(offset: int, indexes: tuple[int, ...] = (0, 1), isolation: int = 0) -> FetchRequest:
+    asked = [FetchPartition(index, fetch_offset=offset, partition_max_bytes=1 << 20) for index in indexes]
+    return FetchRequest(
+        max_wait_ms=0,
+        min_bytes=0,
+        max_bytes=1 << 20,
+        isolation_level=isolation,
+        session_epoch=-1,
+        topics=[FetchTopic(topic="t", partitions=asked)],
+    )
+
+
+def _ask(admin: Admin, channel: Reader, request: FetchRequest, *, as_run: bool = False) -> dict[int, Any]:
+    sent = encode_request(1, 12, 7, "test", request.encode(12))
+    if not (as_run and receive_as_run(admin.broker, channel, 0, sent, NOW_MS)):
+        admin.broker.receive(channel, 0, memoryview(sent)[4:], NOW_MS)
+    assert channel.closed is None
+    answer = FetchResponse.decode(channel.answers[-1], 12, 9)
+    return {part.partition_index: part for topic in answer.responses for part in topic.partitions}
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_a_reader_is_not_sent_past_a_damage_to_the_next_segment(kind: str, tmp_path: Path) -> None:
+    admin, channel = _opened_again(tmp_path / "metadata", DAMAGES[kind]), Reader()
+    found = _ask(admin, channel, _fetch(DAMAGED_AT + 1))
+    assert (found[0].error_code, found[0].records) == (Error.CORRUPT_MESSAGE, b"")
+    assert (found[1].error_code, len(found[1].records)) == (Error.NONE, (EACH - DAMAGED_AT - 1) * SIZE)
+    behind = _ask(admin, channel, _fetch(EACH))
+    assert [(part.error_code, len(part.records)) for part in behind.values()] == [(Error.NONE, EACH * SIZE)] * 2
+
+
+@pytest.fixture
+def unreadable(tmp_path: Path) -> Iterator[Admin]:
+    """The disk refuses to read the first partition."""
+    admin = _opened_again(tmp_path / "metadata", lambda _: None)
+    read_at = MemoryFile.read_at
+
+    def refusing(file: MemoryFile, position: int, size: int) -> bytes:
+        if file.path == CLOSED:
+            raise StorageError(f"cannot read {file.path}: Input/output error")
+        return read_at(file, position, size)
+
+    with mock.patch.object(MemoryFile, "read_at", refusing):
+        yield admin
+
+
+def test_a_disk_that_refuses_to_read_a_partition_is_told_for_it_alone(unreadable: Admin) -> None:
+    found = _ask(unreadable, Reader(), _fetch(DAMAGED_AT))
+    assert (found[0].error_code, found[1].error_code) == (Error.KAFKA_STORAGE_ERROR, Error.NONE)
+    assert len(found[1].records) == (EACH - DAMAGED_AT) * SIZE
+    partition = unreadable.broker.partition(TopicPartition("t", 0))
+    assert partition is not None
+    assert (partition.reads, partition.failed_reads) == (1, 1)
+
+
+def test_a_repeated_fetch_is_told_the_same(unreadable: Admin) -> None:
+    channel = Reader()
+    assert _ask(unreadable, channel, _fetch(EACH, (0,)))[0].error_code == Error.NONE
+    assert _ask(unreadable, channel, _fetch(DAMAGED_AT, (0,)), as_run=True)[0].error_code == Error.KAFKA_STORAGE_ERROR
+    assert _ask(unreadable, channel, _fetch(EACH + 1, (0,)), as_run=True)[0].error_code == Error.NONE
+
+
+def test_a_transaction_index_that_is_damaged_is_told_to_readers_of_what_is_committed(tmp_path: Path) -> None:
+    admin, channel = _opened_again(tmp_path / "metadata", lambda _: None), Reader()
+    admin.broker.logs.disk.write_atomic(CLOSED.replace(".log", ".txnindex"), b"not an entry")  # since it was opened
+    found = _ask(admin, channel, _fetch(0, isolation=1))
+    assert (found[0].error_code, found[1].error_code) == (Error.CORRUPT_MESSAGE, Error.NONE)
+    assert _ask(admin, channel, _fetch(EACH, (0,), isolation=1))[0].error_code == Error.NONE
+    repeated = _ask(admin, channel, _fetch(0, (0,), isolation=1), as_run=True)
+    assert repeated[0].error_code == Error.CORRUPT_MESSAGE
+    assert _ask(admin, channel, _fetch(0))[0].error_code == Error.NONE
+
+
+def test_offsets_by_time_of_a_damaged_partition_are_refused_for_it_alone(tmp_path: Path) -> None:
+    admin = _opened_again(tmp_path / "metadata", DAMAGES["another format"])
+    asked = [ListOffsetsPartition(index, -1, NOW_MS + DAMAGED_AT + 1) for index in range(2)]
+    answer = admin.ask(ListOffsetsRequest(-1, 0, [ListOffsetsTopic("t", asked)]), 7)
+    (topic,) = answer.topics
+    found = [(part.error_code, part.offset) for part in topic.partitions]
+    assert found == [(Error.CORRUPT_MESSAGE, -1), (Error.NONE, DAMAGED_AT + 1)]

@@ -1,0 +1,127 @@
+"""A blocking ``send`` that finds its queue full: it raises only for a record that is not sent."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from oncelog.client.blocking import Producer
+from oncelog.client.blocking.producer import HANDED_OVER
+from oncelog.client.core.errors import KafkaTimeoutError, ProducerClosed
+
+
+class Meanwhile(threading.Event):
+    """What happens while somebody waits."""
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        super().__init__()
+        self._happens = happens
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self._happens()
+        return self.is_set()
+
+
+@pytest.fixture
+def full() -> Iterator[Any]:
+    """A producer whose loop has not come to the queue yet, which is full."""
+    producer: Any = Producer(bootstrap_servers="127.0.0.1:1", max_block_ms=1)
+    producer._background = object()  # never called: somebody has woken the loop already
+    producer._pumping = True
+    for number in range(HANDED_OVER):
+        producer.send("t", b"%d" % number)
+    yield producer
+    producer._closed = True
+
+
+def _values(producer: Any) -> list[bytes]:
+    return [item[2] for item in producer._queue]
+
+
+def test_who_is_told_that_there_was_no_room_has_not_sent_the_record(full: Any) -> None:
+    before = _values(full)
+    with pytest.raises(KafkaTimeoutError, match=r"no room for a record within max\.block\.ms=1"):
+        full.send("t", b"refused")
+    assert _values(full) == before
+
+
+def test_a_record_goes_behind_the_others_when_there_is_room(full: Any) -> None:
+    full._room = Meanwhile(full._queue.popleft)  # and in time, though less than half of the queue is free
+    assert not full.send("t", b"last").done()
+    assert _values(full) == [*(b"%d" % number for number in range(1, HANDED_OVER)), b"last"]
+
+
+def test_room_that_other_threads_have_taken_again_is_no_timeout(full: Any) -> None:
+    full._room = Meanwhile(lambda: full._room.set())
+    full.send("t", b"last")
+    assert _values(full)[-1] == b"last"
+
+
+def test_who_finds_room_after_all_leaves_nobody_waiting(full: Any) -> None:
+    full._queue.popleft()
+    full._wait_for_room()
+    assert full._room.is_set()
+
+
+def test_a_producer_that_is_stopped_while_a_record_waits_for_room_takes_it_no_more(full: Any) -> None:
+    def stop() -> None:
+        full._queue.clear()
+        full._closed = True
+
+    full._room = Meanwhile(stop)
+    with pytest.raises(ProducerClosed):
+        full.send("t", b"late")
+    assert not full._queue
+
+
+def test_a_loop_that_rests_is_woken_for_the_record_that_waited(full: Any) -> None:
+    woken: list[int] = []
+
+    def empty() -> None:
+        full._queue.clear()
+        full._pumping = False
+
+    full._room, full._wake = Meanwhile(empty), lambda: woken.append(len(full._queue))
+    full.send("t", b"next")
+    assert woken == [1]
+    assert full._pumping
+
+
+class NeverDone:
+    """Takes records in while another thread always has a next one."""
+
+    filled = 1
+
+    def __init__(self, queue: Any) -> None:
+        self._queue = queue
+        self.taken: list[bytes] = []
+
+    def put(self, *record: Any) -> bool:
+        self.taken.append(record[2])
+        self._queue.append((record[0], "t", b"later", None, None, 0, ()))
+        return True
+
+    def time_to_yield(self) -> bool:
+        return True
+
+
+def test_who_waits_for_what_was_sent_so_far_does_not_wait_for_what_others_send_meanwhile() -> None:
+    async def flush() -> None:
+        producer: Any = Producer(bootstrap_servers="127.0.0.1:1")
+        producer._background = object()
+        producer._pumping = True
+        producer._idle = asyncio.Event()
+        producer._idle.set()
+        for number in range(3):
+            producer.send("t", b"%d" % number)
+        intake = producer._producer._intake = NeverDone(producer._queue)
+        await asyncio.wait_for(producer._handed_over(), 20)
+        assert intake.taken[:3] == [b"0", b"1", b"2"]
+        producer._task.cancel()
+        producer._closed = True
+
+    asyncio.run(flush())

@@ -1,0 +1,141 @@
+"""Rounds of syncs that are shared out to several threads: nothing is committed before the whole round is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+from unittest import mock
+
+import pytest
+
+from oncelog.broker.log_manager import FlushJob
+from oncelog.broker.partition import Partition
+from oncelog.errors import Error, StorageError
+from oncelog.metrics.shell import ShellCounts
+from oncelog.records.batch import Record, encode_batch
+from oncelog.server.memory_disk import MemoryFile
+from oncelog.server.server import Server
+from oncelog.server.syncing import Syncing
+from oncelog.server.workers import Worker
+from oncelog.types import TopicPartition
+from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
+
+PARTITIONS = 5
+
+
+class Thread:
+    """A worker that does what it was given when it is told to."""
+
+    alive = True
+
+    def __init__(self) -> None:
+        self.jobs: list[Callable[[], None]] = []
+
+    def submit(self, job: Callable[[], None]) -> None:
+        self.jobs.append(job)
+
+    def go_on(self) -> None:
+        self.jobs.pop(0)()
+
+
+class Loop:
+    def __init__(self) -> None:
+        self.calls: list[Callable[[], object]] = []
+
+    def call_soon(self, call: Callable[..., object], *arguments: Any) -> None:
+        self.calls.append(partial(call, *arguments))
+
+    call_soon_threadsafe = call_soon
+
+    def turn(self) -> None:
+        calls, self.calls = self.calls, []
+        for call in calls:
+            call()
+
+
+class Shell:
+    """What ``Syncing`` knows of a server, around a broker that syncs before it commits."""
+
+    is_stopping = False
+
+    def __init__(self, threads: int) -> None:
+        self.loop, self.counts = Loop(), ShellCounts()
+        self.broker = Admin(**{"oncelog.flush.policy": "commit"}).broker
+        self.threads = [Thread() for _ in range(threads)]
+        self.syncing = Syncing(cast(Server, self), cast("list[Worker]", self.threads))
+        self.broker.topics.create("t", PARTITIONS, {}, NOW_MS)
+
+    def now_ms(self) -> int:
+        return NOW_MS
+
+    def turn_ends(self) -> None:
+        if self.broker.flushing.wanted:
+            self.syncing.turn_ends()
+        self.loop.turn()
+
+    def partition(self, index: int) -> Partition:
+        partition = self.broker.partition(TopicPartition("t", index))
+        assert partition is not None
+        return partition
+
+    def append(self) -> None:
+        for index in range(PARTITIONS):
+            assert not self.partition(index).append_client(encode_batch([Record(0, NOW_MS, None, b"v")]), NOW_MS).error
+        self.turn_ends()
+
+    def committed(self) -> list[int]:
+        return [self.partition(index).log.high_watermark for index in range(PARTITIONS)]
+
+
+@pytest.mark.parametrize("last", range(3))
+def test_nothing_is_committed_before_the_last_thread_is_done(last: int) -> None:
+    shell = Shell(3)
+    shell.append()
+    for thread in shell.threads[:last] + shell.threads[last + 1 :]:
+        thread.go_on()
+        shell.loop.turn()
+        assert (shell.committed(), shell.syncing.under_way) == ([0] * PARTITIONS, True)
+    shell.append()  # for the next round
+    shell.threads[last].go_on()
+    shell.loop.turn()
+    assert shell.committed() == [1] * PARTITIONS
+    for thread in shell.threads:
+        thread.go_on()
+    shell.loop.turn()
+    assert (shell.committed(), shell.syncing.under_way) == ([2] * PARTITIONS, False)
+    assert not any(thread.jobs for thread in shell.threads)
+
+
+def test_a_sync_that_fails_on_one_thread_stops_its_partition_alone() -> None:
+    shell = Shell(2)
+    shell.append()
+    sync = MemoryFile.sync
+
+    def failing(file: MemoryFile) -> None:
+        if file.path.startswith("t-3/"):
+            raise StorageError(f"cannot sync {file.path}: Input/output error")
+        sync(file)
+
+    with mock.patch.object(MemoryFile, "sync", failing):
+        for thread in shell.threads:
+            thread.go_on()
+    shell.loop.turn()
+    assert shell.committed() == [1, 1, 1, 0, 1]
+    assert [shell.partition(index).failed for index in range(PARTITIONS)] == [False, False, False, True, False]
+    assert shell.partition(3).when_committed(1).value is Error.KAFKA_STORAGE_ERROR
+    assert shell.counts.flush_failures == 1
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(1, [5]), (2, [3, 2]), (4, [2, 1, 1, 1]), (8, [1, 1, 1, 1, 1])])
+def test_a_job_is_shared_out_without_an_empty_part(count: int, sizes: list[int]) -> None:
+    shell = Shell(1)
+    shell.append()
+    job = shell.broker.flushing.take(NOW_MS)
+    assert job is None  # the round has it
+    (run,) = shell.threads[0].jobs
+    whole = cast("FlushJob", run.args[1])  # type: ignore[attr-defined]
+    parts = whole.shared_out(count)
+    assert [len(part.tickets) for part in parts] == sizes
+    shared = {partition for part in parts for partition, _ in part.tickets}
+    assert shared == {partition for partition, _ in whole.tickets}

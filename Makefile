@@ -31,7 +31,7 @@ check: $(STAMP) ## lint, types, layers, unit tests, generated files: under a min
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 	$(PYTHON) tools/generate.py --check
-	$(PYTHON) -m pytest tests/unit -q -n $(WORKERS)
+	$(PYTHON) -m pytest tests/unit -q -n $(WORKERS) --timeout 180
 
 test: setup ## every test, real Apache Kafka and Spark included; TEST_WORKERS=5, for most of them wait; TESTS=tests/cli for some
 	@mkdir -p artifacts

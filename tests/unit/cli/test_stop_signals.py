@@ -49,7 +49,12 @@ finally:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_what_a_command_has_made_is_taken_away_before_a_signal_ends_it(number: signal.Signals) -> None:
-    with subprocess.Popen([sys.executable, "-c", CLEANING_UP], stdout=subprocess.PIPE, text=True) as process:
+    def as_in_a_terminal() -> None:  # the tests may run under nohup, and children inherit that
+        signal.signal(number, signal.SIG_DFL)
+
+    with subprocess.Popen(
+        [sys.executable, "-c", CLEANING_UP], stdout=subprocess.PIPE, text=True, preexec_fn=as_in_a_terminal
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)

@@ -23,6 +23,7 @@ LOOK_AHEAD_BYTES = 8 * 1024 * 1024
 BUDGET_BYTES = 8 * 1024 * 1024
 SEARCH_STEP_BYTES = 1024 * 1024
 SEARCH_SECONDS = 1.5
+LOOK_SECONDS = 0.5
 TURN_SECONDS = 0.02
 MOST_TRIES = 6
 """At finding a window of offsets that holds records, but not too many bytes."""
@@ -153,25 +154,27 @@ class Reading:
 
     async def search(self, search: Search, starts: Mapping[int, int], ends: Mapping[int, Ends]) -> Found:
         """Matching records from these positions on, one partition after the other, until the page is full or the time
-        of one request is over."""
+        of one request is over. What was read is looked at for a while in any case: a slow broker's answers must not
+        be read again for each of their records."""
         found = Found(next=dict(starts))
         until = time.monotonic() + SEARCH_SECONDS
         rows: list[tuple[int, StoredRecord]] = []
         for partition, start in starts.items():
             reader = self._reader(partition, start, SEARCH_STEP_BYTES)
             while found.next[partition] < ends[partition].end:
-                if len(rows) >= self.limit or time.monotonic() > until:
+                if len(rows) >= self.limit or (found.looked_at and time.monotonic() > until):
                     found.over = False
                     break
                 stored = await reader.step()
                 found.next[partition] = reader.position if stored else ends[partition].end
                 turn = Turn()
+                looking_until = max(until, time.monotonic() + LOOK_SECONDS)
                 for one in stored:
                     found.looked_at += 1
                     if self.wants(one) and search.finds(one.record, self.decoding):
                         rows.append((partition, one))
                     await turn.pass_on()
-                    if len(rows) >= self.limit or time.monotonic() > until:
+                    if len(rows) >= self.limit or time.monotonic() > looking_until:
                         found.next[partition] = one.record.offset + 1
                         break
                 await asyncio.sleep(0)

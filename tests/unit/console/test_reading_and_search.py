@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import time
 from contextlib import suppress
+from typing import cast
 
 import fastavro
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oncelog.client.aio.admin import Admin
+from oncelog.client.aio.log_reader import Fate, Producers, StoredRecord
 from oncelog.client.positions import parse_time
+from oncelog.console import reading
 from oncelog.console.avro import AvroSchema, NotAvro
 from oncelog.console.decoding import FULL_BYTES, Decoder, Decoding, decode
 from oncelog.console.filters import moment
-from oncelog.console.reading import decode_positions, encode_positions
+from oncelog.console.reading import Ends, Reading, decode_positions, encode_positions
 from oncelog.console.search import Search
 from oncelog.errors import ConfigError
+from oncelog.records.batch import BatchHeader
 from oncelog.records.record import Record
 from oncelog.types import TRANSACTION_STATE_TOPIC
 
@@ -269,3 +275,25 @@ def test_a_time_before_1970_is_1970(text: str, time_ms: int) -> None:
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="15 minutes ago"):
         parse_time("--from", text)
+
+
+class SlowReader:
+    """Gives its records in one answer, which comes when the time of the request is long over."""
+
+    def __init__(self, clock: list[float], end: int) -> None:
+        self.clock, self.position, self.end = clock, 0, end
+
+    async def step(self) -> list[StoredRecord]:
+        stored = [StoredRecord(BatchHeader(), Record(at, 0, b"k", b"v"), Fate.COMMITTED) for at in range(self.end)]
+        self.position = self.end
+        self.clock[0] += 60
+        return stored
+
+
+def test_a_search_looks_at_all_of_an_answer_that_came_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(reading.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(Reading, "_reader", lambda *_: SlowReader(clock, 1000))
+    search = Reading(cast(Admin, None), Producers(cast(Admin, None)), Decoding("t"), 10)
+    found = asyncio.run(search.search(Search(key=b"another"), {0: 0, 1: 0}, dict.fromkeys([0, 1], Ends(0, 1000, 1000))))
+    assert (found.looked_at, found.next, found.over) == (1000, {0: 1000, 1: 0}, False)

@@ -21,12 +21,12 @@ from dataclasses import asdict, dataclass
 import pyarrow as pa
 from pyspark import TaskContext
 
-from oncelog.errors import Error, InvariantError, KafkaError, OncelogError
+from oncelog.errors import InvariantError, OncelogError
 from oncelog.spark.connections import cluster_for
 from oncelog.spark.options import SinkOptions
 from oncelog.spark.prefetch import run_ahead
 from oncelog.spark.rows import Encoding, TaskEncoder
-from oncelog.spark.sink_protocol import Observer, PartitionBatch, Step, observed
+from oncelog.spark.sink_protocol import Observer, PartitionBatch, Step, final, observed
 from oncelog.spark.worker_garbage import pass_over_imports
 from oncelog.types import ProducerIdAndEpoch
 
@@ -167,19 +167,6 @@ def batches_of(rows: Rows) -> Iterator[PartitionBatch]:
         data = chunk.column("data")
         for number, topic in enumerate(topics):
             yield PartitionBatch(topic, partitions[number], records[number], memoryview(data[number].as_buffer()))
-
-
-_HEALED_BY_A_FENCE = (
-    Error.TRANSACTION_ABORTABLE,
-    Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
-    Error.INVALID_TXN_STATE,
-    Error.INVALID_PRODUCER_ID_MAPPING,
-)
-
-
-def final(error: OncelogError) -> bool:
-    """Whether another run of the stage would fail too, or would fence the producer that fenced this one."""
-    return not (isinstance(error, KafkaError) and (error.retriable or error.error in _HEALED_BY_A_FENCE))
 
 
 def _task() -> TaskContext:

@@ -264,3 +264,16 @@ def abort(engine: TransactionEngine, cause: BaseException) -> None:
         engine.end(commit=False)
     except OncelogError as error:
         cause.add_note(f"The transaction could not be aborted either ({error}); the broker does it after its timeout.")
+
+
+_HEALED_BY_A_FENCE = (
+    Error.TRANSACTION_ABORTABLE,
+    Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    Error.INVALID_TXN_STATE,
+    Error.INVALID_PRODUCER_ID_MAPPING,
+)
+
+
+def final(error: BaseException) -> bool:
+    """Whether another run of the writers would fail too, or would fence the producer that fenced this one."""
+    return not (isinstance(error, KafkaError) and (error.retriable or error.error in _HEALED_BY_A_FENCE))

@@ -11,11 +11,11 @@ import pytest
 from oncelog.errors import ConfigError, Error, InvariantError, KafkaError
 from oncelog.spark import executors, scheduling
 from oncelog.spark.advice import with_advice
-from oncelog.spark.barrier import Report, final
+from oncelog.spark.barrier import Report
 from oncelog.spark.executors import check_reports, timeouts_ms
 from oncelog.spark.options import parse_sink_options
 from oncelog.spark.scheduling import choose_writers
-from oncelog.spark.sink_protocol import SinkRefused
+from oncelog.spark.sink_protocol import SinkRefused, final
 
 ONE = Report(0, rows=10)
 TWO = replace(ONE, rank=1, rows=5)

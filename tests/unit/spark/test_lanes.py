@@ -6,14 +6,15 @@ import asyncio
 import random
 import threading
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
 
 import pytest
 
 from oncelog.client.aio.batch_transaction import ReadyBatch
 from oncelog.client.background import background
 from oncelog.errors import Error, KafkaError
-from oncelog.spark.lanes import LANES, WINDOW, send_in_lanes
+from oncelog.spark.lanes import LANES, WINDOW, WINDOW_BYTES, send_in_lanes
 from oncelog.spark.sink_protocol import PartitionBatch
 from oncelog.types import TopicPartition
 
@@ -106,6 +107,54 @@ def test_failure_is_raised_when_nothing_is_under_way_any_more(by_source: bool) -
         thread.join(0.01)
     assert raised == [fenced]
     assert all(future.done() for _, future in requests)
+
+
+@pytest.mark.parametrize("fenced_lane", range(LANES))
+@pytest.mark.parametrize("other", [Error.REQUEST_TIMED_OUT, Error.INVALID_TXN_STATE])
+def test_of_two_failures_the_one_is_raised_that_no_other_run_can_mend(fenced_lane: int, other: Error) -> None:
+    """A writer that was fenced and says that it only timed out is begun again, and fences its successor."""
+    errors = {lane: KafkaError(other) for lane in range(LANES)} | {fenced_lane: KafkaError(Error.PRODUCER_FENCED)}
+
+    def submit(lane: int, batches: Mapping[TopicPartition, ReadyBatch]) -> Future[object]:
+        refused = Future[object]()
+        refused.set_exception(errors[lane])
+        return refused
+
+    with pytest.raises(KafkaError) as raised:
+        send_in_lanes([batch(n, n) for n in range(LANES)], submit)
+    assert raised.value.error is Error.PRODUCER_FENCED
+
+
+@pytest.mark.parametrize("size_bytes", [1 << 20, 16 << 20])
+def test_lane_that_stands_still_keeps_no_more_alive_than_the_window(
+    size_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One batch in ten is of its partition, and each keeps alive the chunk that it came in."""
+    data, lanes, unsent, most = bytes(size_bytes), dict[Future[object], int](), dict[int, None](), 0
+
+    def source() -> Iterator[PartitionBatch]:
+        nonlocal most
+        for number in range(500):
+            unsent[number] = None
+            most = max(most, 1 + number - min(unsent))
+            yield PartitionBatch("t", 0 if number % 10 == 0 else 1, number, data)
+
+    def submit(lane: int, batches: Mapping[TopicPartition, ReadyBatch]) -> Future[object]:
+        for item in batches.values():
+            del unsent[item.records]
+        future = Future[object]()
+        lanes[future] = lane
+        return future
+
+    def first_lane_last(under_way: Mapping[Future[object], int], **how: Any) -> Any:
+        for future in sorted(under_way, key=lanes.__getitem__)[-1:]:
+            future.set_result(None)
+        return wait(under_way, **how)
+
+    monkeypatch.setattr("oncelog.spark.lanes.wait", first_lane_last)
+    send_in_lanes(source(), submit)
+    assert not unsent
+    assert most * size_bytes <= WINDOW_BYTES + size_bytes
 
 
 @pytest.mark.parametrize("how", [KeyboardInterrupt, SystemExit])

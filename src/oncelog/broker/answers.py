@@ -16,7 +16,8 @@ from oncelog.protocol.wire import Message, Struct
 FETCH = int(ApiKey.FETCH)
 LONGEST_MESSAGE = 1_000
 """Characters of an error message where the answer does not fit otherwise: it may repeat what a client made up."""
-LOOKED_AT_IN_A_PIECE = 1_000
+LOOKED_AT_IN_A_PIECE = 500
+FREED_IN_A_PIECE = 1_000
 
 
 def encoded(context: RequestContext, response: Message) -> list[Part]:
@@ -47,6 +48,30 @@ def encoded_in_pieces(context: RequestContext, response: Message) -> Work[list[P
         return [_header(context, body.size_bytes), *body]
     written = b"".join(parts)
     return [_header(context, len(written)), written]
+
+
+def parts_of(response: Message) -> Work[list[Struct]]:
+    """All structures of a long answer, those that are in others first, for :func:`giving_back`."""
+    parts: list[Struct] = [response]
+    leaves: list[Struct] = []
+    for number, part in enumerate(parts, 1):
+        for array in part.arrays():
+            if array and isinstance(array[0], Struct):
+                holds_others = next(array[0].arrays(), None) is not None
+                (parts if holds_others else leaves).extend(array)
+        if not number % LOOKED_AT_IN_A_PIECE:
+            yield
+    return leaves + parts[::-1]
+
+
+def giving_back(parts: list[Struct]) -> Work[None]:
+    """Let go of an answer that was written, a piece at a time: to free all of a long one takes milliseconds.
+
+    Nobody else holds them by now. The last ones go first: what is in another structure goes no sooner than that.
+    """
+    while parts:
+        del parts[-FREED_IN_A_PIECE:]
+        yield
 
 
 def _shorten(part: Struct) -> Iterator[None]:

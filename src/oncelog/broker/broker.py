@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oncelog.broker.answer_memory import AnswerMemory, AnswerTooLong
-from oncelog.broker.answers import encoded, encoded_in_pieces, size_of
-from oncelog.broker.apis.api_versions import unsupported_version
+from oncelog.broker.answers import encoded, encoded_in_pieces, giving_back, parts_of, size_of
+from oncelog.broker.apis.api_versions import refuse_version
 from oncelog.broker.apis.registry import Served, handler_for, import_handlers, served_apis
 from oncelog.broker.batch_checks import BatchChecks
 from oncelog.broker.commit_order import CommitOrder
@@ -51,7 +51,7 @@ from oncelog.metadata.store import MetadataStore
 from oncelog.ports import Background, Disk, Random
 from oncelog.protocol.api_keys import ApiKey
 from oncelog.protocol.errors import MalformedMessage
-from oncelog.protocol.framing import RequestHeader, decode_request_header, encode_response_header
+from oncelog.protocol.framing import decode_request_header
 from oncelog.protocol.messages import request_type
 from oncelog.protocol.produce_fast import parse_one_partition
 from oncelog.protocol.wire import Message
@@ -99,8 +99,8 @@ class Broker:
         self.metadata = metadata
         self.random = random
         self.timers = Timers()
-        self.fetches = FetchPurgatory(self.timers)
         self.slices = Slices(work_clock, all_at_once=bool(nodes))
+        self.fetches = FetchPurgatory(self.timers, self.slices)
         self.request_memory = RequestMemory(config.queued_max_request_bytes, config.socket_request_max_bytes)
         self.long_requests = LongRequests(self.slices, self.request_memory)
         self.batch_checks = BatchChecks(self.request_memory, work_clock)
@@ -261,7 +261,7 @@ class Broker:
             header, body = decode_request_header(frame)
             served = self.served.get(header.api_key)
             if served is None or not served.low <= header.api_version <= served.high:
-                self._refuse_version(channel, slot, header)
+                refuse_version(channel, slot, header)
                 return
             if len(frame) > served.most_bytes:
                 name, most = ApiKey(header.api_key).name, served.most_bytes
@@ -443,6 +443,9 @@ class Broker:
         if self.throttle is not None and (wait_ms := self.throttle.count(context, size_of(parts), self.now_ms)):
             response.throttle_time_ms = wait_ms  # type: ignore[attr-defined]
             parts = yield from encoded_in_pieces(context, response)
+        going = yield from parts_of(response)
+        del response
+        self.slices.begin(giving_back(going))
         return parts
 
     def quotas_changed(self) -> None:
@@ -450,13 +453,6 @@ class Broker:
         throttle = self.throttle if self.throttle is not None else Throttle.by(self.config)
         throttle.update(self.metadata.client_quotas())
         self.throttle = throttle if throttle.is_needed else None
-
-    def _refuse_version(self, channel: Channel, slot: int, header: RequestHeader) -> None:
-        if header.api_key != ApiKey.API_VERSIONS:
-            channel.close(f"API key {header.api_key} is not served in version {header.api_version}")
-            return
-        body = unsupported_version().encode(0)
-        channel.reply(slot, [encode_response_header(header.api_key, 0, header.correlation_id, len(body)), body])
 
     # --- partitions
 

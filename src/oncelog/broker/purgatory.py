@@ -1,19 +1,22 @@
 """Fetches that wait for more records (Kafka's ``DelayedFetch``): woken by a partition's advance or by time.
 
 A parked fetch looks again whenever the high watermark or the last stable offset of one of its partitions moves
-or a partition fails; it is answered with what there is when its ``max_wait_ms`` is over.
+or a partition fails; it is answered with what there is when its ``max_wait_ms`` is over. One of many partitions comes
+to watch them, and leaves them, a piece at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from oncelog.broker.context import Channel
+from oncelog.broker.slices import Slices, Work, in_parts
 from oncelog.timers import Timer, Timers
 from oncelog.types import TopicPartition
 
 MOST_WATCHED = 250_000
 """Partitions of all fetches that wait, half a kilobyte each. Beyond that who waits for most is answered at once."""
+LEFT_IN_A_PIECE = 200
 
 
 class ParkedFetch:
@@ -23,25 +26,27 @@ class ParkedFetch:
     ``woken`` is the one partition that is not what it was, None for any.
     """
 
-    __slots__ = ("attempt", "channel", "partitions", "timer")
+    __slots__ = ("attempt", "channel", "is_over", "partitions", "timer")
 
     def __init__(
         self,
         channel: Channel,
-        partitions: tuple[TopicPartition, ...],
+        partitions: Iterable[TopicPartition],
         attempt: Callable[[bool, TopicPartition | None], bool],
     ) -> None:
         self.channel = channel
-        self.partitions = partitions
+        self.partitions = list(partitions)
         self.attempt = attempt
         self.timer: Timer | None = None
+        self.is_over = False
 
 
 class FetchPurgatory:
     """Parked fetches by the partitions that they watch, in the order of parking."""
 
-    def __init__(self, timers: Timers) -> None:
+    def __init__(self, timers: Timers, slices: Slices) -> None:
         self._timers = timers
+        self._slices = slices
         self._watchers: dict[TopicPartition, dict[ParkedFetch, None]] = {}
         self._by_channel: dict[int, dict[ParkedFetch, None]] = {}
         self._watched = 0
@@ -50,13 +55,27 @@ class FetchPurgatory:
         return sum(len(parked) for parked in self._by_channel.values())
 
     def park(self, fetch: ParkedFetch, deadline_ms: int) -> None:
-        for partition in fetch.partitions:
-            self._watchers.setdefault(partition, {})[fetch] = None
+        """Have it wait for its partitions, and no longer than until then."""
+        partitions, fetch.partitions = fetch.partitions, []
+        self.ends_at(fetch, deadline_ms)
+        self.watch(fetch, partitions)
+
+    def watch(self, fetch: ParkedFetch, partitions: Sequence[TopicPartition]) -> None:
+        """Have it wait for some partitions more; one that is over watches none. It may be over behind this."""
+        if fetch.is_over:
+            return
         self._by_channel.setdefault(fetch.channel.connection_id, {})[fetch] = None
-        fetch.timer = self._timers.schedule(deadline_ms, lambda _: self._expire(fetch))
-        self._watched += len(fetch.partitions)
+        for partition in partitions:
+            self._watchers.setdefault(partition, {})[fetch] = None
+        fetch.partitions += partitions
+        self._watched += len(partitions)
         while self._watched > MOST_WATCHED:
             self._expire(max(self._all(), key=lambda parked: len(parked.partitions)))
+
+    def ends_at(self, fetch: ParkedFetch, deadline_ms: int) -> None:
+        """It watches all of its partitions, and waits no longer than until then."""
+        if not fetch.is_over:
+            fetch.timer = self._timers.schedule(deadline_ms, lambda _: self._expire(fetch))
 
     def wake(self, partition: TopicPartition) -> None:
         """``partition`` has more to read, failed, or is gone."""
@@ -64,13 +83,13 @@ class FetchPurgatory:
         if not watchers:
             return
         for fetch in list(watchers):
-            if fetch in watchers and fetch.attempt(False, partition):
-                self._forget(fetch)
+            if not fetch.is_over and fetch.attempt(False, partition):
+                self.forget(fetch)
 
     def drop(self, channel: Channel) -> None:
         """The connection ended: nobody wants its answers."""
         for fetch in list(self._by_channel.get(channel.connection_id, ())):
-            self._forget(fetch)
+            self.forget(fetch)
 
     def expire_all(self) -> None:
         """The broker stops: answer everything with what there is."""
@@ -81,21 +100,36 @@ class FetchPurgatory:
         return [fetch for parked in self._by_channel.values() for fetch in parked]
 
     def _expire(self, fetch: ParkedFetch) -> None:
-        self._forget(fetch)
+        self.forget(fetch)
         fetch.attempt(True, None)
 
-    def _forget(self, fetch: ParkedFetch) -> None:
+    def forget(self, fetch: ParkedFetch) -> None:
+        """It is answered, or nobody wants its answer."""
+        if fetch.is_over:
+            return
+        fetch.is_over = True
         if fetch.timer is not None:
             fetch.timer.cancel()
-        for partition in fetch.partitions:
+        parked = self._by_channel.get(fetch.channel.connection_id)
+        if parked is not None and fetch in parked:
+            del parked[fetch]
+            if not parked:
+                del self._by_channel[fetch.channel.connection_id]
+        self._watched -= len(fetch.partitions)
+        if len(fetch.partitions) <= LEFT_IN_A_PIECE:
+            self._leave(fetch, fetch.partitions)
+        else:
+            self._slices.begin(self._leaving(fetch))
+
+    def _leaving(self, fetch: ParkedFetch) -> Work[None]:
+        for part in in_parts(fetch.partitions, LEFT_IN_A_PIECE):
+            self._leave(fetch, part)
+            yield
+
+    def _leave(self, fetch: ParkedFetch, partitions: Iterable[TopicPartition]) -> None:
+        for partition in partitions:
             watchers = self._watchers.get(partition)
             if watchers is not None:
                 watchers.pop(fetch, None)
                 if not watchers:
                     del self._watchers[partition]
-        parked = self._by_channel.get(fetch.channel.connection_id)
-        if parked is not None and fetch in parked:
-            del parked[fetch]
-            self._watched -= len(fetch.partitions)
-            if not parked:
-                del self._by_channel[fetch.channel.connection_id]

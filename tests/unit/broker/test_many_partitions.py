@@ -125,15 +125,74 @@ def test_a_wide_fetch_answers_what_there_is(wide: Broker) -> None:
     assert with_records(asked) == [3, 4]
 
 
-@pytest.mark.parametrize("steps", range(4))
-def test_what_comes_while_a_wide_fetch_looks_is_not_missed(wide: Broker, steps: int) -> None:
+@pytest.mark.parametrize("steps", range(8))
+@pytest.mark.parametrize("index", [0, PARTITIONS - 1])
+def test_what_comes_while_a_wide_fetch_looks_is_not_missed(wide: Broker, steps: int, index: int) -> None:
     asked = fetch(wide, max_wait_ms=60_000)
+    for _ in range(steps):
+        if len(wide.slices):
+            wide.slices.step()
+    produce(wide, range(index, index + 1))
+    finish(wide)
+    assert with_records(asked) == [index]
+    assert len(wide.fetches) == 0
+
+
+@pytest.mark.parametrize("steps", range(8))
+def test_what_a_wide_fetch_was_woken_for_while_it_looked_counts_for_its_least_bytes(wide: Broker, steps: int) -> None:
+    asked = fetch(wide, max_wait_ms=60_000, min_bytes=2 * len(BATCH))
     for _ in range(steps):
         if len(wide.slices):
             wide.slices.step()
     produce(wide, range(1))
     finish(wide)
-    assert with_records(asked) == [0]
+    assert not asked.answers
+    produce(wide, range(7, 8))
+    finish(wide)
+    assert with_records(asked) == [0, 7]
+
+
+@pytest.mark.parametrize("ends", ["its connection ends", "it has waited long enough", "the broker stops"])
+@pytest.mark.parametrize("steps", [1, 3, 5, None])
+def test_a_wide_fetch_that_ends_is_forgotten_wherever_it_was(wide: Broker, steps: int | None, ends: str) -> None:
+    asked = fetch(wide, max_wait_ms=1000)
+    while len(wide.slices) if steps is None else steps:
+        steps = steps and steps - 1
+        if len(wide.slices):
+            wide.slices.step()
+    if ends == "its connection ends":
+        wide.disconnected(asked)
+    elif ends == "the broker stops":
+        finish(wide)
+        wide.fetches.expire_all()
+    else:
+        finish(wide)
+        wide.advance(NOW_MS + 1000)
+    finish(wide)
+    assert len(asked.answers) == (ends != "its connection ends")
+    assert (len(wide.fetches), wide.fetches._watched, wide.fetches._watchers) == (0, 0, {})
+
+
+def test_no_turn_of_a_wide_fetch_that_waits_grows_with_its_partitions(broker: Broker) -> None:
+    partitions = 3500
+    broker.topics.create("wide", partitions, {}, NOW_MS)
+    topic = FetchTopic(
+        topic="wide",
+        partitions=[FetchPartition(index, fetch_offset=0, partition_max_bytes=1000) for index in range(partitions)],
+    )
+    request = FetchRequest(max_wait_ms=60_000, min_bytes=2**30, max_bytes=2**30, topics=[topic])
+    for _ in range(2):  # the first use imports
+        asked = Asked(broker, request, 4)
+        turns: list[int] = []
+        while len(broker.slices):
+            turns.append(calls_of(broker.slices.step))
+        assert len(broker.fetches) == 1
+        turns.append(calls_of(partial(produce, broker, range(1))))
+        turns.append(calls_of(partial(broker.disconnected, asked)))
+        while len(broker.slices):
+            turns.append(calls_of(broker.slices.step))
+        assert broker.fetches._watched == 0
+    assert max(turns) < partitions, f"a turn of {max(turns)} calls among {turns}"
 
 
 def test_a_wide_fetch_that_waits_is_answered_when_its_time_is_over(wide: Broker) -> None:
@@ -211,13 +270,14 @@ def test_a_produce_costs_as_much_whatever_the_fetches_that_wait_for_its_partitio
             topic="wide",
             partitions=[FetchPartition(index, fetch_offset=0, partition_max_bytes=1000) for index in range(partitions)],
         )
+        for _ in range(2):
+            produce(broker, range(1))
         waiting = [
             Asked(broker, FetchRequest(max_wait_ms=60_000, min_bytes=2**30, max_bytes=2**30, topics=[topic]), 4)
             for _ in range(10)
         ]
         finish(broker)
-        for _ in range(3):  # the last one with nothing to be learned
-            cost[partitions] = calls_of(partial(produce, broker, range(1)))
+        cost[partitions] = calls_of(partial(produce, broker, range(1)))
         assert len(broker.fetches) == 10
         assert not any(asked.answers for asked in waiting)
         broker.stop(NOW_MS)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from oncelog.broker.purgatory import MOST_WATCHED, FetchPurgatory, ParkedFetch
+from oncelog.broker.slices import Slices
 from oncelog.timers import Timers
 from oncelog.types import TopicPartition
 
@@ -33,7 +34,7 @@ class Fetch:
 
 
 def test_fetch_stays_until_there_is_enough() -> None:
-    purgatory = FetchPurgatory(Timers())
+    purgatory = FetchPurgatory(Timers(), Slices())
     fetch = Fetch(purgatory, FakeChannel(), A, B)
     purgatory.wake(A)
     assert len(purgatory) == 1
@@ -46,7 +47,7 @@ def test_fetch_stays_until_there_is_enough() -> None:
 
 def test_fetch_is_answered_at_its_deadline_once() -> None:
     timers = Timers()
-    purgatory = FetchPurgatory(timers)
+    purgatory = FetchPurgatory(timers, Slices())
     fetch = Fetch(purgatory, FakeChannel(), A)
     timers.fire(99)
     assert fetch.attempts == []
@@ -57,7 +58,7 @@ def test_fetch_is_answered_at_its_deadline_once() -> None:
 
 def test_fetches_of_a_closed_connection_are_dropped_unanswered() -> None:
     timers = Timers()
-    purgatory = FetchPurgatory(timers)
+    purgatory = FetchPurgatory(timers, Slices())
     gone, stays = FakeChannel(1), FakeChannel(2)
     dropped, kept = Fetch(purgatory, gone, A), Fetch(purgatory, stays, A)
     purgatory.drop(gone)
@@ -68,7 +69,7 @@ def test_fetches_of_a_closed_connection_are_dropped_unanswered() -> None:
 
 
 def test_a_fetch_that_waits_is_told_which_partition_woke_it() -> None:
-    purgatory = FetchPurgatory(Timers())
+    purgatory = FetchPurgatory(Timers(), Slices())
     woken: list[TopicPartition | None] = []
 
     def attempt(final: bool, partition: TopicPartition | None) -> bool:
@@ -82,7 +83,7 @@ def test_a_fetch_that_waits_is_told_which_partition_woke_it() -> None:
 
 
 def test_who_waits_for_most_partitions_is_answered_where_all_wait_for_too_many() -> None:
-    purgatory = FetchPurgatory(Timers())
+    purgatory = FetchPurgatory(Timers(), Slices())
     few = Fetch(purgatory, FakeChannel(1), A, B)
     half = tuple(TopicPartition("wide", index) for index in range(MOST_WATCHED // 2))
     wide = Fetch(purgatory, FakeChannel(2), *half)

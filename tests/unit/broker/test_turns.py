@@ -5,7 +5,9 @@ Work is counted in calls of functions. ``python -m benchmarks.turns`` takes the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +16,7 @@ from oncelog.broker import answer_memory
 from oncelog.broker.answer_memory import AnswerMemory
 from oncelog.broker.apis import metadata
 from oncelog.broker.broker import Broker
+from oncelog.broker.context import Part
 from oncelog.broker.request_memory import RequestMemory
 from oncelog.protocol.generated import (
     alter_configs_request,
@@ -89,6 +92,8 @@ PARTITIONS = 2000
 NAMES = [f"name-{number:06}" for number in range(5000)]
 MOST_CALLS = 15_000
 """Of one turn: a millisecond or two."""
+MOST_FREED = 6_000
+"""Blocks of memory, in one turn."""
 
 
 def fetch(wait_ms: int) -> FetchRequest:
@@ -265,6 +270,34 @@ def test_no_turn_of_a_long_request_is_long(busy: Admin, name: str) -> None:
     turns_of(busy.broker, sent)  # the first use of an API imports it
     turns = turns_of(busy.broker, sent)
     assert max(turns) <= MOST_CALLS, f"a turn of {max(turns)} calls among {len(turns)}, {sum(turns)} in all"
+
+
+@pytest.mark.parametrize("name", ["FindCoordinator", "DescribeGroups", "DescribeConfigs", "ListOffsets", "OffsetFetch"])
+def test_no_turn_gives_back_all_of_a_long_answer(busy: Admin, name: str) -> None:
+    """To free an object takes some 50 ns, and an entry of an answer is several."""
+    make, version = LONG[name]
+    request = make()
+    sent = bytes(encode_request(type(request).API_KEY, version, 7, "test", request.encode(version)))[4:]
+    del request
+    channel = NoChannel()
+    blocks = [sys.getallocatedblocks()]
+    busy.broker.receive(channel, 0, memoryview(sent), NOW_MS)
+    while busy.broker.slices:
+        blocks.append(sys.getallocatedblocks())
+        busy.broker.slices.step()
+    blocks.append(sys.getallocatedblocks())
+    assert channel.answered
+    freed = max(before - after for before, after in pairwise(blocks))
+    assert freed < MOST_FREED, f"{freed} blocks of memory in one turn of {max(blocks) - blocks[0]} in all"
+
+
+class NoChannel(RecordingChannel):
+    """Keeps no answer."""
+
+    answered = False
+
+    def reply(self, slot: int, parts: Sequence[Part]) -> None:
+        self.answered = True
 
 
 def acl_creations() -> CreateAclsRequest:

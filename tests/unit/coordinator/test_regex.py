@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oncelog.coordinator.regex import InvalidRegex, LinearRegex
+from tests.support.work import calls_of
 
 
 @pytest.mark.parametrize(
@@ -97,11 +98,45 @@ def test_any_text_is_an_expression_or_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["(((){1000}){1000}){1000}", "((a{0,1000}){0,1000}){0,1000}", "(()*){1000}" * 200, "(" * 5000]
+    "text",
+    [
+        "(((){1000}){1000}){1000}",
+        "((a{0,1000}){0,1000}){0,1000}",
+        "(" * 5000,
+        "(a)" * 10_000,
+        "a|" * 10_000,
+        "(ab){3001}",
+    ],
 )
-def test_an_expression_that_would_take_for_ever_to_lay_out_is_refused(text: str) -> None:
+def test_an_expression_that_would_take_for_ever_to_read_or_lay_out_is_refused(text: str) -> None:
     with pytest.raises(InvalidRegex):
         LinearRegex(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "states", "matching"),
+    [
+        (r"(\w?){900}!", 900 * 2 + 1, "abc!"),
+        (r"(a()()()()()()()()()()){1000}", 1000, "a" * 1000),
+        ("(()*){1000}" * 200, 0, ""),
+        ("a" * 6000, 6000, "a" * 6000),
+    ],
+)
+def test_an_expression_takes_the_work_of_its_text_however_often_it_repeats(
+    text: str, states: int, matching: str
+) -> None:
+    assert calls_of(lambda: LinearRegex(text)) < 10 * min(len(text), 3000) + 200
+    expression = LinearRegex(text)
+    assert len(expression._program) == states + 1
+    assert expression.matches(matching)
+    assert not expression.matches(matching + "?")
+
+
+def test_matching_pauses_after_so_many_states() -> None:
+    """Work done for one name counts for the next one."""
+    expression = LinearRegex(r"(\w?){900}!")
+    pauses = [len(list(expression.matching(name))) for name in ("ab", "cd", "ef", "gh", "ij", "kl")]
+    assert 2 <= sum(pauses) <= 12
 
 
 def test_all_the_matching_of_one_expression_is_bounded() -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 
 import pytest
 
-from oncelog.server.heap import STEP, LongLived
+from oncelog.server.heap import GIVE_WAY_S, STEP, LongLived
 
 
 @pytest.fixture
 def heap() -> Iterator[LongLived]:
+    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
+    gc.collect()
     yield LongLived()
     gc.unfreeze()
+    gc.set_threshold(*threshold)
+    sys.setswitchinterval(interval)
 
 
 def test_new_partitions_are_set_aside(heap: LongLived) -> None:
@@ -26,7 +31,28 @@ def test_new_partitions_are_set_aside(heap: LongLived) -> None:
     assert gc.get_freeze_count() >= before + len(kept)
 
 
-def test_deleted_partitions_can_be_collected(heap: LongLived) -> None:
+def test_where_half_of_the_partitions_were_deleted_all_is_looked_at_again(heap: LongLived) -> None:
     heap.count(STEP)
-    heap.count(STEP - 1)
+    heap.count(STEP // 2 + 1)
+    assert gc.get_freeze_count() > 0
+    heap.count(STEP // 2)
     assert gc.get_freeze_count() == 0
+
+
+def test_a_collection_of_the_young_looks_at_a_few_thousand_objects(heap: LongLived) -> None:
+    """However many a long request keeps: each takes a third of a microsecond, in somebody's turn."""
+    young: list[int] = []
+
+    def collects(phase: str, info: dict[str, int]) -> None:
+        if phase == "start" and info["generation"] < 2:
+            young.append(sum(len(gc.get_objects(generation=age)) for age in range(info["generation"] + 1)))
+
+    gc.callbacks.append(collects)
+    try:
+        kept = [[number] for number in range(30_000)]
+    finally:
+        gc.callbacks.remove(collects)
+    assert len(kept) == 30_000
+    assert len(young) >= 20
+    assert max(young) < 5_000
+    assert sys.getswitchinterval() == pytest.approx(GIVE_WAY_S)

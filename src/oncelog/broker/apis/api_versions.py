@@ -12,10 +12,11 @@ import re
 from typing import TYPE_CHECKING
 
 from oncelog.broker.apis.registry import SERVED
-from oncelog.broker.context import RequestContext
+from oncelog.broker.context import Channel, RequestContext
 from oncelog.errors import Error
 from oncelog.metadata.features import SUPPORTED
 from oncelog.protocol.api_keys import ApiKey
+from oncelog.protocol.framing import RequestHeader, encode_response_header
 from oncelog.protocol.generated.api_versions_request import ApiVersionsRequest
 from oncelog.protocol.generated.api_versions_response import (
     ApiVersion,
@@ -58,6 +59,15 @@ def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest)
             if level > 0
         ],
     )
+
+
+def refuse_version(channel: Channel, slot: int, header: RequestHeader) -> None:
+    """A request in a version, or of an API, that is not served: only ApiVersions is answered."""
+    if header.api_key != ApiKey.API_VERSIONS:
+        channel.close(f"API key {header.api_key} is not served in version {header.api_version}")
+        return
+    body = unsupported_version().encode(0)
+    channel.reply(slot, [encode_response_header(header.api_key, 0, header.correlation_id, len(body)), body])
 
 
 def unsupported_version() -> ApiVersionsResponse:

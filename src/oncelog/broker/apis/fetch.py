@@ -9,10 +9,11 @@ Records leave as file slices: the shell sends them without copying. Sources: Kaf
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from oncelog.acls import Operation
+from oncelog.broker.apis.fetch_reading import Answer, may_read, partition_of, read_all, read_partition
 from oncelog.broker.context import RequestContext
 from oncelog.broker.fetch_sessions import (
     FINAL_EPOCH,
@@ -22,21 +23,14 @@ from oncelog.broker.fetch_sessions import (
     FetchSession,
     PartitionKey,
 )
-from oncelog.broker.partition import Partition
 from oncelog.broker.purgatory import ParkedFetch
-from oncelog.broker.security.access import TOPIC, allows
 from oncelog.broker.slices import Work, finished, groups_in_parts, in_parts
 from oncelog.deferred import Deferred
-from oncelog.errors import CorruptLogError, Error, StorageError
-from oncelog.protocol.fetch_fast import set_slices
+from oncelog.errors import Error
 from oncelog.protocol.generated.fetch_request import FetchRequest
 from oncelog.protocol.generated.fetch_response import (
-    AbortedTransaction,
-    EpochEndOffset,
     FetchableTopicResponse,
     FetchResponse,
-    LeaderIdAndEpoch,
-    PartitionData,
 )
 from oncelog.protocol.wire import ZERO_UUID
 from oncelog.types import IsolationLevel, TopicPartition
@@ -45,21 +39,10 @@ if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
 
 FIRST_WITH_TOPIC_IDS = 13
-FIRST_WITH_LEADERS = 16
-"""Who leads is told with NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951)."""
 PARTITIONS_IN_A_PIECE = 100
 _Opened = tuple[FetchSession | None, dict[PartitionKey, FetchPosition]]
 """The session in use, and what to read."""
 ISOLATION_LEVELS = {int(level): level for level in IsolationLevel}
-
-
-class _Answer(NamedTuple):
-    """What one partition answers, and whether that is a reason not to wait."""
-
-    key: PartitionKey
-    data: PartitionData
-    size_bytes: int
-    at_once: bool
 
 
 def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> FetchResponse | Deferred[FetchResponse]:
@@ -75,14 +58,14 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
     session, positions = opened
     if len(positions) > PARTITIONS_IN_A_PIECE:
         return _WideFetch(broker, context, request, isolation).begin(_opened(opened))
-    answers = list(_read(broker, context, request, positions, isolation))
+    answers = list(read_all(broker, context, request, positions, isolation))
     if request.max_wait_ms <= 0 or _is_enough(request, answers):
         context.may_be_repeated = len(answers) == 1 and answers[0].size_bytes > 0
         return _respond(broker, session, answers)
     watched = tuple(
         partition.topic_partition
         for key in positions
-        if (partition := _partition(broker, key)) is not None and _may_read(broker, context, key, log=False)
+        if (partition := partition_of(broker, key)) is not None and may_read(broker, context, key, log=False)
     )
     if not watched:
         return _respond(broker, session, answers)
@@ -99,7 +82,7 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Fe
             return True
 
     def look(final: bool) -> bool:
-        answers = list(_read(broker, context, request, positions, isolation))
+        answers = list(read_all(broker, context, request, positions, isolation))
         if not (final or _is_enough(request, answers)):
             waiting.note(answers)
             return False
@@ -120,7 +103,7 @@ def _names_many(request: FetchRequest) -> bool:
     return named > PARTITIONS_IN_A_PIECE
 
 
-def _is_enough(request: FetchRequest, answers: Sequence[_Answer]) -> bool:
+def _is_enough(request: FetchRequest, answers: Sequence[Answer]) -> bool:
     """Whether there is what the fetch asks for, or something to report at once."""
     size_bytes, at_once = 0, False
     for answer in answers:
@@ -139,7 +122,7 @@ class _Waiting:
         request: FetchRequest,
         positions: dict[PartitionKey, FetchPosition],
         isolation: IsolationLevel,
-        answers: Iterable[_Answer],
+        answers: Iterable[Answer] = (),
     ) -> None:
         """:param answers: what the first look at all partitions found."""
         self._broker = broker
@@ -150,10 +133,17 @@ class _Waiting:
         self._keys: dict[TopicPartition, PartitionKey] = {}
         self.note(answers)
 
-    def note(self, answers: Iterable[_Answer]) -> None:
+    def note(self, answers: Iterable[Answer]) -> None:
         """What a look at all partitions found."""
         self._sizes = {answer.key: answer.size_bytes for answer in answers if answer.size_bytes}
         self.total = sum(self._sizes.values())
+
+    def add(self, answer: Answer, topic_partition: TopicPartition) -> None:
+        """What a look at one more partition found."""
+        self._keys[topic_partition] = answer.key
+        if answer.size_bytes:
+            self._sizes[answer.key] = answer.size_bytes
+            self.total += answer.size_bytes
 
     def has_enough(self, woken: TopicPartition) -> bool:
         """Whether the fetch is to be answered now that ``woken`` is not what it was."""
@@ -161,7 +151,7 @@ class _Waiting:
             self._keys = {TopicPartition(key[0], key[2]): key for key in self._positions}
         key = self._keys[woken]
         left = min(self._request.max_bytes, self._broker.config.fetch_max_bytes)
-        answer = _read_partition(
+        answer = read_partition(
             self._broker, self._context, key, self._positions[key], self._isolation, left, at_least_one_batch=True
         )
         self.total += answer.size_bytes - self._sizes.get(key, 0)
@@ -209,28 +199,16 @@ class _WideFetch:
         if self._request.max_wait_ms <= 0 or _is_enough(self._request, answers):
             yield from self._answer(answers)
             return
-        watched: list[tuple[Partition, PartitionData]] = []
-        for part in in_parts(answers, PARTITIONS_IN_A_PIECE):
-            watched += [
-                (partition, answer.data)
-                for answer in part
-                if (partition := _partition(self._broker, answer.key)) is not None
-                and _may_read(self._broker, self._context, answer.key, log=False)
-            ]
-            yield
-        waiting = _Waiting(self._broker, self._context, self._request, self._positions, self._isolation, answers)
-        # From here on in one go: what a partition got while the others were looked at woke nobody.
-        late = [
-            partition.topic_partition
-            for partition, data in watched
-            if partition.log.high_watermark != data.high_watermark
-            or partition.log.last_stable_offset != data.last_stable_offset
-        ]
-        if not watched or any(waiting.has_enough(at) for at in late):
-            yield from self._answer_now()
-            return
+        waiting = _Waiting(self._broker, self._context, self._request, self._positions, self._isolation)
+        late: deque[TopicPartition] = deque()
+        is_waiting = is_final = False
 
-        def attempt(_final: bool, woken: TopicPartition | None) -> bool:
+        def attempt(final: bool, woken: TopicPartition | None) -> bool:
+            nonlocal is_final
+            if not is_waiting:  # it is not yet known what all of them have
+                is_final |= final
+                late.extend([] if woken is None else [woken])
+                return final
             try:
                 if woken is not None and not waiting.has_enough(woken):
                     return False
@@ -239,16 +217,44 @@ class _WideFetch:
                 self._response.fail(error)
             return True
 
-        fetch = ParkedFetch(
-            self._context.channel, tuple(partition.topic_partition for partition, _ in watched), attempt
-        )
-        self._broker.fetches.park(fetch, self._broker.now_ms + self._request.max_wait_ms)
+        fetches, fetch = self._broker.fetches, ParkedFetch(self._context.channel, (), attempt)
+        while answers:
+            late += self._watch(fetch, waiting, answers[-PARTITIONS_IN_A_PIECE:])
+            del answers[-PARTITIONS_IN_A_PIECE:]
+            yield
+        has_enough = is_final or not fetch.partitions
+        while late and not has_enough:
+            has_enough = any(waiting.has_enough(late.popleft()) for _ in range(min(len(late), PARTITIONS_IN_A_PIECE)))
+            if late:
+                yield
+        if has_enough or is_final:
+            fetches.forget(fetch)
+            yield from self._answer_now()
+            return
+        is_waiting = True
+        fetches.ends_at(fetch, self._broker.now_ms + self._request.max_wait_ms)
         if self._context.is_long:
             self._broker.long_requests.answered(self._context)
 
-    def _read(self) -> Work[list[_Answer]]:
-        answers: list[_Answer] = []
-        for answer in _read(self._broker, self._context, self._request, self._positions, self._isolation):
+    def _watch(self, fetch: ParkedFetch, waiting: _Waiting, answers: Sequence[Answer]) -> list[TopicPartition]:
+        """Have the fetch wait for these partitions; those that have changed since they were looked at."""
+        late: list[TopicPartition] = []
+        watched: list[TopicPartition] = []
+        for answer in answers:
+            partition = partition_of(self._broker, answer.key)
+            if partition is None or not may_read(self._broker, self._context, answer.key, log=False):
+                continue
+            data, log, topic_partition = answer.data, partition.log, partition.topic_partition
+            watched.append(topic_partition)
+            waiting.add(answer, topic_partition)
+            if log.high_watermark != data.high_watermark or log.last_stable_offset != data.last_stable_offset:
+                late.append(topic_partition)
+        self._broker.fetches.watch(fetch, watched)
+        return late
+
+    def _read(self) -> Work[list[Answer]]:
+        answers: list[Answer] = []
+        for answer in read_all(self._broker, self._context, self._request, self._positions, self._isolation):
             answers.append(answer)
             if len(answers) % PARTITIONS_IN_A_PIECE == 0:
                 yield
@@ -257,7 +263,7 @@ class _WideFetch:
     def _answer_now(self) -> Work[None]:
         yield from self._answer((yield from self._read()))
 
-    def _answer(self, answers: list[_Answer]) -> Work[None]:
+    def _answer(self, answers: list[Answer]) -> Work[None]:
         self._response.resolve((yield from _responding(self._broker, self._session, answers)))
 
 
@@ -311,134 +317,12 @@ def _key(broker: Broker, by_id: bool, name: str, topic_id: bytes, partition: int
     return (info.name if info else "", topic_id, partition)
 
 
-def _partition(broker: Broker, key: PartitionKey) -> Partition | None:
-    name, topic_id, index = key
-    partition = broker.partition(TopicPartition(name, index))
-    if partition is not None and topic_id and partition.topic_id != topic_id:
-        return None
-    return partition
-
-
-def _may_read(broker: Broker, context: RequestContext, key: PartitionKey, *, log: bool = True) -> bool:
-    name = key[0]
-    return broker.authorizer is None or not name or allows(broker, context, Operation.READ, TOPIC, name, log=log)
-
-
-def _read(
-    broker: Broker,
-    context: RequestContext,
-    request: FetchRequest,
-    positions: dict[PartitionKey, FetchPosition],
-    isolation: IsolationLevel,
-) -> Iterator[_Answer]:
-    """Every partition's answer; the byte limits are spent in serving order, but for one batch that always fits."""
-    left = min(request.max_bytes, broker.config.fetch_max_bytes)
-    at_least_one_batch = True
-    for key, position in positions.items():
-        answer = _read_partition(broker, context, key, position, isolation, left, at_least_one_batch)
-        if answer.size_bytes:
-            at_least_one_batch = False
-            left = max(0, left - answer.size_bytes)
-        yield answer
-
-
-def _read_partition(
-    broker: Broker,
-    context: RequestContext,
-    key: PartitionKey,
-    position: FetchPosition,
-    isolation: IsolationLevel,
-    left: int,
-    at_least_one_batch: bool,
-) -> _Answer:
-    if not _may_read(broker, context, key):
-        return _not_asked(key, Error.TOPIC_AUTHORIZATION_FAILED)
-    partition = _partition(broker, key)
-    if (
-        partition is not None
-        and partition.replicas is not None
-        and partition.replicas.leader != context.session.node_id
-    ):
-        leader = LeaderIdAndEpoch(partition.replicas.leader, partition.leader_epoch)
-        return _error(key, Error.NOT_LEADER_OR_FOLLOWER, leader if context.api_version >= FIRST_WITH_LEADERS else None)
-    if partition is None:
-        unknown_id = key[1] and not key[0]
-        error = Error.UNKNOWN_TOPIC_ID if unknown_id else Error.UNKNOWN_TOPIC_OR_PARTITION
-        return _not_asked(key, error)
-    log = partition.log
-    partition.reads += 1
-    if partition.failed:
-        partition.failed_reads += 1
-        return _error(key, Error.KAFKA_STORAGE_ERROR)
-    error = partition.check_leader_epoch(max(position.current_leader_epoch, -1))  # what is negative asks for no check
-    if error is not Error.NONE:
-        leader = LeaderIdAndEpoch(context.session.node_id or broker.node.node_id, partition.leader_epoch)
-        is_told = error is Error.FENCED_LEADER_EPOCH and context.api_version >= FIRST_WITH_LEADERS
-        return _error(key, error, leader if is_told else None)
-    data = PartitionData(
-        partition_index=key[2],
-        error_code=Error.NONE,
-        high_watermark=log.high_watermark,
-        last_stable_offset=log.last_stable_offset,
-        log_start_offset=log.log_start_offset,
-        aborted_transactions=[] if isolation is IsolationLevel.READ_COMMITTED else None,
-        preferred_read_replica=-1,
-        records=b"",
-    )
-    if position.last_fetched_epoch >= 0:
-        epoch, end_offset = log.end_offset_for_epoch(position.last_fetched_epoch)
-        if end_offset < 0:
-            return _error(key, Error.OFFSET_OUT_OF_RANGE)
-        if epoch < position.last_fetched_epoch or end_offset < position.fetch_offset:
-            data.diverging_epoch = EpochEndOffset(epoch, end_offset)
-            return _Answer(key, data, 0, at_once=True)
-    bound = partition.readable_to(isolation)
-    if not log.log_start_offset <= position.fetch_offset <= log.log_end_offset:
-        return _error(key, Error.OFFSET_OUT_OF_RANGE)
-    limit = min(left, position.max_bytes)
-    try:
-        read = log.read(position.fetch_offset, limit, bound, at_least_one_batch=at_least_one_batch)
-        if isinstance(read, Error):
-            return _error(key, read)
-        if read.size_bytes:
-            set_slices(data, read.slices)
-            if isolation is IsolationLevel.READ_COMMITTED:
-                aborted = log.aborted_transactions(position.fetch_offset, read.upper_bound_offset)
-                data.aborted_transactions = [AbortedTransaction(*entry) for entry in aborted]
-    except (StorageError, CorruptLogError) as failure:
-        return _error(key, partition.unreadable(failure))
-    return _Answer(key, data, read.size_bytes, at_once=False)
-
-
-def _not_asked(key: PartitionKey, error: Error) -> _Answer:
-    """No partition was asked: that is no news for the others, which wait as if they were alone."""
-    answer = _error(key, error)
-    answer.data.aborted_transactions = []
-    return answer._replace(at_once=False)
-
-
-def _error(key: PartitionKey, error: Error, current_leader: LeaderIdAndEpoch | None = None) -> _Answer:
-    data = PartitionData(
-        partition_index=key[2],
-        error_code=error,
-        high_watermark=-1,
-        last_stable_offset=-1,
-        log_start_offset=-1,
-        aborted_transactions=None,
-        preferred_read_replica=-1,
-        records=b"",
-    )
-    if current_leader is not None:
-        data.current_leader = current_leader
-    return _Answer(key, data, 0, at_once=True)
-
-
-def _respond(broker: Broker, session: FetchSession | None, answers: list[_Answer]) -> FetchResponse:
+def _respond(broker: Broker, session: FetchSession | None, answers: list[Answer]) -> FetchResponse:
     """All answers, or within a session only those that say something new (``IncrementalFetchContext``)."""
     return finished(_responding(broker, session, answers))
 
 
-def _responding(broker: Broker, session: FetchSession | None, answers: list[_Answer]) -> Work[FetchResponse]:
+def _responding(broker: Broker, session: FetchSession | None, answers: list[Answer]) -> Work[FetchResponse]:
     incremental = session is not None and session.epoch > INITIAL_EPOCH + 1
     response = FetchResponse(error_code=Error.NONE, session_id=session.session_id if session else NO_SESSION)
     for part in in_parts(answers, PARTITIONS_IN_A_PIECE):
@@ -447,7 +331,7 @@ def _responding(broker: Broker, session: FetchSession | None, answers: list[_Ans
         for answer in told:
             if not answer.size_bytes:
                 continue
-            partition = _partition(broker, answer.key)
+            partition = partition_of(broker, answer.key)
             if partition is not None:
                 partition.bytes_out += answer.size_bytes
             if session is not None:
@@ -457,7 +341,7 @@ def _responding(broker: Broker, session: FetchSession | None, answers: list[_Ans
     return response
 
 
-def _is_news(session: FetchSession, answer: _Answer, incremental: bool) -> bool:
+def _is_news(session: FetchSession, answer: Answer, incremental: bool) -> bool:
     """Whether the fetcher must be told; notes what it was told. A full answer tells everything."""
     position = session.partitions.get(answer.key)
     data = answer.data
@@ -481,7 +365,7 @@ def _is_news(session: FetchSession, answer: _Answer, incremental: bool) -> bool:
     return news
 
 
-def _add_by_topic(topics: list[FetchableTopicResponse], answers: Iterable[_Answer]) -> None:
+def _add_by_topic(topics: list[FetchableTopicResponse], answers: Iterable[Answer]) -> None:
     """Neighbours of one topic share an entry; the serving order stays."""
     last = (topics[-1].topic, topics[-1].topic_id) if topics else None
     for answer in answers:

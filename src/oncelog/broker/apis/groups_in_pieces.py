@@ -50,9 +50,13 @@ def of_each_group(
                 mine.append(name)
             else:
                 hidden.append(refused(name, Error.GROUP_AUTHORIZATION_FAILED))
-        answers.append(ask(mine))
-        if memory_of is not None and answers[-1].succeeded:
-            yield from broker.answer_memory.grow(context, *memory_of(answers[-1].value))
+        answer = ask(mine)
+        if memory_of is not None and answer.succeeded:
+            yield from broker.answer_memory.grow(context, *memory_of(answer.value))
+        if answer.succeeded and answers and answers[-1].succeeded:
+            answers[-1].value.extend(answer.value)  # so that few are left to be put together in the end
+        else:
+            answers.append(answer.map(list))
         yield
     return gather(answers).map(lambda parts: [*chain.from_iterable(parts), *hidden])
 

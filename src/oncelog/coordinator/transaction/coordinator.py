@@ -331,7 +331,6 @@ class TransactionCoordinator:
                 (not of_producers or txn.producer_id in of_producers)
                 and (not states or txn.state in wanted)
                 and (duration_ms < 0 or now_ms - txn.start_ms > duration_ms)
-                and (matcher is None or matcher.matches(txn.transactional_id))
             )
 
         found: list[TransactionListing] = []
@@ -343,7 +342,7 @@ class TransactionCoordinator:
                     yield
                 txn = entry.txn
                 try:
-                    if passes(txn):
+                    if passes(txn) and (matcher is None or (yield from matcher.matching(txn.transactional_id))):
                         found.append(TransactionListing(txn.transactional_id, txn.producer_id, txn.state))
                 except InvalidRegex:
                     return TransactionList(Error.INVALID_REGULAR_EXPRESSION)

@@ -191,3 +191,17 @@ def test_pytest_does_not_pay_for_the_plugin_before_it_is_used(module: str) -> No
     code = f"{loads}; print({module!r} in added)"
     shown = subprocess.run([sys.executable, "-c", f"import pytest; {code}"], capture_output=True, text=True, check=True)
     assert shown.stdout == "False\n"
+
+
+def test_the_package_is_imported_as_it_was_installed(tmp_path: Path) -> None:
+    """Pytest marks all modules of a plugin's distribution for rewriting: seconds, in every new environment."""
+    (tmp_path / "marking.py").write_text('import pytest\n\npytest.register_assert_rewrite("oncelog")\n')
+    source = """
+import sys
+
+def test_loaders(oncelog_broker):
+    from oncelog.server import embedded
+    assert not hasattr(embedded.__loader__, "_must_rewrite")
+    assert hasattr(sys.modules[__name__].__loader__, "_must_rewrite")
+"""
+    assert "1 passed" in run(tmp_path, source, "-p", "marking")

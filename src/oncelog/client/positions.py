@@ -18,6 +18,7 @@ from oncelog.types import TopicPartition
 EARLIEST, LATEST = -2, -1
 """The times that stand for the ends of a log in ListOffsets."""
 _AGO = re.compile(r"(\d+)(ms|s|m|h|d)")
+_BARE_DATE = re.compile(r"(?:19|20)\d\d(?:[01]\d[0-3]\d)?")
 _UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LONGEST_TIME = 100
 _MOST_DIGITS = 18
@@ -70,8 +71,11 @@ def parse_offset(text: str) -> Place:
 def parse_time(option: str, text: str, now_ms: int | None = None) -> int:
     """ms since 1970, from such a number, ISO 8601 (UTC where it names no zone), or how long ago: 90s, 15m, 2h, 1d.
 
-    What is before 1970 is 1970: ListOffsets takes -1, -2 and so on for other things.
+    What is before 1970 is 1970: ListOffsets takes -1, -2 and so on for other things. A year or a date without hyphens
+    is refused: as milliseconds it would be the first hours of 1970, which is the beginning of every log.
     """
+    if _BARE_DATE.fullmatch(text):
+        raise ConfigError(f"{option} takes a date as 2026-01-31, not {text}, which would be milliseconds since 1970")
     try:
         return max(0, _time_ms(text[:_LONGEST_TIME], now_ms))
     except ValueError:

@@ -194,3 +194,9 @@ def test_a_place_that_is_none_is_refused(text: str) -> None:
 )
 def test_times_are_ms_or_iso_or_ago(text: str, time_ms: int) -> None:
     assert parse_time("--since", text, now_ms=86_400_000) == time_ms
+
+
+@pytest.mark.parametrize("text", ["2026", "20260131"])
+def test_a_year_or_a_date_without_hyphens_is_not_taken_for_ms(text: str) -> None:
+    with pytest.raises(ConfigError, match=f"takes a date as 2026-01-31, not {text}, which would be milliseconds"):
+        parse_time("--to-datetime", text)

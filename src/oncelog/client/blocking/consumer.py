@@ -28,6 +28,7 @@ from oncelog.client.core.structs import (
     takes_fewer_types,
 )
 from oncelog.client.core.subscription import ConsumerRebalanceListener, TopicPattern
+from oncelog.errors import ConfigError
 
 if TYPE_CHECKING:
     import ssl
@@ -77,6 +78,11 @@ class Consumer(Generic[K, V]):
         ssl_context: ssl.SSLContext | None = None,
         **settings: Unpack[ConsumerKeywords],
     ) -> None:
+        if settings.get("consumer_timeout_ms") is not None:
+            raise ConfigError(
+                "consumer_timeout_ms is not supported, leave it out: iterating a consumer waits for ever; "
+                "getone(timeout_ms=...) returns None when the time is over"
+            )
         self._consumer = AsyncConsumer(
             *topics,
             config=config,

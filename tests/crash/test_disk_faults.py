@@ -1,4 +1,4 @@
-"""A full disk and failing syncs, met by real clients: what can not be kept is refused, and a restart heals.
+"""A full disk and failing syncs, met by real clients: what cannot be kept is refused, and a restart heals.
 
 The full disk is a limit on the size of the process's files (``RLIMIT_FSIZE``): the operating system itself refuses the
 write, half-way if need be. A failing sync is injected below the broker.

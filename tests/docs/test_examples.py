@@ -203,6 +203,23 @@ def _parse(group: click.Command, name: str, words: list[str], parent: click.Cont
             _parse(found, str(inner), left, context)
 
 
+def test_programs_that_start_a_query_wait_for_it() -> None:
+    """A script that ends behind ``start()`` ends the query, with status 0 and nothing written."""
+    whole = [example for example in EXAMPLES if example.language == "python" and "= session(" in example.text]
+    assert whole
+    assert not [e.name for e in whole if ".start()" in e.text and ".awaitTermination()" not in e.text]
+
+
+def test_rows_of_tables_stand_below_a_heading() -> None:
+    """A blank line inside a table makes its other rows text."""
+    ruler = re.compile(r"\|(?: *:?-+:? *\|)+")
+    for page in PAGES:
+        text = FENCED.sub("", page.read_text(encoding="utf-8"))
+        for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+            rows = table.splitlines()
+            assert len(rows) > 1 and ruler.fullmatch(rows[1]), f"{page.relative_to(ROOT)}: {rows[0]}"
+
+
 def test_no_page_says_a_thing_twice() -> None:
     """A section that a merge has doubled, with the figures of two days."""
     for page in PAGES:

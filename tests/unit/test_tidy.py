@@ -186,9 +186,10 @@ def test_every_newtype_is_used() -> None:
 
 
 ODD = re.compile(
-    r"\banew\b|\b(?:None|empty|nothing|0|1|True|False) where (?!mistakes)|\bshall\b|\bthereby\b", re.IGNORECASE
+    r"\banew\b|\b(?:None|empty|nothing|0|1|True|False) where (?!mistakes)|\bshall\b|\bthereby\b|\bcan not\b",
+    re.IGNORECASE,
 )
-"""Words that no native speaker writes there: "again", "if", "is to"."""
+"""Words that no native speaker writes there: "again", "if", "is to", "cannot"."""
 
 
 def test_what_people_read_is_plain_english() -> None:

@@ -232,7 +232,7 @@ class Broker:
     def receive(self, channel: Channel, slot: int, frame: memoryview, now_ms: int) -> None:
         """Handle one request frame (without its size); the answer goes to ``channel.reply`` now or later.
 
-        What can not be understood ends the connection, nobody else's; only ApiVersions answers a version that it
+        What cannot be understood ends the connection, nobody else's; only ApiVersions answers a version that it
         does not know. Bytes behind a request that was understood are passed over, as Apache Kafka does: librdkafka
         2.16 sends three of them when it asks for all topics.
         """

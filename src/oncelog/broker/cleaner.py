@@ -173,10 +173,10 @@ class Cleaner:
             before = self._pauses.get(topic_partition)
             whole = FIRST_PAUSE if before is None else min(2 * before.whole, LONGEST_PAUSE)
             self._pauses[topic_partition] = _Pause(whole, whole)
-            logger.error("%s can not be compacted now, and is tried again later: %s", topic_partition, error)
+            logger.error("%s cannot be compacted now, and is tried again later: %s", topic_partition, error)
             return
         logger.error(
-            "%s can not be compacted and keeps growing until a restart: %s",
+            "%s cannot be compacted and keeps growing until a restart: %s",
             topic_partition,
             error,
             exc_info=None if isinstance(error, CorruptLogError) else error,
@@ -198,4 +198,4 @@ class Cleaner:
         try:
             checkpoints.write_offset_checkpoint(self._disk, checkpoints.CLEANER_OFFSET_CHECKPOINT, self.known())
         except StorageError as error:
-            logger.error("the cleaner's checkpoint can not be written: %s", error)
+            logger.error("the cleaner's checkpoint cannot be written: %s", error)

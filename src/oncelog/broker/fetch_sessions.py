@@ -156,7 +156,7 @@ class FetchSessionCache:
         self._sessions.pop(session_id, None)
 
     def resume(self, session_id: int, epoch: int, uses_topic_ids: bool, now_ms: int) -> FetchSession | Error:
-        """The session an incremental request continues, or why it can not."""
+        """The session an incremental request continues, or why it cannot."""
         session = self._sessions.get(session_id)
         if session is None:
             return Error.FETCH_SESSION_ID_NOT_FOUND

@@ -342,7 +342,7 @@ class LogManager:
     def _remove(self, folder: str) -> None:
         def done(error: Exception | None) -> None:
             if error is not None:
-                logger.warning("the folder %s of a deleted partition can not be removed: %s", folder, error)
+                logger.warning("the folder %s of a deleted partition cannot be removed: %s", folder, error)
 
         self._background.run(lambda: self.disk.remove(folder), done)
 
@@ -418,7 +418,7 @@ class LogManager:
 
     def _written(self, deleted: Mapping[str, int], error: Exception | None) -> None:
         if error is not None:
-            logger.error("checkpoints can not be written, the next start will check more of the logs: %s", error)
+            logger.error("checkpoints cannot be written, the next start will check more of the logs: %s", error)
             return
         self._deleted = {topic: number for topic, number in self._deleted.items() if deleted.get(topic) != number}
 
@@ -463,7 +463,7 @@ class LogManager:
                 try:
                     log.apply_retention(now_ms)
                 except StorageError as error:
-                    logger.error("%s: old segments can not be removed now: %s", log.topic_partition, error)
+                    logger.error("%s: old segments cannot be removed now: %s", log.topic_partition, error)
 
     def _expire_producers(self, now_ms: int) -> None:
         for log in self._logs.values():

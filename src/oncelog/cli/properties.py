@@ -23,7 +23,7 @@ def given_properties(config: Path | None, assignments: Iterable[str]) -> dict[st
         try:
             settings.update(load_properties(config.read_text(encoding="utf-8")))
         except OSError as error:
-            raise ConfigError(f"the properties file {config} can not be read: {error.strerror}") from error
+            raise ConfigError(f"the properties file {config} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise ConfigError(f"the properties file {config} is not UTF-8 text: {error.reason}") from error
     settings.update(named_values("--set", assignments))

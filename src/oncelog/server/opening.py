@@ -90,7 +90,7 @@ class StoreLog(Protocol):
 
 
 class ListenError(OncelogError):
-    """The address can not be listened on: in use, not of this machine, or not permitted."""
+    """The address cannot be listened on: in use, not of this machine, or not permitted."""
 
 
 class SystemRandom:
@@ -105,11 +105,11 @@ def prepare_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise ConfigError(f"the data folder {path} can not be used: a file is in the way") from None
+        raise ConfigError(f"the data folder {path} cannot be used: a file is in the way") from None
     except OSError as error:
-        raise ConfigError(f"the data folder {path} can not be made: {error.strerror}") from error
+        raise ConfigError(f"the data folder {path} cannot be made: {error.strerror}") from error
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        raise ConfigError(f"the data folder {path} can not be read and written by this user: change its permissions")
+        raise ConfigError(f"the data folder {path} cannot be read and written by this user: change its permissions")
 
 
 DEFAULT_LISTENER = "127.0.0.1:9092"
@@ -332,5 +332,5 @@ def bind(listen: Address) -> socket.socket:
             raise ListenError(
                 f"{listen} is in use by another program: choose another port, or 0 for a free one"
             ) from error
-        raise ListenError(f"can not listen on {listen}: {error.strerror or error}") from error
+        raise ListenError(f"cannot listen on {listen}: {error.strerror or error}") from error
     return sock

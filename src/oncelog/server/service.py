@@ -56,7 +56,7 @@ class ServiceManager:
             return  # it is busy: the next one may pass
         except OSError as error:
             self._refused = True
-            logger.warning("the service manager at NOTIFY_SOCKET can not be told anything: %s", error)
+            logger.warning("the service manager at NOTIFY_SOCKET cannot be told anything: %s", error)
 
 
 def _feed_s(environment: Mapping[str, str]) -> float:

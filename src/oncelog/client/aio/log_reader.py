@@ -129,11 +129,11 @@ async def fetch_stored(
 
     async def ask(node: int) -> Stored:
         answer = await cluster.ask(node, FETCH, request)
-        check(answer.error_code, f"{name} can not be read")
+        check(answer.error_code, f"{name} cannot be read")
         if not answer.responses:  # so a quota is answered, and the next request is kept waiting
             raise KafkaError(Error.THROTTLING_QUOTA_EXCEEDED, f"a quota of the cluster holds back reading {name}")
         item = answer.responses[0].partitions[0]
-        check(item.error_code, f"{name} can not be read from offset {offset} on")
+        check(item.error_code, f"{name} cannot be read from offset {offset} on")
         aborted = [(entry.first_offset, entry.producer_id) for entry in item.aborted_transactions or ()]
         return Stored(item.records or b"", aborted, item.high_watermark, item.last_stable_offset, item.log_start_offset)
 

@@ -38,13 +38,13 @@ class Timer:
 class Timers:
     """A heap of timers; cancelled ones leave it when their time comes or when they are the majority."""
 
-    __slots__ = ("_heap", "_repeated", "_sequence", "_shifts")
+    __slots__ = ("_heap", "_moved_ms", "_repeated", "_sequence", "_shifts")
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Timer]] = []
         self._repeated: list[Repeated] = []
         self._sequence = 0
-        self._shifts = 0
+        self._shifts = self._moved_ms = 0
 
     def schedule(self, at_ms: int, callback: TimerCallback) -> Timer:
         """Call ``callback(now_ms)`` once ``at_ms`` has come."""
@@ -98,9 +98,15 @@ class Timers:
     def shift(self, delta_ms: int) -> None:
         """The wall clock was set ``delta_ms`` on (below zero: back): what was to come in a minute still does."""
         self._shifts += 1
+        self._moved_ms += delta_ms
         for _, _, timer in self._heap:
             timer.at_ms += delta_ms
         self._heap = [(at_ms + delta_ms, sequence, timer) for at_ms, sequence, timer in self._heap]
+
+    def since(self, now_ms: int) -> Callable[[], int]:
+        """What that time is called later: who goes on then counts from it, though the clock was set meanwhile."""
+        moved_ms = self._moved_ms
+        return lambda: now_ms + self._moved_ms - moved_ms
 
     def _drop_cancelled(self) -> None:
         self._heap = [entry for entry in self._heap if entry[2].pending]

@@ -106,3 +106,13 @@ def test_who_finds_out_in_its_turn_that_the_clock_was_set_back_makes_nothing_els
     timers.fire(1000 - 3_600_000)
     assert fired == [1000 - 3_600_000]
     assert timers.next_ms() == 2000 - 3_600_000
+
+
+def test_a_time_is_moved_with_the_clock_for_who_goes_on_later() -> None:
+    timers = Timers()
+    since = timers.since(1000)
+    assert since() == 1000
+    timers.shift(3_600_000)
+    timers.shift(-10)
+    assert since() == 3_600_990
+    assert timers.since(1000)() == 1000

@@ -16,7 +16,7 @@ from oncelog.protocol.wire import Message, Struct
 FETCH = int(ApiKey.FETCH)
 LONGEST_MESSAGE = 1_000
 """Characters of an error message where the answer does not fit otherwise: it may repeat what a client made up."""
-LOOKED_AT_IN_A_PIECE = 500
+LOOKED_AT_IN_A_PIECE = 250
 FREED_IN_A_PIECE = 1_000
 
 

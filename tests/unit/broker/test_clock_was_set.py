@@ -77,3 +77,33 @@ def test_a_member_whose_commit_takes_several_turns_stays_as_long_as_its_session(
     broker.advance(broker.now_ms + 60_000)
     assert alive() == Error.UNKNOWN_MEMBER_ID
     made.broker.stop(broker.now_ms)
+
+
+@pytest.mark.parametrize("step_ms", [HOUR_MS, -HOUR_MS])
+def test_a_session_that_begins_behind_a_write_lasts_as_long_as_it_was_meant_to(step_ms: int) -> None:
+    """Under ``commit`` an assignment waits for the disk, and its members' sessions begin when it is there."""
+    settings = {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "0"}
+    made = Admin(work_clock=Ticks(), **settings, **{"oncelog.flush.policy": "commit"})
+    broker = made.broker
+    broker.topics.ensure_internal(CONSUMER_OFFSETS_TOPIC, NOW_MS)
+    broker.settle(NOW_MS)
+
+    def sync() -> None:
+        while broker.flushing.wanted and (job := broker.flushing.take(broker.now_ms)) is not None:
+            broker.flushing.done(job, job.sync(), broker.now_ms)
+
+    def alive() -> int:
+        return HeartbeatResponse.decode(ask(broker, HeartbeatRequest("g", 1, member), 3, sync), 3, 8).error_code
+
+    def set_and_sync() -> None:
+        broker.clock_was_set(step_ms)
+        sync()
+
+    joining = JoinGroupRequest("g", 60_000, 60_000, "", None, "consumer", [JoinGroupRequestProtocol("range", b"")])
+    member = JoinGroupResponse.decode(ask(broker, joining, 3, sync), 3, 8).member_id
+    ask(broker, SyncGroupRequest("g", 1, member, assignments=[]), 3, set_and_sync)
+    broker.advance(broker.now_ms + 59_000)
+    assert alive() == Error.NONE
+    broker.advance(broker.now_ms + 61_000)
+    assert alive() == Error.UNKNOWN_MEMBER_ID
+    made.broker.stop(broker.now_ms)

@@ -213,6 +213,12 @@ def test_a_wide_topic_is_there_when_its_creation_is_answered(broker: Broker) -> 
     assert len(broker.partitions()) == PARTITIONS
 
 
+def test_a_topic_is_made_a_partition_at_a_time(broker: Broker) -> None:
+    """Each costs a folder and some files, and the change of the metadata as much."""
+    opened = [len(broker.partitions()) for _ in broker.topics.creating("wide", 5, {}, NOW_MS)]
+    assert opened == [0, 1, 2, 3, 4, 5]
+
+
 def test_a_topic_that_is_deleted_while_it_is_made_leaves_nothing(broker: Broker) -> None:
     topic = CreatableTopic(name="wide", num_partitions=PARTITIONS, replication_factor=1)
     asked = Asked(broker, CreateTopicsRequest(topics=[topic], timeout_ms=1000), 7)

@@ -258,6 +258,8 @@ class ClassicProtocol:
             self._prepare_rebalance(group, now_ms)
             return answer
 
+        since = self._env.timers.since(now_ms)
+
         def stored(error: Error) -> None:
             if self._joins.get((group.group_id, new_id)) is not answer:
                 return
@@ -265,7 +267,7 @@ class ClassicProtocol:
                 group.update(member, *before)
                 member.awaiting_join = False
                 del self._joins[group.group_id, new_id]
-                self._take_over(group, instance_id, old_id, now_ms)
+                self._take_over(group, instance_id, old_id, since())
                 answer.resolve(_join_error(client_error(error), ""))
                 return
             response = _generation(group, new_id)
@@ -390,17 +392,19 @@ class ClassicProtocol:
         assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
         generation = group.generation
 
+        since = self._env.timers.since(now_ms)
+
         def stored(error: Error) -> None:
             if group.state is not ClassicState.COMPLETING_REBALANCE or group.generation != generation:
                 return
             if error is not Error.NONE:
-                self._reset_assignments(group, client_error(error), now_ms)
-                self._prepare_rebalance(group, now_ms)
+                self._reset_assignments(group, client_error(error), since())
+                self._prepare_rebalance(group, since())
                 return
             for member in group.members.values():
                 member.assignment = assignments.get(member.member_id, b"")
-            group.enter(ClassicState.STABLE, now_ms)
-            self._answer_syncs(group, lambda member: _assignment(group, member), now_ms)
+            group.enter(ClassicState.STABLE, since())
+            self._answer_syncs(group, lambda member: _assignment(group, member), since())
 
         self._env.write([records.group_metadata(group, assignments)], now_ms, apply=members_are_ahead).then(stored)
 

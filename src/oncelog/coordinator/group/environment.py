@@ -101,6 +101,10 @@ class NamedTimers:
 
         self._by_group.setdefault(name[1], {})[name] = self._timers.schedule(at_ms, fire)
 
+    def since(self, now_ms: int) -> Callable[[], int]:
+        """See :meth:`Timers.since`."""
+        return self._timers.since(now_ms)
+
     def cancel(self, name: TimerName) -> None:
         timer = self._forget(name)
         if timer is not None:

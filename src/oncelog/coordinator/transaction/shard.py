@@ -81,6 +81,8 @@ class _Request:
     now_ms: int
     outcome: Deferred[Outcome] = field(default_factory=Deferred)
     give_up: Timer | None = None
+    since: Callable[[], int] | None = None
+    """While it is parked: what ``now_ms`` is called by then."""
 
 
 _SETTLED: Final = Deferred.of(NONE)
@@ -261,6 +263,7 @@ class TransactionShard:
 
     def _with_producer_id(self, request: _Request) -> None:
         """Ask for a producer id and decide again on the state that there is by then."""
+        since = self._host.timers.since(request.now_ms)
 
         def allocated(producer_id: int) -> None:
             event = request.event
@@ -269,7 +272,7 @@ class TransactionShard:
             elif producer_id == NO_PRODUCER_ID:
                 request.outcome.resolve(Outcome(Error.COORDINATOR_LOAD_IN_PROGRESS))
             elif isinstance(event, InitProducerId | EndTxnAndBump | Timeout):
-                request.event = replace(event, fresh_producer_id=producer_id)
+                request.event, request.now_ms = replace(event, fresh_producer_id=producer_id), since()
                 self._attempt(request)
             else:
                 raise InvariantError(f"{type(event).__name__} asked for a producer id, which it cannot use")
@@ -283,6 +286,8 @@ class TransactionShard:
     # --- waiting for a completion
 
     def _park(self, entry: Entry, request: _Request) -> None:
+        request.since = self._host.timers.since(request.now_ms)
+
         def give_up(_: int) -> None:
             entry.parked.remove(request)
             request.outcome.resolve(Outcome(Error.CONCURRENT_TRANSACTIONS))
@@ -300,6 +305,8 @@ class TransactionShard:
         parked, entry.parked = entry.parked, []
         for request in parked:
             self._unpark(request)
+            if request.since is not None:
+                request.now_ms = request.since()
             self._attempt(request)
 
     # --- writing
@@ -329,6 +336,8 @@ class TransactionShard:
                     self._send_markers(value, value.partitions, now_ms)
                 return True
 
+        since = self._host.timers.since(now_ms)
+
         def settled(error: Error) -> None:
             told = self._told(error)
             answer(told)
@@ -336,9 +345,9 @@ class TransactionShard:
                 return
             if told is NONE:
                 if value.state in PREPARED:
-                    self._send_markers(value, value.partitions, now_ms)
+                    self._send_markers(value, value.partitions, since())
             elif told is Error.COORDINATOR_NOT_AVAILABLE and appended:
-                self._later(value, now_ms, lambda at_ms: self._persist(value, self._value_version, at_ms, _nobody))
+                self._later(value, since(), lambda at_ms: self._persist(value, self._value_version, at_ms, _nobody))
 
         committed.then(settled)
         return appended
@@ -375,7 +384,8 @@ class TransactionShard:
             transaction_version=txn.client_transaction_version,
             partitions=unmarked,
         )
-        self._host.write_marker(marker, now_ms).then(lambda errors: self._markers_written(txn, errors, now_ms))
+        since = self._host.timers.since(now_ms)
+        self._host.write_marker(marker, now_ms).then(lambda errors: self._markers_written(txn, errors, since()))
 
     def _exists(self, partition: TopicPartition) -> bool:
         count = self._host.topic_partitions(partition.topic)
@@ -399,9 +409,11 @@ class TransactionShard:
         if value is None:
             raise InvariantError(f"no value completes state {txn.state.label} of {txn.transactional_id!r}")
 
+        since = self._host.timers.since(now_ms)
+
         def written(error: Error) -> None:
             if error is Error.COORDINATOR_NOT_AVAILABLE and self._current(txn):
-                self._later(txn, now_ms, lambda at_ms: self._complete(txn, at_ms))
+                self._later(txn, since(), lambda at_ms: self._complete(txn, at_ms))
 
         if self._persist(value, self._value_version, now_ms, written):
             self.ended[value.state] = self.ended.get(value.state, 0) + 1

@@ -18,7 +18,7 @@ from oncelog.config import BrokerConfig, TopicConfig
 from oncelog.deferred import Deferred
 from oncelog.errors import ConfigError, CorruptLogError, OutOfDescriptors, StorageError
 from oncelog.log import checkpoints
-from oncelog.log.file_names import is_deleted_folder, parse_partition_folder, stray_folder
+from oncelog.log.file_names import is_deleted_folder, parse_file_name, parse_partition_folder, stray_folder
 from oncelog.log.partition_log import FlushTicket, PartitionLog
 from oncelog.metadata.store import MetadataStore
 from oncelog.ports import Background, Disk, Random
@@ -259,6 +259,15 @@ class LogManager:
         # A power loss may have taken what was clean.
         self._lost_clean |= self._cleaner.truncated(topic_partition, log.log_end_offset)
         return log
+
+    def find_unreadable(self, path: str, position: int, size_bytes: int) -> None:
+        """The disk refused these bytes of a segment's file when they were to be sent: whoever asks for them is told
+        so from now on, and nobody's connection ends."""
+        folder, _, name = path.rpartition("/")
+        topic_partition, parsed = parse_partition_folder(folder), parse_file_name(name)
+        log = self._logs.get(topic_partition) if topic_partition is not None else None
+        if log is not None and log.failed is None and parsed is not None and not parsed[2]:
+            log.find_unreadable(parsed[0], position, size_bytes)
 
     def truncate_to(self, topic_partition: TopicPartition, offset: int) -> None:
         """Drop the end of a log (``LogManager.truncateTo``)."""

@@ -33,6 +33,7 @@ FORESEEN_FAILURES = (
     Error.KAFKA_STORAGE_ERROR,
 )
 METERS = 7
+REFUSALS_KEPT = 100
 _COMMITTED = Deferred.of(NONE)
 
 
@@ -42,6 +43,7 @@ class Partition:
     __slots__ = (
         "_on_advance",
         "_on_dirty",
+        "_refusals",
         "_sync_before_commit",
         "_waiter_count",
         "_waiters",
@@ -82,6 +84,8 @@ class Partition:
         self._on_advance = on_advance
         self._waiters: list[tuple[int, int, Deferred[Error]]] = []
         self._waiter_count = 0
+        self._refusals: set[str] = set()
+        """Why looks were refused, as far as it is in the log."""
         self.replicas: Replicas | None = None
         """Of a broker with several nodes: the high watermark waits for those in sync."""
         log.leader_epoch_cache.assign(leader_epoch, log.log_end_offset)
@@ -254,9 +258,14 @@ class Partition:
 
     def unreadable(self, error: StorageError | CorruptLogError) -> Error:
         """What a reader is told where the disk refuses a look-up, or what lies there is damaged; of this partition
-        alone, and of no other part of it."""
+        alone, and of no other part of it. The log has one line for each damage."""
         self.failed_reads += 1
-        logger.warning("%s cannot be read: %s", self, error)
+        reason = str(error)
+        if reason not in self._refusals:  # readers ask again and again
+            if len(self._refusals) >= REFUSALS_KEPT:
+                self._refusals.clear()
+            self._refusals.add(reason)
+            logger.warning("%s cannot be read: %s", self, reason)
         return Error.CORRUPT_MESSAGE if isinstance(error, CorruptLogError) else Error.KAFKA_STORAGE_ERROR
 
     def check_leader_epoch(self, current_leader_epoch: int) -> Error:

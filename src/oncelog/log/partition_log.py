@@ -577,6 +577,11 @@ class PartitionLog:
             return LogRead((), 0, offset, offset)
         return self._segments.read(offset, max_bytes, upper, self.log_end_offset, at_least_one_batch=at_least_one_batch)
 
+    def find_unreadable(self, base_offset: int, position: int, size_bytes: int) -> None:
+        """The disk refused something in these bytes of the segment: reads end before the batch that it is in, and
+        those that begin with it are refused, until the next :meth:`apply_retention`."""
+        self._segments.find_unreadable(base_offset, position, size_bytes)
+
     def aborted_transactions(self, offset: int, upper_bound_offset: int) -> list[tuple[int, int]]:
         """Producer id and first offset of the aborted transactions that touch ``[offset, upper_bound_offset)``.
 
@@ -698,9 +703,13 @@ class PartitionLog:
     def apply_retention(self, now_ms: int) -> int:
         """Drop the oldest segments that the topic's settings no longer keep; answers how many.
 
-        Files that were dropped ``file.delete.delay.ms`` ago are removed for good.
+        Files that were dropped ``file.delete.delay.ms`` ago are removed for good. What the disk refused to read is
+        asked for again from now on.
+
+        :raises StorageError: some of it could not be done, and is tried again the next time.
         """
-        self.remove_deleted_files(now_ms)
+        self._segments.forgive()
+        refused = self._remove_deleted_files(now_ms)
         if now_ms - self._segments.active.last_append_ms >= RESTING_MS:
             self._segments.active.give_room_back()
         count = retention.segments_to_drop(list(self._segments), self.config, self, now_ms)
@@ -709,15 +718,32 @@ class PartitionLog:
         if count:
             self._drop_segments(self._segments.oldest(count), now_ms)
             self._set_log_start(max(self.log_start_offset, self._segments.first_offset))
+        if refused is not None:
+            raise refused
         return count
 
     def remove_deleted_files(self, now_ms: int) -> None:
-        """Remove the files whose time has come."""
+        """Remove the files whose time has come. :raises StorageError: some of them are still there, for the next time."""
+        refused = self._remove_deleted_files(now_ms)
+        if refused is not None:
+            raise refused
+
+    def _remove_deleted_files(self, now_ms: int) -> StorageError | None:
+        """All of them that the disk lets go of; why not the first one that it does not."""
+        refused: StorageError | None = None
         due = [entry for entry in self._removals if entry[0] <= now_ms]
         self._removals = [entry for entry in self._removals if entry[0] > now_ms]
-        for _, paths in due:
+        for at_ms, paths in due:
+            left = []
             for path in paths:
-                self.disk.remove(path)
+                try:
+                    self.disk.remove(path)
+                except StorageError as error:
+                    refused = refused or error
+                    left.append(path)
+            if left:
+                self._removals.append((at_ms, left))
+        return refused
 
     def _drop_segments(self, segments: Sequence[Segment], now_ms: int, *, instead: Sequence[Segment] = ()) -> None:
         """Put ``instead`` in the place of ``segments``, whose files and snapshots are removed after a while."""

@@ -13,10 +13,11 @@ import logging
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from oncelog.config import TopicConfig
-from oncelog.errors import CorruptLogError
+from oncelog.errors import CorruptLogError, OutOfDescriptors, StorageError
 from oncelog.log.file_names import (
     DELETED_SUFFIX,
     LOG_SUFFIX,
@@ -42,6 +43,8 @@ MAX_RELATIVE_OFFSET = 2**31 - 1
 _TAIL_MAX = 4096
 _TAIL_KEPT = 2048
 _HEADER_READ_BYTES = 16_384
+_READ_THROUGH_BYTES = 1 << 20
+_UNREADABLE_KEPT = 100
 
 
 class Located(NamedTuple):
@@ -72,6 +75,7 @@ class Segment:
         "_tail_positions",
         "_time_index",
         "_transaction_index",
+        "_unreadable",
         "_written",
         "base_offset",
         "created_ms",
@@ -110,6 +114,8 @@ class Segment:
         self._tail_positions = array("q")
         self._tail_next = array("q")
         self._tail_low = base_offset
+        self._unreadable: dict[int, str] = {}
+        """Positions of batches whose bytes the disk refused, and why."""
 
     @classmethod
     def create(cls, disk: Disk, folder: str, base_offset: int, now_ms: int, suffix: str = "") -> Segment:
@@ -417,32 +423,44 @@ class Segment:
 
     def scan(self, position: int, limit: int = MAX_RELATIVE_OFFSET) -> Iterator[tuple[int, BatchHeader]]:
         """Positions and headers of at most ``limit`` batches from ``position`` on; ends at what is no batch."""
-        chunk, start = b"", position
-        while limit and position + HEADER_SIZE_BYTES <= self.size_bytes:
+        try:
+            yield from self.scan_all(position, limit)
+        except CorruptLogError as error:
+            logger.warning("%s", error)
+
+    def scan_all(self, position: int, limit: int = MAX_RELATIVE_OFFSET) -> Iterator[tuple[int, BatchHeader]]:
+        """The same; who looks for one must not be sent on to the next segment by a damage before it.
+
+        :raises CorruptLogError: what follows is no whole batch.
+        """
+        chunk, start, read_bytes = b"", position, _HEADER_READ_BYTES if limit > 1 else HEADER_SIZE_BYTES
+        while limit and position < self.size_bytes:
             if position + HEADER_SIZE_BYTES > start + len(chunk):
-                size = min(_HEADER_READ_BYTES, self.size_bytes - position) if limit > 1 else HEADER_SIZE_BYTES
-                chunk, start = self.file.read_at(position, size), position
+                size = min(read_bytes, self.size_bytes - position)
+                if self._unreadable and size > HEADER_SIZE_BYTES:
+                    size = self._without_unreadable(position, size)
+                try:
+                    chunk, start = self.file.read_at(position, size), position
+                except StorageError:
+                    if read_bytes == HEADER_SIZE_BYTES:
+                        raise
+                    read_bytes = HEADER_SIZE_BYTES  # the disk may refuse the batches behind it alone
+                    continue
             try:
                 header = read_header(chunk, position - start)
             except CorruptBatch as error:
-                logger.warning("%s holds no batch at position %d: %s", self.path(LOG_SUFFIX), position, error)
-                return
+                path = self.path(LOG_SUFFIX)
+                raise CorruptLogError(f"{path} holds no whole batch at position {position}: {error}") from error
             if position + header.size_bytes > self.size_bytes:
-                return
+                raise CorruptLogError(f"{self.path(LOG_SUFFIX)} ends within its batch at position {position}")
             yield position, header
             position += header.size_bytes
             limit -= 1
 
-    def scan_all(self, position: int) -> Iterator[tuple[int, BatchHeader]]:
-        """All from ``position`` on: who looks for one must not be sent on to the next segment by a damage before it.
-
-        :raises CorruptLogError: what follows is no whole batch.
-        """
-        for at, header in self.scan(position):
-            yield at, header
-            position = at + header.size_bytes
-        if position < self.size_bytes:
-            raise CorruptLogError(f"{self.path(LOG_SUFFIX)} holds no whole batch at position {position}")
+    def _without_unreadable(self, position: int, size: int) -> int:
+        """How much of that can be read: up to the header of the next batch that is known to be unreadable."""
+        ends = [at - position + HEADER_SIZE_BYTES for at in self._unreadable if at >= position]
+        return min([size, *ends])
 
     def locate(self, offset: int) -> Located | None:
         """The first batch that ends at or after ``offset``; None if all end before.
@@ -464,6 +482,69 @@ class Segment:
         located = self.locate(offset)
         return self.size_bytes if located is None else located.position
 
+    def end_of_read(self, start: int, upper: int) -> int:
+        """Where a read from the batch at ``start`` on ends, at the latest: before the batch that holds ``upper``, or
+        before what is damaged, or what the disk refuses, on the way there.
+
+        :raises CorruptLogError, StorageError: that is the batch at ``start``.
+        """
+        if upper >= self._tail_low:
+            return self.position_of(upper)
+        position = max(start, self.offset_index.position_for(upper))
+        try:
+            for at, header in self.scan_all(position):
+                position = at
+                if header.last_offset >= upper:
+                    return at
+                position += header.size_bytes
+        except (CorruptLogError, StorageError):
+            if position <= start:
+                raise
+        return position
+
+    def readable_end(self, start: int) -> int:
+        """The end of the file, or the next batch that is known to be unreadable.
+
+        :raises StorageError: that is the batch at ``start``.
+        """
+        if not self._unreadable:
+            return self.size_bytes
+        if start in self._unreadable:
+            raise StorageError(self._unreadable[start])
+        return min((at for at in self._unreadable if at > start), default=self.size_bytes)
+
+    def find_unreadable(self, position: int, end: int) -> None:
+        """The disk refused something in ``[position, end)``: find the batch, so that those around it can be read.
+
+        It is not asked for that one again before :meth:`forgive`, since a failing disk may take seconds to say no.
+        """
+        at = self.offset_index.boundary_at_or_before(position)
+        try:
+            for found, header in self.scan_all(at):
+                at = found
+                if at >= end:
+                    return
+                if at + header.size_bytes > position:
+                    self._read_through(at, at + header.size_bytes)
+                at += header.size_bytes
+        except (OutOfDescriptors, CorruptLogError):
+            return  # that says nothing of the disk; and of a damage whoever reads on from there is told
+        except StorageError as error:
+            if len(self._unreadable) >= _UNREADABLE_KEPT:
+                self.forgive()
+            self._unreadable[at] = str(error)
+
+    def _read_through(self, position: int, end: int) -> None:
+        while position < end:
+            size = min(_READ_THROUGH_BYTES, end - position)
+            if len(self.file.read_at(position, size)) < size:
+                raise StorageError(f"cannot read {self.file.path}: it ends before position {end}")
+            position += size
+
+    def forgive(self) -> None:
+        """Ask the disk again for what it refused."""
+        self._unreadable.clear()
+
     def cut(self, start: int, end: int, limit: int, header: BatchHeader | None) -> tuple[int, int]:
         """Where a read of whole batches in ``[start, end)`` ends that takes at most ``limit`` bytes, and the end of
         its first batch. ``header`` is that of the batch at ``start``, where it is known.
@@ -482,10 +563,11 @@ class Segment:
         if start + limit >= end:
             return end, first_end
         position = max(first_end, self.offset_index.boundary_at_or_before(start + limit))
-        for at, header in self.scan(position):
-            if at + header.size_bytes > start + limit:
-                break
-            position = at + header.size_bytes
+        with suppress(CorruptLogError, StorageError):  # told to whoever reads on from there
+            for at, header in self.scan_all(position):
+                if at + header.size_bytes > start + limit:
+                    break
+                position = at + header.size_bytes
         return position, first_end
 
     def upper_bound_offset(self, position: int) -> int | None:

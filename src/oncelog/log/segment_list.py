@@ -93,6 +93,19 @@ class SegmentList:
 
     # --- finding
 
+    def find_unreadable(self, base_offset: int, position: int, size_bytes: int) -> None:
+        """The disk refused something in these bytes of a segment (:meth:`Segment.find_unreadable`)."""
+        segment = self._segments[self.number_of(base_offset)]
+        if segment.base_offset == base_offset:
+            segment.find_unreadable(position, position + size_bytes)
+            self._forget_read()
+
+    def forgive(self) -> None:
+        """Ask the disk again for what it refused."""
+        for segment in self._segments:
+            segment.forgive()
+        self._forget_read()
+
     def read(
         self, offset: int, max_bytes: int, upper: int, log_end_offset: int, *, at_least_one_batch: bool
     ) -> LogRead:
@@ -116,7 +129,9 @@ class SegmentList:
             located = self._segments[number].locate(offset)
         segment, start = self._segments[number], located.position
         segment_end = log_end_offset if number + 1 == len(self._bases) else self._bases[number + 1]
-        limit = segment.size_bytes if upper >= segment_end else segment.position_of(upper)
+        limit = segment.readable_end(start)
+        if upper < segment_end:
+            limit = min(limit, segment.end_of_read(start, upper))
         if limit <= start:
             return LogRead((), 0, offset, offset)
         end, first_end = segment.cut(start, limit, max_bytes, located.header)

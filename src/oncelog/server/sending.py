@@ -38,6 +38,14 @@ CAN_GATHER = hasattr(socket.socket, "sendmsg")
 """Linux has both, macOS the second, Windows neither."""
 
 
+class UnreadableFile(StorageError):
+    """The disk does not give what an answer names; ``part`` is that."""
+
+    def __init__(self, part: FileSlice, reason: str) -> None:
+        super().__init__(reason)
+        self.part = part
+
+
 class Sending:
     """What a connection has to send; ``turn_used`` is what it has used up of its turn."""
 
@@ -121,7 +129,10 @@ class Sending:
             return
         except (OSError, StorageError) as error:
             logger.warning("cannot answer %s: %s", self.client_host, error)
-            self._abort()
+            self._abort()  # the answer has begun, and cannot be taken back
+            if isinstance(error, UnreadableFile):
+                file, position, size_bytes = error.part
+                self._server.broker.logs.find_unreadable(file.path, position, size_bytes)
             return
         if not done:
             if not self._arm_writer():
@@ -192,14 +203,23 @@ class Sending:
 
     @staticmethod
     def _read(part: FileSlice) -> bytes:
-        data = part.file.read_at(part.position, part.size_bytes)
+        try:
+            data = part.read_bytes()
+        except StorageError as error:
+            raise UnreadableFile(part, str(error)) from error
         if len(data) < part.size_bytes:
-            raise OSError(f"{part.file.path} ends before position {part.position + part.size_bytes}")
+            raise _too_short(part)
         return data
 
     def _send_file(self, part: FileSlice, target: socket.socket) -> bool:
         """True when this part has left, or was turned into bytes to be sent next."""
-        sent = part.file.send_to(target.fileno(), part.position, part.size_bytes)
+        try:
+            sent = part.file.send_to(target.fileno(), part.position, part.size_bytes)
+        except (BlockingIOError, ConnectionError):
+            raise
+        except (OSError, StorageError):
+            self._read(part._replace(size_bytes=1))  # is it the disk or the network?
+            raise
         if sent < 0:
             self._out[0] = self._read(part)
             return True
@@ -207,7 +227,7 @@ class Sending:
             self._out.popleft()
             return True
         if not sent:
-            raise OSError(f"{part.file.path} ends before position {part.position + part.size_bytes}")
+            raise _too_short(part)
         self._out[0] = FileSlice(part.file, part.position + sent, part.size_bytes - sent)
         return True
 
@@ -252,3 +272,7 @@ class Sending:
         self._keep(0)
         if self._transport is not None:
             self._transport.abort()
+
+
+def _too_short(part: FileSlice) -> UnreadableFile:
+    return UnreadableFile(part, f"{part.file.path} ends before position {part.position + part.size_bytes}")

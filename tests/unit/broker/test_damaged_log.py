@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
 
-from oncelog.errors import Error, StorageError
+from oncelog.broker.partition import REFUSALS_KEPT
+from oncelog.errors import CorruptLogError, Error, OutOfDescriptors, StorageError
+from oncelog.log.partition_log import PartitionLog
+from oncelog.log.results import LogRead
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.fetch_response import FetchResponse
 from oncelog.protocol.generated.list_offsets_request import (
@@ -17,7 +21,7 @@ from oncelog.protocol.generated.list_offsets_request import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from oncelog.records.batch import Record, encode_batch
+from oncelog.records.batch import HEADER_SIZE_BYTES, Record, encode_batch
 from oncelog.server.memory_disk import MemoryDisk, MemoryFile
 from oncelog.types import TopicPartition
 from tests.property.broker.test_repeated_fetches import Reader
@@ -142,3 +146,100 @@ def test_offsets_by_time_of_a_damaged_partition_are_refused_for_it_alone(tmp_pat
     (topic,) = answer.topics
     found = [(part.error_code, part.offset) for part in topic.partitions]
     assert found == [(Error.CORRUPT_MESSAGE, -1), (Error.NONE, DAMAGED_AT + 1)]
+
+
+def _read(log: PartitionLog, offset: int, upper: int, limit: int = 1 << 20) -> int:
+    """How many batches a reader gets, below ``upper``."""
+    read = log.read(offset, limit, upper, at_least_one_batch=True)
+    assert isinstance(read, LogRead)
+    return read.size_bytes // SIZE
+
+
+def _log(admin: Admin) -> PartitionLog:
+    partition = admin.broker.partition(TopicPartition("t", 0))
+    assert partition is not None
+    return partition.log
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_what_is_whole_before_a_damage_is_read_though_what_is_committed_ends_behind_it(
+    kind: str, tmp_path: Path
+) -> None:
+    """As Apache Kafka has it: a transaction that is open there holds readers of a damaged segment at an offset."""
+    log = _log(_opened_again(tmp_path / "metadata", DAMAGES[kind]))
+    end = EACH - 1 if kind != "a cut-off end" else EACH - 2
+    assert [_read(log, offset, end) for offset in range(DAMAGED_AT)] == [3, 2, 1]
+    with pytest.raises(CorruptLogError, match=f"position {DAMAGED_AT * SIZE}"):
+        _read(log, DAMAGED_AT, end)
+    assert _read(log, 0, end, SIZE) == 1, "a reader that takes little"
+
+
+@contextmanager
+def _refusing(position: int, size: int) -> Iterator[list[tuple[int, int]]]:
+    """The disk refuses these bytes of the segment; which reads it was asked for that touch them."""
+    asked: list[tuple[int, int]] = []
+    read_at = MemoryFile.read_at
+
+    def refusing(file: MemoryFile, start: int, count: int) -> bytes:
+        if file.path == CLOSED and start < position + size and start + count > position:
+            asked.append((start, count))
+            raise StorageError(f"cannot read {file.path}: Input/output error")
+        return read_at(file, start, count)
+
+    with mock.patch.object(MemoryFile, "read_at", refusing):
+        yield asked
+
+
+def test_batches_before_one_whose_header_the_disk_refuses_are_read(tmp_path: Path) -> None:
+    log = _log(_opened_again(tmp_path / "metadata", lambda _: None))
+    with _refusing(DAMAGED_AT * SIZE, HEADER_SIZE_BYTES):
+        assert [_read(log, offset, EACH - 1) for offset in range(DAMAGED_AT)] == [3, 2, 1]
+        assert _read(log, 0, EACH - 1, (DAMAGED_AT + 2) * SIZE) == DAMAGED_AT
+        with pytest.raises(StorageError, match="Input/output error"):
+            _read(log, DAMAGED_AT, EACH - 1)
+
+
+def test_a_batch_that_could_not_be_sent_is_refused_for_its_partition_alone_without_asking_the_disk_again(
+    tmp_path: Path,
+) -> None:
+    admin, channel = _opened_again(tmp_path / "metadata", lambda _: None), Reader()
+    log = _log(admin)
+    with _refusing((DAMAGED_AT + 1) * SIZE - 3, 2) as asked:
+        assert _read(log, 0, EACH) == EACH, "only who sends it meets that"
+        admin.broker.logs.find_unreadable(CLOSED, SIZE + 5, (EACH - 1) * SIZE)
+        seen = len(asked)
+        assert seen > 0 and _read(log, 0, EACH) == DAMAGED_AT
+        for _ in range(2):
+            found = _ask(admin, channel, _fetch(DAMAGED_AT))
+            assert (found[0].error_code, found[1].error_code) == (Error.KAFKA_STORAGE_ERROR, Error.NONE)
+        assert len(_ask(admin, channel, _fetch(1))[0].records) == (DAMAGED_AT - 1) * SIZE
+        behind = _ask(admin, channel, _fetch(DAMAGED_AT + 1))[0]
+        assert (behind.error_code, len(behind.records)) == (Error.NONE, (EACH - DAMAGED_AT - 1) * SIZE)
+        assert _ask(admin, channel, _fetch(EACH))[0].error_code == Error.NONE
+        assert len(asked) == seen
+    log.apply_retention(NOW_MS)
+    assert _read(log, 0, EACH) == EACH, "the disk has changed its mind"
+
+
+def test_a_lack_of_descriptors_and_files_that_are_gone_make_nothing_unreadable(tmp_path: Path) -> None:
+    admin = _opened_again(tmp_path / "metadata", lambda _: None)
+    with mock.patch.object(MemoryFile, "read_at", side_effect=OutOfDescriptors("cannot open it")):
+        admin.broker.logs.find_unreadable(CLOSED, 0, EACH * SIZE)
+    for path in ("t-0/00000000000000000003.log", "gone-0/00000000000000000000.log", f"{CLOSED}.deleted", "x"):
+        admin.broker.logs.find_unreadable(path, 0, EACH * SIZE)
+    assert _read(_log(admin), 0, EACH) == EACH
+
+
+def test_each_damage_is_told_once_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    admin, channel = _opened_again(tmp_path / "metadata", DAMAGES["another format"]), Reader()
+    caplog.clear()
+    for _ in range(3):
+        assert _ask(admin, channel, _fetch(DAMAGED_AT + 1))[0].error_code == Error.CORRUPT_MESSAGE
+        _read(_log(admin), 0, EACH - 1, 6 * SIZE)
+    (told,) = caplog.messages
+    assert "t-0 cannot be read" in told and f"position {DAMAGED_AT * SIZE}" in told
+    partition = admin.broker.partition(TopicPartition("t", 0))
+    assert partition is not None and partition.failed_reads == 3
+    for number in range(2 * REFUSALS_KEPT):
+        partition.unreadable(StorageError(str(number)))
+    assert len(partition._refusals) <= REFUSALS_KEPT

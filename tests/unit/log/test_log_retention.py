@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
 
 from oncelog.config import TopicConfig
-from oncelog.errors import Error
+from oncelog.errors import Error, StorageError
 from oncelog.log.partition_log import PartitionLog
 from oncelog.testing.simulation.disk import FaultyDisk
 from tests.unit.log.batches import FOLDER, NOW_MS, append, batch, commit_all, fill, headers, marker, open_log
@@ -223,3 +225,24 @@ def test_the_end_of_a_leader_epoch(log: PartitionLog, epoch: int, expected: tupl
     for known in (1, 3, 5):
         log.append_client(batch(2), leader_epoch=known, now_ms=NOW_MS)
     assert log.end_offset_for_epoch(epoch) == expected
+
+
+def test_a_file_that_cannot_be_removed_keeps_no_other_and_is_tried_again(disk: FaultyDisk) -> None:
+    log = segmented(disk, TopicConfig(retention_ms=1000, file_delete_delay_ms=60_000))
+    log.apply_retention(1201)
+    stubborn, remove = f"{FOLDER}/00000000000000000000.log.deleted", disk.remove
+
+    def refusing(path: str) -> None:
+        if path == stubborn:
+            raise StorageError(f"cannot remove {path}: Operation not permitted")
+        remove(path)
+
+    with mock.patch.object(disk, "remove", refusing):
+        for _ in range(2):
+            with pytest.raises(StorageError, match="Operation not permitted"):
+                log.apply_retention(1201 + 60_000)
+            left = [name for name in disk.list(FOLDER) if name.endswith(".deleted") and name < "00000000000000000010"]
+            assert left == ["00000000000000000000.log.deleted"]
+    assert bases(log) == [15], "what is due now goes all the same"
+    log.remove_deleted_files(1201 + 120_000)
+    assert not [name for name in disk.list(FOLDER) if name.endswith(".deleted")]

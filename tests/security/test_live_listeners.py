@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -20,6 +21,10 @@ from oncelog.protocol.generated.incremental_alter_configs_request import (
 )
 from oncelog.protocol.generated.metadata_request import MetadataRequest
 from oncelog.protocol.generated.sasl_handshake_request import SaslHandshakeRequest
+from oncelog.server import opening
+from oncelog.server.disk import ForeignFile
+from oncelog.server.listeners import Address
+from oncelog.server.opening import bind
 from tests.security.certificates import Authority
 from tests.security.sides import PASSWORD, PLAIN_MODULE, Side, free_ports, logged_in, oncelog_side
 
@@ -241,3 +246,40 @@ def test_a_listener_has_a_rate_of_new_connections_of_its_own(side: Side) -> None
         assert answers(side.open_servers), "the other listener has no such limit"
     accepted(side.open_servers, {}, delete=[rate])
     side.connect("alice").close()
+
+
+def test_listeners_that_change_while_the_broker_stops_are_opened_by_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, extra = free_ports(2)
+    goes_on, held, real = threading.Event(), threading.Event(), ForeignFile.sync
+
+    def sync(file: ForeignFile) -> None:
+        if not goes_on.is_set():
+            held.set()
+            assert goes_on.wait(60)
+        real(file)
+
+    monkeypatch.setattr(ForeignFile, "sync", sync)
+    goes_on.set()
+    changed = {
+        "listeners": f"PLAINTEXT://127.0.0.1:{given},EXTRA://127.0.0.1:{extra}",
+        "listener.security.protocol.map": PROTOCOLS,
+    }
+    broker = oncelog.Broker(tmp_path, settings={"listeners": f"PLAINTEXT://127.0.0.1:{given}"})
+    with broker:
+        with Connection(f"127.0.0.1:{given}") as admin:
+            admin.create_topic("t")
+            goes_on.clear()
+            values = [AlterableConfig(key, 0, value) for key, value in changed.items()]
+            request = IncrementalAlterConfigsRequest([AlterConfigsResource(BROKER, "1", values)], False)
+            admin.send(request.API_KEY, 1, request.encode(1))
+            assert held.wait(60)
+            bound: list[Address] = []
+            with monkeypatch.context() as patched:
+                patched.setattr(opening, "bind", lambda address: bound.append(address) or bind(address))
+                threading.Timer(0.2, goes_on.set).start()
+                broker.stop()
+        assert not bound
+        broker.start()
+        eventually(lambda: answers(f"127.0.0.1:{extra}"))

@@ -303,14 +303,15 @@ class Broker:
 
     def _work_on(self, context: RequestContext, served: Served, request: Message, size_bytes: int) -> None:
         """Have a request handled, and answered now or later."""
+        if self.metadata_sync.keeps(context, partial(self._work_on, context, served, request, size_bytes)):
+            return
         context.request_bytes = size_bytes
         begun_ns = self.slices.begins_for(context) if self.throttle is not None else None
         try:
             rights = served.rights if self.authorizer is not None else ()
             refused = refused_request(self, context, request, rights) if rights else None
             result = handler_for(context.api_key)(self, context, request) if refused is None else refused
-            waits = isinstance(result, Deferred) and not result.succeeded
-            if self.requests is not None and waits:
+            if self.requests is not None and isinstance(result, Deferred) and not result.succeeded:
                 context.local_ns = self.requests.clock() - context.begun_ns
                 self.requests.handled(context.api_key, context.api_version, context.local_ns)
         except Exception as error:  # noqa: BLE001 - one client's request ends its own connection, nothing else
@@ -454,7 +455,7 @@ class Broker:
         throttle.update(self.metadata.client_quotas())
         self.throttle = throttle if throttle.is_needed else None
 
-    # --- partitions
+    # --- partitions, settings, transactions
 
     def partition(self, topic_partition: TopicPartition) -> Partition | None:
         return self._partitions.get(topic_partition)
@@ -488,8 +489,6 @@ class Broker:
         if self.listeners is not None:
             self.listeners.follow()
         self.forget_routes()
-
-    # --- transactions
 
     def write_marker(self, marker: TxnMarker, now_ms: int) -> Deferred[dict[TopicPartition, Error]]:
         """Append one transaction's end to each of its partitions here; each answers once its marker is committed."""

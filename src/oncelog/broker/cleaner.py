@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from oncelog.errors import CorruptLogError, StorageError
@@ -39,8 +39,18 @@ class _Pause(NamedTuple):
 class Cleaner:
     """Compacts the logs of one data folder in turn."""
 
-    def __init__(self, disk: Disk, background: Background, logs: Mapping[TopicPartition, PartitionLog]) -> None:
-        """:param logs: the open logs, as they come and go."""
+    def __init__(
+        self,
+        disk: Disk,
+        background: Background,
+        logs: Mapping[TopicPartition, PartitionLog],
+        progressed: Callable[[], None],
+    ) -> None:
+        """:param logs: the open logs, as they come and go.
+
+        :param progressed: called when the checkpoint is to be written.
+        """
+        self._progressed = progressed
         self._disk = disk
         self._background = background
         self._logs = logs
@@ -159,7 +169,7 @@ class Cleaner:
     def _cleaned(self, topic_partition: TopicPartition, job: compaction.Compaction, first_dirty: int) -> None:
         self._first_dirty[topic_partition] = first_dirty
         self._pauses.pop(topic_partition, None)
-        self.write_checkpoint()
+        self._progressed()
         logger.info("compacted %s: %d to %d bytes", topic_partition, job.bytes_before, job.bytes_after)
 
     def _give_up(self, topic_partition: TopicPartition, job: compaction.Compaction, error: Exception) -> None:

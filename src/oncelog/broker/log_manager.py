@@ -116,7 +116,7 @@ class LogManager:
         self._stopped = False
         self._lost_clean = False
         """Whether logs end below what the cleaner's checkpoint says of them."""
-        self._cleaner = Cleaner(disk, background, self._logs)
+        self._cleaner = Cleaner(disk, background, self._logs, self._log_was_cleaned)
 
     # --- life
 
@@ -400,6 +400,12 @@ class LogManager:
 
     def _write_now_and_then(self, _: int) -> None:
         self._write_soon()
+
+    def _log_was_cleaned(self) -> None:
+        if self.elsewhere is None:
+            self._cleaner.write_checkpoint()
+        else:  # with the others, so that none of two writers goes back behind the other
+            self._write_soon()
 
     def _begin_writing(self, elsewhere: Background, over: Deferred[None]) -> None:
         self._is_writing, self._next_write = True, None

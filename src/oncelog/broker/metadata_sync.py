@@ -9,6 +9,7 @@ Invariants
 - Files are never ahead of the metadata there: nothing of a new topic or partition is synced, so nothing committed by
   policy ``commit``, and no folder of a deleted topic is put aside, before that is.
 - No producer id leaves a block that is not on stable storage.
+- The store's write-ahead log is moved into its file on that thread, too; who would change something meanwhile waits.
 - After a sync that failed nobody knows what the disk holds: the store takes no change until a restart has read it.
   Who waited is not answered, for nobody knows what came of his change: his connection ends.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -57,6 +59,8 @@ class MetadataSync:
         self._elsewhere: Background | None = None
         self._sync: Callable[[], None] = lambda: None
         self._under_way = False
+        self._moving: Deferred[None] | None = None
+        """Resolves when the store's log is moved into its file."""
         self._synced = self._store.changes
         """The number of the last change that is known to be on stable storage."""
         self.is_settled = True
@@ -69,11 +73,17 @@ class MetadataSync:
         self.failure: str | None = None
         self._failed_ms = 0
 
-    def begin(self, elsewhere: Background, sync: Callable[[], None]) -> None:
-        """Sync ``elsewhere`` from now on; ``sync`` puts all that the store's file holds on stable storage."""
+    def begin(
+        self, elsewhere: Background, sync: Callable[[], None], alone: AbstractContextManager[object] | None = None
+    ) -> None:
+        """Sync ``elsewhere`` from now on; ``sync`` puts all that the store's file holds on stable storage.
+
+        :param alone: a lock, where ``elsewhere`` is another thread.
+        """
         self._elsewhere, self._sync = elsewhere, sync
         self._synced = self._store.changes
-        self._store.leave_sync_to(self._changed)
+        self._store.leave_sync_to(self._changed, alone)
+        self._store.reserve_next_block()
 
     def end(self) -> None:
         """The broker stops: from now on the store syncs each change in its turn again."""
@@ -85,6 +95,7 @@ class MetadataSync:
                 self.now()
             except StorageError as error:
                 logger.error("%s", error)
+        self._let_changes_go_on()
 
     # --- syncs
 
@@ -104,8 +115,44 @@ class MetadataSync:
             self._fail(error)
             return
         self._settle(changes)
-        if not self.is_settled and not self._under_way:
+        if self._under_way:
+            return
+        if self._store.log_is_long:
+            self._move()
+        elif not self.is_settled:
             self._run()
+
+    def _move(self) -> None:
+        """The store's log has become long: while it is moved, there are no changes."""
+        if self._elsewhere is not None and self.failure is None:
+            self._under_way = True
+            self._moving = Deferred()
+            self._elsewhere.run(self._store.move_log, self._moved)
+
+    def _moved(self, error: Exception | None) -> None:
+        self._under_way = False
+        if error is not None:
+            self._fail(error)
+        elif not self.is_settled:
+            self._run()
+        self._let_changes_go_on()
+
+    def _let_changes_go_on(self) -> None:
+        moving, self._moving = self._moving, None
+        if moving is not None:
+            moving.resolve(None)
+
+    def may_change(self) -> Work[None]:
+        """Wait while a change would wait for the disk; who finishes this in one turn waits in it."""
+        if self._moving is not None:
+            yield self._moving
+
+    def keeps(self, context: RequestContext, work_on: Callable[[], None]) -> bool:
+        """Whether a request is to wait while a change would wait for the disk; ``work_on`` is called after that."""
+        if self._moving is None or context.api_key not in ABOUT_METADATA or context.api_key in ONLY_LOOKS:
+            return False
+        self._moving.then(lambda _: work_on())
+        return True
 
     def now(self) -> None:
         """Sync in this turn what is not synced yet. :raises StorageError: it failed, or another one has."""
@@ -209,6 +256,8 @@ class MetadataSync:
         """One that nobody else gets, through any restart. :raises StorageError: there is none now."""
         store = self._store
         producer_id = store.allocate_producer_id()
+        if self._moving is None:
+            store.reserve_next_block()
         if store.producer_ids_of > self._synced and not self.is_settled:
             self.now()
         return producer_id

@@ -93,6 +93,7 @@ class Topics:
         now_ms: int,
         replicas: Sequence[Sequence[int]] | int,
     ) -> Work[TopicInfo]:
+        yield from self._broker.metadata_sync.may_change()
         yield from self._broker.logs.forgetting(name)
         while name in self._going:  # from before, or because another one was made and deleted meanwhile
             finished(self._going[name])

@@ -709,7 +709,7 @@ class PartitionLog:
         :raises StorageError: some of it could not be done, and is tried again the next time.
         """
         self._segments.forgive()
-        refused = self._remove_deleted_files(now_ms)
+        refused = self.remove_deleted_files(now_ms)
         if now_ms - self._segments.active.last_append_ms >= RESTING_MS:
             self._segments.active.give_room_back()
         count = retention.segments_to_drop(list(self._segments), self.config, self, now_ms)
@@ -722,14 +722,8 @@ class PartitionLog:
             raise refused
         return count
 
-    def remove_deleted_files(self, now_ms: int) -> None:
-        """Remove the files whose time has come. :raises StorageError: some of them are still there, for the next time."""
-        refused = self._remove_deleted_files(now_ms)
-        if refused is not None:
-            raise refused
-
-    def _remove_deleted_files(self, now_ms: int) -> StorageError | None:
-        """All of them that the disk lets go of; why not the first one that it does not."""
+    def remove_deleted_files(self, now_ms: int) -> StorageError | None:
+        """Remove the files whose time has come; why one is still there, which the next call tries again."""
         refused: StorageError | None = None
         due = [entry for entry in self._removals if entry[0] <= now_ms]
         self._removals = [entry for entry in self._removals if entry[0] > now_ms]

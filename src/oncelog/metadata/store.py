@@ -18,10 +18,11 @@ Invariants
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
@@ -37,15 +38,18 @@ from oncelog.ports import Random
 from oncelog.scram import ScramCredential
 from oncelog.types import INTERNAL_TOPICS, encode_uuid
 
+logger = logging.getLogger(__name__)
+
 FILE_NAME = "metadata.sqlite"
 FORMAT_VERSION = 1
 APPLICATION_ID = 0x6F6E636C
 """Marks the file as ours in SQLite's header ("oncl")."""
+SQLITES_LOG_PAGES = 1000
+"""After which SQLite moves them by itself, with three syncs in the turn of whoever makes the change."""
 PRODUCER_ID_BLOCK_SIZE = 1000
 """Kafka's ``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
-LOG_PAGES = 4000
-"""Of 4 KB in the write-ahead log, at which the change that is made moves them into the file: with three syncs in its
-turn, which is why they are more than SQLite's 1,000."""
+LOG_ROWS = 4000
+"""Changed since the write-ahead log began, a page of 4 KB each or so, after which it is to be moved into the file."""
 
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -146,6 +150,10 @@ class MetadataStore:
         """Whether changes go to a write-ahead log beside the file; not in memory, nor on a file system that cannot."""
         self._changed: Callable[[], None] | None = None
         """Whom to tell of changes, if others sync them."""
+        self._alone: AbstractContextManager[object] = nullcontext()
+        """Held by whoever uses the file."""
+        self._log_began = 0
+        """How many rows had been changed then."""
         self.adopted = False
         self._producer_ids = self._next_producer_ids = range(0)
         self.producer_ids_of = self._next_producer_ids_of = 0
@@ -172,18 +180,24 @@ class MetadataStore:
 
     def close(self) -> None:
         """Release the file; nothing is lost without it."""
-        self._db.close()
+        with self._alone:
+            self._db.close()
 
     # --- syncing
 
-    def leave_sync_to(self, changed: Callable[[], None]) -> None:
-        """``changed`` is called after each change: whoever makes it is to sync the write-ahead log then.
+    def leave_sync_to(self, changed: Callable[[], None], alone: AbstractContextManager[object] | None = None) -> None:
+        """``changed`` is called after each change: whoever makes it is to sync the write-ahead log then, and to call
+        :meth:`move_log` when that has become long.
+
+        :param alone: a lock, where that is done on another thread.
 
         Without ``sync`` nothing changes, for nobody asks for that.
         """
         if self._syncs:
+            if alone is not None:
+                self._alone = alone
             self._execute_pragma("synchronous = NORMAL")
-            self._execute_pragma(f"wal_autocheckpoint = {LOG_PAGES}")
+            self._execute_pragma("wal_autocheckpoint = 0")
             self._changed = changed
 
     def sync_each_change(self) -> None:
@@ -191,10 +205,34 @@ class MetadataStore:
         if self._syncs:
             self._changed = None
             self._execute_pragma("synchronous = FULL")
+            self._execute_pragma(f"wal_autocheckpoint = {SQLITES_LOG_PAGES}")
+
+    @property
+    def log_is_long(self) -> bool:
+        """Whether the write-ahead log is to be moved into the file."""
+        return self._changed is not None and self._db.total_changes - self._log_began >= LOG_ROWS
+
+    def move_log(self) -> None:
+        """Move the write-ahead log into the file, with a sync of each, and begin it again, with another one, so that no
+        change has to do so. On any thread; a change that is made meanwhile waits.
+
+        :raises StorageError: a sync failed, so that nobody knows what the disk holds. Where it is only full, the log
+            stays as it is, and grows on.
+        """
+        with self._alone:
+            self._log_began = self._db.total_changes
+            try:
+                self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+                self._db.execute("INSERT OR REPLACE INTO meta VALUES ('moved', ?)", (str(self._log_began),))
+            except sqlite3.Error as error:
+                if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) == sqlite3.SQLITE_IOERR_FSYNC:
+                    raise StorageError(f"cannot sync the metadata file {self.path}: {error}") from error
+                logger.warning("the log of the metadata file %s cannot be moved into it now: %s", self.path, error)
 
     def _execute_pragma(self, text: str) -> None:
         try:
-            self._db.execute(f"PRAGMA {text}")
+            with self._alone:
+                self._db.execute(f"PRAGMA {text}")
         except sqlite3.Error as error:
             raise StorageError(f"cannot use the metadata file {self.path}: {error}") from error
 
@@ -322,18 +360,19 @@ class MetadataStore:
             yield
             return
         self._depth = 1
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            yield
-            self._count_change()
-            self._db.execute("COMMIT")
-        except BaseException as error:
-            self._undo()
-            if isinstance(error, sqlite3.Error):
-                raise StorageError(f"cannot write the metadata file {self.path}: {error}") from error
-            raise
-        finally:
-            self._depth = 0
+        with self._alone:
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                yield
+                self._count_change()
+                self._db.execute("COMMIT")
+            except BaseException as error:
+                self._undo()
+                if isinstance(error, sqlite3.Error):
+                    raise StorageError(f"cannot write the metadata file {self.path}: {error}") from error
+                raise
+            finally:
+                self._depth = 0
         if self._changed is not None:
             self._changed()
 
@@ -627,7 +666,8 @@ class MetadataStore:
     def allocate_producer_id(self) -> int:
         """The next producer id of this broker's block; ids left in a block at a stop are never given.
 
-        Where others sync, the next block is reserved when half of one is given, so that nobody waits for it.
+        Where others sync, the next block is reserved when half of one is given, so that nobody waits for it
+        (:meth:`reserve_next_block`).
         """
         if not self._producer_ids:
             self._producer_ids, self.producer_ids_of = self._next_producer_ids, self._next_producer_ids_of
@@ -635,11 +675,15 @@ class MetadataStore:
         if not self._producer_ids:
             self._producer_ids, self.producer_ids_of = self.allocate_producer_id_block(), self._changes
         first = self._producer_ids[0]
-        if len(self._producer_ids) == PRODUCER_ID_BLOCK_SIZE // 2 and self._changed is not None:
-            with suppress(StorageError):  # asked again, and told, when nothing is left of this one
-                self._next_producer_ids, self._next_producer_ids_of = self.allocate_producer_id_block(), self._changes
         self._producer_ids = self._producer_ids[1:]
         return first
+
+    def reserve_next_block(self) -> None:
+        """Where others sync: have a block ready for when this one is over, once half of it is given."""
+        if self._changed is None or self._next_producer_ids or len(self._producer_ids) > PRODUCER_ID_BLOCK_SIZE // 2:
+            return
+        with suppress(StorageError):  # asked again, and told, when nothing is left of this one
+            self._next_producer_ids, self._next_producer_ids_of = self.allocate_producer_id_block(), self._changes
 
 
 def _entity_of(text: str) -> QuotaEntity:

@@ -98,6 +98,8 @@ class LiveListeners:
         return parse_listeners(named, settings, "")
 
     def _follow(self) -> None:
+        if self._server.is_stopping:
+            return  # the next start has them as they are now
         config = self._broker.config
         settings = {**config.static, **config.dynamic}
         try:

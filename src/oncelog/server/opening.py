@@ -10,6 +10,7 @@ import errno
 import logging
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -280,7 +281,7 @@ def _sync_metadata_elsewhere(server: Server, machine: Machine, log: StoreLog) ->
     worker = machine.worker(server.loop, METADATA_WORKER)
     server.at_end += [worker.stop, log.close]
     elsewhere = server.broker.logs.elsewhere = Elsewhere(server, worker)
-    server.broker.metadata_sync.begin(elsewhere, log.sync)
+    server.broker.metadata_sync.begin(elsewhere, log.sync, threading.Lock())
 
 
 class _Observed(NamedTuple):

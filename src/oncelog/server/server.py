@@ -186,6 +186,8 @@ class Server:
         self.is_stopping = True
         if self._source is not None:
             self._source.stops()
+        if self._opening:
+            await asyncio.wait(self._opening)
         for listener in self._listeners.values():
             listener.close()
         for connection in self._connections:

@@ -47,7 +47,7 @@ class Folder:
         self.disk = disk or MemoryDisk()
         self.later = Later()
         self.logs = {name: self.open(name) for name in names}
-        self.cleaner = Cleaner(self.disk, self.later, self.logs)
+        self.cleaner = Cleaner(self.disk, self.later, self.logs, lambda: self.cleaner.write_checkpoint())
 
     def open(self, name: TopicPartition) -> PartitionLog:
         return PartitionLog.open(
@@ -93,7 +93,7 @@ def test_a_log_that_is_clean_is_not_cleaned_again_until_more_comes() -> None:
     folder.clean(NOW_MS)
     assert folder.first_offset(A0) == 1
     sizes = [segment.size_bytes for segment in folder.logs[A0].segments]
-    restarted = Cleaner(folder.disk, folder.later, folder.logs)
+    restarted = Cleaner(folder.disk, folder.later, folder.logs, lambda: None)
     restarted.load()
     for cleaner in (folder.cleaner, restarted):
         for seconds in (0, 15, 86_400):

@@ -15,6 +15,7 @@ import pytest
 
 import oncelog
 from oncelog.broker.slices import AT_ONCE
+from oncelog.errors import StorageError
 from oncelog.log.results import FileSlice
 from oncelog.protocol.generated.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -249,7 +250,7 @@ def test_a_file_that_was_cut_shifts_no_answer() -> None:
     cut = FileSlice(MemoryFile("file", bytearray(50_000)), 0, 60_000)
     sending._out.append(cut)
     one, other = socket.socketpair()
-    with one, other, pytest.raises(OSError, match="ends before position 60000"):
+    with one, other, pytest.raises(StorageError, match="ends before position 60000"):
         sending._send_file(cut, one)
 
 

@@ -18,7 +18,13 @@ from oncelog.config import BrokerConfig, TopicConfig
 from oncelog.deferred import Deferred
 from oncelog.errors import ConfigError, CorruptLogError, OutOfDescriptors, StorageError
 from oncelog.log import checkpoints
-from oncelog.log.file_names import is_deleted_folder, parse_file_name, parse_partition_folder, stray_folder
+from oncelog.log.file_names import (
+    deleted_folder,
+    is_deleted_folder,
+    parse_file_name,
+    parse_partition_folder,
+    stray_folder,
+)
 from oncelog.log.partition_log import FlushTicket, PartitionLog
 from oncelog.metadata.store import MetadataStore
 from oncelog.ports import Background, Disk, Random
@@ -96,6 +102,7 @@ class LogManager:
         self._background = background
         self._random = random
         self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._metadata: MetadataStore | None = None
         self.was_clean = False
         """Whether the run before this one ended cleanly."""
         self._recovery_points: dict[TopicPartition, int] = {}
@@ -123,6 +130,7 @@ class LogManager:
     def start(self, metadata: MetadataStore) -> None:
         """Read what the last run left, and whether it ended cleanly; check whose folder this is."""
         self._check_identity(metadata)
+        self._metadata = metadata
         self.was_clean = checkpoints.read_clean_shutdown(self.disk)
         self._recovery_points = self._read_checkpoint(checkpoints.RECOVERY_POINT_CHECKPOINT)
         self._log_starts = self._read_checkpoint(checkpoints.LOG_START_OFFSET_CHECKPOINT)
@@ -132,6 +140,8 @@ class LogManager:
     def started(self, now_ms: int) -> None:
         """Every log is open: begin the periodic work."""
         self._tidy(now_ms)
+        if self._metadata is not None:
+            self._metadata.forget_deleted(partial(self.disk.sync_folder, ""))
         if self._names_others or not self._logs.keys() >= self._recovery_points.keys() | self._log_starts.keys():
             self._write_checkpoints()  # a kill came before they forgot a topic, of whose name there may soon be another
         elif self._lost_clean:
@@ -140,9 +150,6 @@ class LogManager:
         def retention_ms() -> int:
             return self._config.log_retention_check_interval_ms
 
-        def checkpoint_ms() -> int:
-            return FLUSH_CHECKPOINT_INTERVAL_MS
-
         def expiration_ms() -> int:
             return self._config.producer_id_expiration_check_interval_ms
 
@@ -150,7 +157,8 @@ class LogManager:
             return self._config.log_cleaner_backoff_ms
 
         self._repeat(now_ms, FIRST_RETENTION_DELAY_MS, retention_ms, self._apply_retention)
-        self._repeat(now_ms, checkpoint_ms(), checkpoint_ms, self._write_now_and_then)
+        minute = FLUSH_CHECKPOINT_INTERVAL_MS
+        self._repeat(now_ms, minute, lambda: minute, self._write_now_and_then)
         self._repeat(now_ms, expiration_ms(), expiration_ms, self._expire_producers)
         if self._config.log_cleaner_enable:
             self._repeat(now_ms, cleaner_ms(), cleaner_ms, self._cleaner.clean)
@@ -196,9 +204,7 @@ class LogManager:
                 log.close()
             except StorageError as error:
                 self._close_failed(log, error)
-        if (
-            self._is_writing
-        ):  # for so long that the stop does not wait for it: it may come last, whatever is written now
+        if self._is_writing:  # for so long that the stop does not wait: it may come last, whatever is written now
             logger.warning("checkpoints are still being written; the next start recovers every log")
             return
         self._write_checkpoints()
@@ -233,7 +239,7 @@ class LogManager:
         known = self._known_topic_id(folder)
         if known is not None and known != topic_id:
             # Left by a deleted topic of the same name: it must not become the new topic's.
-            self._set_aside(topic_partition)
+            self._set_aside(topic_partition, known, now_ms)
             known = None
         is_new = not self.disk.exists(folder)
         if is_new:
@@ -320,8 +326,16 @@ class LogManager:
             logger.warning("%s; it is written again", error)
             return None
 
-    def _set_aside(self, topic_partition: TopicPartition) -> None:
-        folder = stray_folder(topic_partition, self._random.token(16).hex())
+    def _set_aside(self, topic_partition: TopicPartition, topic_id: bytes | None, now_ms: int) -> None:
+        """A folder of no topic goes if its topic was deleted, before a kill kept its files from going; else nobody
+        knows why it is here, and it is kept (``-stray``)."""
+        token = self._random.token(16).hex()
+        if topic_id is not None and self._metadata is not None and self._metadata.was_deleted(topic_id):
+            folder = deleted_folder(topic_partition, token)
+            self.disk.rename(str(topic_partition), folder)
+            self._remove_later(folder, now_ms)
+            return
+        folder = stray_folder(topic_partition, token)
         logger.warning("the folder %s belongs to no topic of this broker; it is now %s", topic_partition, folder)
         self.disk.rename(str(topic_partition), folder)
 
@@ -334,7 +348,7 @@ class LogManager:
             elif found is None or found in self._logs or found.topic == CLUSTER_METADATA_TOPIC:
                 continue
             elif self.disk.exists(f"{name}/{checkpoints.PARTITION_METADATA}"):
-                self._set_aside(found)
+                self._set_aside(found, self._known_topic_id(name), now_ms)
 
     def delete(self, log: PartitionLog, now_ms: int) -> None:
         """Take a partition's folder out of the way at once and remove it after ``file.delete.delay.ms``."""

@@ -83,6 +83,11 @@ CREATE TABLE IF NOT EXISTS acls (
 _REPLICA_SCHEMA = "CREATE TABLE IF NOT EXISTS replicas (topic TEXT PRIMARY KEY, nodes TEXT NOT NULL) WITHOUT ROWID"
 """Likewise; of a broker with several nodes, which ones hold each partition."""
 
+_DELETED_SCHEMA = "CREATE TABLE IF NOT EXISTS deleted_topics (topic_id BLOB PRIMARY KEY) WITHOUT ROWID"
+"""Likewise; whose folders may still be there under their names."""
+DELETED_KEPT = 1000
+"""Topics that were deleted last, of which that is remembered."""
+
 
 class ResourceType(IntEnum):
     """Kafka's ``ConfigResource.Type``: what a dynamic configuration belongs to."""
@@ -165,6 +170,7 @@ class MetadataStore:
         self._quotas: dict[QuotaEntity, dict[str, float]] = {}
         self._scram: dict[tuple[str, int], ScramCredential] = {}
         self._acls: dict[Acl, None] = {}
+        self._deleted: dict[bytes, None] = {}
         try:
             self._db = self._open(sync)
         except sqlite3.Error as error:
@@ -268,6 +274,7 @@ class MetadataStore:
         execute(_SCRAM_SCHEMA)
         execute(_ACL_SCHEMA)
         execute(_REPLICA_SCHEMA)
+        execute(_DELETED_SCHEMA)
         self._load_meta(cluster_id)
         self._starts += 1
         self._kept_starts = self._starts
@@ -338,6 +345,7 @@ class MetadataStore:
         for user, mechanism, *values in execute("SELECT * FROM scram_credentials"):
             self._scram[user, mechanism] = ScramCredential(*values)
         self._acls = {Acl(*row): None for row in execute("SELECT * FROM acls")}
+        self._deleted = {topic_id: None for (topic_id,) in execute("SELECT topic_id FROM deleted_topics")}
 
     @property
     def starts(self) -> int:
@@ -465,12 +473,38 @@ class MetadataStore:
 
     def delete_topic(self, name: str) -> None:
         info = self._existing(name)
+        forgotten = (
+            [*self._deleted][: len(self._deleted) + 1 - DELETED_KEPT] if len(self._deleted) >= DELETED_KEPT else []
+        )
         with self.batch():
             self._execute("DELETE FROM topics WHERE name = ?", name)
             self._execute("DELETE FROM replicas WHERE topic = ?", name)
             self._write_configs(ResourceType.TOPIC, name, {})
+            self._forget_deleted(forgotten)
+            self._execute("INSERT OR IGNORE INTO deleted_topics VALUES (?)", info.topic_id)
+            self._deleted[info.topic_id] = None
         del self._topics[name], self._by_id[info.topic_id]
         self._sorted = None
+
+    def was_deleted(self, topic_id: bytes) -> bool:
+        """Whether a topic that is not there was deleted, by those who might; as far as that is remembered."""
+        return topic_id in self._deleted
+
+    def forget_deleted(self, settle: Callable[[], None]) -> None:
+        """No folder of a deleted topic has its name any more, on stable storage once ``settle`` has returned."""
+        if not self._deleted:
+            return
+        try:
+            settle()
+            with self.batch():
+                self._forget_deleted([*self._deleted])
+        except StorageError as error:
+            logger.warning("topics that were deleted are remembered until the next start: %s", error)
+
+    def _forget_deleted(self, topic_ids: Sequence[bytes]) -> None:
+        for topic_id in topic_ids:
+            self._execute("DELETE FROM deleted_topics WHERE topic_id = ?", topic_id)
+            del self._deleted[topic_id]
 
     def add_partitions(self, name: str, partitions: int) -> TopicInfo:
         """Raise the partition count to ``partitions``; the new ones start at leader epoch 0."""
@@ -528,6 +562,8 @@ class MetadataStore:
                 info.created_ms,
             )
             self._write_configs(ResourceType.TOPIC, info.name, info.overrides)
+            if info.topic_id in self._deleted:  # taken over again from another broker
+                self._forget_deleted([info.topic_id])
         self._remember(info)
 
     def _remember(self, info: TopicInfo) -> TopicInfo:

@@ -303,7 +303,9 @@ class Broker:
 
     def _work_on(self, context: RequestContext, served: Served, request: Message, size_bytes: int) -> None:
         """Have a request handled, and answered now or later."""
-        if self.metadata_sync.keeps(context, partial(self._work_on, context, served, request, size_bytes)):
+        if self.metadata_sync.moving is not None and self.metadata_sync.keeps(
+            context, partial(self._work_on, context, served, request, size_bytes)
+        ):
             return
         context.request_bytes = size_bytes
         begun_ns = self.slices.begins_for(context) if self.throttle is not None else None

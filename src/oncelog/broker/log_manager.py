@@ -21,6 +21,7 @@ from oncelog.log import checkpoints
 from oncelog.log.file_names import (
     deleted_folder,
     is_deleted_folder,
+    is_temporary,
     parse_file_name,
     parse_partition_folder,
     stray_folder,
@@ -147,16 +148,14 @@ class LogManager:
         elif self._lost_clean:
             self._cleaner.write_checkpoint()
 
-        def retention_ms() -> int:
-            return self._config.log_retention_check_interval_ms
-
         def expiration_ms() -> int:
             return self._config.producer_id_expiration_check_interval_ms
 
         def cleaner_ms() -> int:
             return self._config.log_cleaner_backoff_ms
 
-        self._repeat(now_ms, FIRST_RETENTION_DELAY_MS, retention_ms, self._apply_retention)
+        retention = FIRST_RETENTION_DELAY_MS, lambda: self._config.log_retention_check_interval_ms
+        self._repeat(now_ms, *retention, self._apply_retention)
         minute = FLUSH_CHECKPOINT_INTERVAL_MS
         self._repeat(now_ms, minute, lambda: minute, self._write_now_and_then)
         self._repeat(now_ms, expiration_ms(), expiration_ms, self._expire_producers)
@@ -345,6 +344,8 @@ class LogManager:
             found = parse_partition_folder(name)
             if is_deleted_folder(name):
                 self._remove_later(name, now_ms)
+            elif is_temporary(name):
+                self.disk.remove(name)
             elif found is None or found in self._logs or found.topic == CLUSTER_METADATA_TOPIC:
                 continue
             elif self.disk.exists(f"{name}/{checkpoints.PARTITION_METADATA}"):

@@ -59,8 +59,8 @@ class MetadataSync:
         self._elsewhere: Background | None = None
         self._sync: Callable[[], None] = lambda: None
         self._under_way = False
-        self._moving: Deferred[None] | None = None
-        """Resolves when the store's log is moved into its file."""
+        self.moving: Deferred[None] | None = None
+        """Resolves when the store's log is moved into its file, if it is on its way there; nobody else sets this."""
         self._synced = self._store.changes
         """The number of the last change that is known to be on stable storage."""
         self.is_settled = True
@@ -84,6 +84,7 @@ class MetadataSync:
         self._synced = self._store.changes
         self._store.leave_sync_to(self._changed, alone)
         self._store.reserve_next_block()
+        self.is_settled = True  # of that nobody is told: no answer waits for it but those that name one of these ids
 
     def end(self) -> None:
         """The broker stops: from now on the store syncs each change in its turn again."""
@@ -126,7 +127,7 @@ class MetadataSync:
         """The store's log has become long: while it is moved, there are no changes."""
         if self._elsewhere is not None and self.failure is None:
             self._under_way = True
-            self._moving = Deferred()
+            self.moving = Deferred()
             self._elsewhere.run(self._store.move_log, self._moved)
 
     def _moved(self, error: Exception | None) -> None:
@@ -138,20 +139,20 @@ class MetadataSync:
         self._let_changes_go_on()
 
     def _let_changes_go_on(self) -> None:
-        moving, self._moving = self._moving, None
+        moving, self.moving = self.moving, None
         if moving is not None:
             moving.resolve(None)
 
     def may_change(self) -> Work[None]:
         """Wait while a change would wait for the disk; who finishes this in one turn waits in it."""
-        if self._moving is not None:
-            yield self._moving
+        if self.moving is not None:
+            yield self.moving
 
     def keeps(self, context: RequestContext, work_on: Callable[[], None]) -> bool:
         """Whether a request is to wait while a change would wait for the disk; ``work_on`` is called after that."""
-        if self._moving is None or context.api_key not in ABOUT_METADATA or context.api_key in ONLY_LOOKS:
+        if self.moving is None or context.api_key not in ABOUT_METADATA or context.api_key in ONLY_LOOKS:
             return False
-        self._moving.then(lambda _: work_on())
+        self.moving.then(lambda _: work_on())
         return True
 
     def now(self) -> None:
@@ -256,8 +257,9 @@ class MetadataSync:
         """One that nobody else gets, through any restart. :raises StorageError: there is none now."""
         store = self._store
         producer_id = store.allocate_producer_id()
-        if self._moving is None:
+        if self.moving is None:
             store.reserve_next_block()
-        if store.producer_ids_of > self._synced and not self.is_settled:
+        if store.producer_ids_of > self._synced:
+            self.is_settled = False
             self.now()
         return producer_id

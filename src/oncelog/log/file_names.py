@@ -22,10 +22,13 @@ DAMAGED_SUFFIX = ".damaged"
 """What recovery cut off below the recovery point; nothing reads it."""
 CLEANED_SUFFIX = ".cleaned"
 SWAP_SUFFIX = ".swap"
+TEMPORARY_SUFFIX = ".tmp"
+"""Of a file that is to replace another one, behind a number."""
 
 DELETED_FOLDER_SUFFIX = "-delete"
 STRAY_FOLDER_SUFFIX = "-stray"
 _MAX_NAME_LENGTH = 255
+_TEMPORARY_NAME = re.compile(rf".+\.\d+{re.escape(TEMPORARY_SUFFIX)}")
 _OFFSET_NAME = re.compile(r"(\d{20})(\.[a-z]+)((?:\.deleted|\.cleaned|\.swap)?)")
 
 
@@ -63,3 +66,8 @@ def parse_partition_folder(name: str) -> TopicPartition | None:
         return None
     topic, _, partition = name.rpartition("-")
     return TopicPartition(topic, int(partition)) if topic and partition.isascii() and partition.isdigit() else None
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a kill has left a file that was to replace another one."""
+    return _TEMPORARY_NAME.fullmatch(name) is not None

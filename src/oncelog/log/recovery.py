@@ -26,6 +26,7 @@ from oncelog.log.file_names import (
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
     file_name,
+    is_temporary,
     parse_file_name,
 )
 from oncelog.log.leader_epoch_cache import LeaderEpochCache
@@ -343,6 +344,8 @@ def load(
     if not names:
         disk.make_folder(folder)
     loader = _Loader(disk, folder, config, state, now_ms, log_start_offset)
+    for name in filter(is_temporary, names):
+        disk.remove(f"{folder}/{name}")
     names = loader.finish_swaps(names)
     damaged = {segment.base_offset for segment in loader.list_segments(names)}
     loader.snapshots = SnapshotFiles.listed(disk, folder, names)

@@ -616,9 +616,10 @@ class Segment:
     def rename(self, suffix: str) -> None:
         """Give all files of the segment another temporary suffix (or none)."""
         for kind in SEGMENT_SUFFIXES:
-            old = self.path(kind)
-            if kind == LOG_SUFFIX or self._disk.exists(old):
-                self._disk.rename(old, f"{self._folder}/{file_name(self.base_offset, kind)}{suffix}")
+            old, new = self.path(kind), f"{self._folder}/{file_name(self.base_offset, kind)}{suffix}"
+            # The log's file may have got its name before the disk refused another one's.
+            if self._disk.exists(old) or (kind == LOG_SUFFIX and not self._disk.exists(new)):
+                self._disk.rename(old, new)
         self.suffix = suffix
 
     def mark_deleted(self) -> list[str]:

@@ -21,6 +21,7 @@ from itertools import count
 from typing import NoReturn
 
 from oncelog.errors import OutOfDescriptors, StorageError
+from oncelog.log.file_names import TEMPORARY_SUFFIX
 from oncelog.ports import Buffer
 from oncelog.server.reserving import RESERVED_FROM_BYTES, give_back, reserve
 
@@ -345,7 +346,7 @@ class OsDisk:
 
     def write_atomic(self, path: str, data: bytes, *, sync: bool = True) -> None:
         full = self._full(path)
-        temporary = f"{full}.{next(self._temporary)}.tmp"
+        temporary = f"{full}.{next(self._temporary)}{TEMPORARY_SUFFIX}"
         try:
             with open(temporary, "wb") as file:
                 file.write(data)
@@ -356,6 +357,8 @@ class OsDisk:
             if sync:
                 self._sync_folder(os.path.dirname(full))
         except OSError as error:
+            with suppress(OSError):  # a full disk would have less room with each attempt
+                os.unlink(temporary)
             _refuse("write", path, error)
 
     def rename(self, old: str, new: str) -> None:

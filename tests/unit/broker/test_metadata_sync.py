@@ -56,7 +56,7 @@ class Later:
 class Slow:
     """A broker core whose metadata are synced when the test says so, and by nobody else."""
 
-    def __init__(self, folder: Path, policy: str = "commit") -> None:
+    def __init__(self, folder: Path, policy: str = "commit", *, drained: bool = True) -> None:
         self.disk = MemoryDisk()
         self.store_path = folder / FILE_NAME
         self.admin = Admin(str(self.store_path), self.disk, **{"oncelog.flush.policy": policy})
@@ -66,8 +66,9 @@ class Slow:
         self.fails = False
         self.broker.logs.elsewhere = self.elsewhere
         self.broker.metadata_sync.begin(self.elsewhere, self._sync)
-        self.drain()
-        self.syncs = 0
+        if drained:
+            self.drain()
+            self.syncs = 0
 
     def _sync(self) -> None:
         if self.fails:

@@ -114,3 +114,16 @@ def test_only_so_many_deleted_topics_are_remembered(tmp_path: Path, monkeypatch:
     assert [metadata.was_deleted(topic_id) for topic_id in ids] == [False, False, True, True, True]
     metadata.create_topic("t", 1, {}, NOW_MS, topic_id=ids[-1])
     assert not metadata.was_deleted(ids[-1])
+
+
+def test_what_a_kill_left_of_files_that_were_to_replace_others_goes_at_the_next_start(tmp_path: Path) -> None:
+    disk, path = MemoryDisk(), str(tmp_path / "metadata.sqlite")
+    admin = Admin(path, disk)
+    admin.broker.topics.create("t", 1, {}, NOW_MS)
+    admin.broker.metadata.close()
+    left = ["recovery-point-offset-checkpoint.93.tmp", "t-0/leader-epoch-checkpoint.7.tmp"]
+    kept = ["of-others.tmp", "t-0/of-others.tmp"]
+    for name in left + kept:
+        disk.write_atomic(name, b"x")
+    Admin(path, disk)
+    assert [name for name in left + kept if disk.exists(name)] == kept

@@ -12,6 +12,7 @@ from oncelog.errors import Error, StorageError
 from oncelog.metadata import store
 from oncelog.metadata.store import FILE_NAME
 from oncelog.protocol.generated.create_topics_request import CreateTopicsRequest
+from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.types import TopicPartition
 from tests.unit.broker.apis_admin.conftest import NOW_MS, CountingRandom
@@ -124,3 +125,14 @@ def test_compactions_have_their_checkpoint_written_elsewhere(slow: Slow) -> None
     logs._log_was_cleaned()
     slow.drain()
     assert b"a 0" not in slow.disk.read("cleaner-offset-checkpoint")
+
+
+def test_a_start_keeps_nobody_waiting_for_the_producer_ids_that_it_reserves(tmp_path: Path) -> None:
+    slow = Slow(tmp_path, drained=False)
+    assert slow.elsewhere.jobs, "the first block is on its way to the disk"
+    shown = slow.send(MetadataRequest(topics=[]))
+    assert shown.answers and slow.syncs == 0
+    given = decoded(slow.send(InitProducerIdRequest(None, 0)), InitProducerIdRequest)
+    assert given.producer_id == 0 and slow.syncs == 1  # type: ignore[attr-defined]
+    slow.drain()
+    assert slow.broker.metadata_sync.is_settled

@@ -246,3 +246,21 @@ def test_a_file_that_cannot_be_removed_keeps_no_other_and_is_tried_again(disk: F
     assert bases(log) == [15], "what is due now goes all the same"
     log.remove_deleted_files(1201 + 120_000)
     assert not [name for name in disk.list(FOLDER) if name.endswith(".deleted")]
+
+
+def test_a_segment_of_which_one_file_could_not_be_renamed_goes_the_next_time(disk: FaultyDisk) -> None:
+    log = segmented(disk, TopicConfig(retention_ms=1000, file_delete_delay_ms=0))
+    log.write_indexes()
+    rename = disk.rename
+
+    def refusing(old: str, new: str) -> None:
+        if old.endswith(".timeindex"):
+            raise StorageError(f"cannot rename {old}: Input/output error")
+        rename(old, new)
+
+    with mock.patch.object(disk, "rename", refusing), pytest.raises(StorageError, match="Input/output error"):
+        log.apply_retention(1201)
+    assert log.apply_retention(1201) == 2
+    assert bases(log) == [10]
+    log.apply_retention(1201)
+    assert not [name for name in disk.list(FOLDER) if name < "00000000000000000010"]

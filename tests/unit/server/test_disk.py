@@ -387,3 +387,19 @@ def test_a_folder_tells_of_its_volume(tmp_path: Path) -> None:
     assert total == shutil.disk_usage(tmp_path).total
     assert 0 <= usable <= total
     assert OsDisk(str(tmp_path / "gone")).space() is None
+
+
+def test_a_file_that_could_not_be_replaced_leaves_nothing_beside_it(
+    os_disk: OsDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os_disk.write_atomic("f", b"old")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("oncelog.server.disk.force", full)
+    for _ in range(3):
+        with pytest.raises(StorageError, match="No space left"):
+            os_disk.write_atomic("f", b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+    assert os_disk.read("f") == b"old"

@@ -152,7 +152,7 @@ LAST_STABLE_OFFSET: Sequence[Mutant] = (
     ),
     Mutant(
         "readers of committed records read to the high watermark",
-        "broker.apis.fetch:_read_partition",
+        "broker.apis.fetch_reading:read_partition",
         "bound = partition.readable_to(isolation)",
         "bound = partition.readable_to(IsolationLevel.READ_UNCOMMITTED)",
     ),
@@ -184,7 +184,7 @@ ABORTED: Sequence[Mutant] = (
     ),
     Mutant(
         "an answer names no aborted transactions",
-        "broker.apis.fetch:_read_partition",
+        "broker.apis.fetch_reading:read_partition",
         "        if isolation is IsolationLevel.READ_COMMITTED:",
         "        if False:",
     ),

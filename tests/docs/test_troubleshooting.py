@@ -21,6 +21,7 @@ SPARKS_OWN = {
     "STREAMING_REAL_TIME_MODE",
     "oncelog does not support Update mode",
     "does not support continuous processing",
+    "Python worker failed to connect back",
 }
 """Of Spark's JVM, names where it has given them; those of PySpark are in its own file."""
 _GAP = "\N{HORIZONTAL ELLIPSIS}"

@@ -20,7 +20,7 @@ from oncelog.client.aio.offsets import EARLIEST, LATEST, FoundOffset, GroupOffse
 from oncelog.client.background import background
 from oncelog.client.core.config import ClientConfig
 from oncelog.client.core.coordinator import CoordinatorType
-from oncelog.client.core.errors import error_for, error_of
+from oncelog.client.core.errors import error_for, error_of, topic_error
 from oncelog.client.core.read_committed import filter_batches
 from oncelog.client.core.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from oncelog.client.core.wire import FETCH, METADATA, NO_LIMIT
@@ -97,7 +97,7 @@ class KafkaCluster:
                 if error is Error.UNKNOWN_TOPIC_OR_PARTITION and loop.time() >= patient_until:
                     continue
                 if error is not Error.NONE:
-                    raise error_for(error, f"the topic {topic.name!r} cannot be used")
+                    raise topic_error(error, topic.name or "")
                 if topics is not None or not topic.is_internal:
                     counts[topic.name or ""] = len(topic.partitions)
             return counts

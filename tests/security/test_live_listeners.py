@@ -5,8 +5,9 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -32,6 +33,14 @@ BROKER = 4
 INVALID_REQUEST = 42
 JAAS = "listener.name.clients.plain.sasl.jaas.config"
 PROTOCOLS = "PLAINTEXT:PLAINTEXT,CLIENTS:SASL_PLAINTEXT,EXTRA:PLAINTEXT,TLS:SSL"
+TESTED: set[str] = set()
+T = TypeVar("T")
+
+
+def effect_of(*names: str) -> Callable[[T], T]:
+    """Marks a test as that of settings; ``test_live_tls.py`` looks whether there is one for each."""
+    TESTED.update(names)
+    return lambda test: test
 
 
 @pytest.fixture
@@ -73,6 +82,7 @@ def both(side: Side) -> str:
     return f"PLAINTEXT://{side.open_servers},CLIENTS://{side.asking_servers}"
 
 
+@effect_of("listeners", "listener.security.protocol.map")
 def test_a_listener_comes_and_goes_with_its_connections(side: Side) -> None:
     (port,) = free_ports(1)
     extra = f"127.0.0.1:{port}"
@@ -193,6 +203,7 @@ def test_a_port_that_is_taken_at_the_next_start_leaves_the_first_listeners(tmp_p
             assert answers(broker.bootstrap_servers)
 
 
+@effect_of("sasl.enabled.mechanisms", "sasl.jaas.config")
 def test_mechanisms_and_users_change_for_the_next_login(side: Side) -> None:
     with side.connect("bob") as client:
         accepted(side.open_servers, {"listener.name.clients.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256"})

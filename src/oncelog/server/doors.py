@@ -119,8 +119,10 @@ class Door:
         for close in self._closers:
             close()
 
-    def check_login(self, settings: Mapping[str, str]) -> None:
-        """:raises ConfigError: the broker's ``settings`` would leave this listener without what its login needs."""
+    def check(self, settings: Mapping[str, str]) -> None:
+        """:raises ConfigError: the broker's ``settings`` leave this listener without what TLS or its login needs."""
+        if self._contexts is not None:
+            self._contexts.check(self._tls_settings(settings))
         self._changed_login(settings)
 
     def follow(self, settings: Mapping[str, str]) -> None:
@@ -143,21 +145,24 @@ class Door:
 
     def _settings(self) -> Mapping[str, str]:
         """The properties in force for this listener."""
-        config = self._broker.config
-        settings = self._tried if self._tried is not None else {**config.static, **config.dynamic}
-        return for_listener(settings, self.listener.name)
+        return for_listener(self._of_broker(), self.listener.name)
 
-    def _tls_settings(self) -> TlsSettings:
+    def _of_broker(self) -> Mapping[str, str]:
+        config = self._broker.config
+        return self._tried if self._tried is not None else {**config.static, **config.dynamic}
+
+    def _tls_settings(self, settings: Mapping[str, str] | None = None) -> TlsSettings:
+        """:param settings: of the broker; None for those in force."""
         from oncelog.server.tls import TlsSettings
 
-        found = {name: value for name, value in self._settings().items() if name.startswith("ssl.")}
+        all_of_them = self._of_broker() if settings is None else settings
+        own = for_listener(all_of_them, self.listener.name)
+        found = {name: value for name, value in own.items() if name.startswith("ssl.")}
         if self.listener.protocol is SecurityProtocol.SASL_SSL:
             # Like Apache Kafka: the login says who is there, so a certificate is asked for where the listener's own
             # setting says so.
-            own = f"listener.name.{self.listener.name.lower()}.ssl.client.auth"
-            config = self._broker.config
-            all_of_them = self._tried if self._tried is not None else {**config.static, **config.dynamic}
-            found["ssl.client.auth"] = all_of_them.get(own, "none")
+            its_own = f"listener.name.{self.listener.name.lower()}.ssl.client.auth"
+            found["ssl.client.auth"] = all_of_them.get(its_own, "none")
         return TlsSettings(self.listener.name, found)
 
     def _warn_if_open(self, settings: Mapping[str, str]) -> None:

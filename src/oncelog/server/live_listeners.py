@@ -1,4 +1,4 @@
-"""Listeners and logins that change while the broker runs: ``listeners``, their protocols, ``sasl.*``.
+"""Listeners and logins that change while the broker runs: ``listeners``, their protocols, ``ssl.*``, ``sasl.*``.
 
 AlterConfigs asks before it keeps a change, and tells once it is in force; the loop then opens what is new, closes what
 is gone, with its connections, and has each login follow its settings. Apache Kafka 4.3 takes the same changes; there a
@@ -51,7 +51,7 @@ class LiveListeners:
         return self._server.broker
 
     def refusal(self, settings: Mapping[str, str]) -> str | None:
-        """Why listeners and logins cannot become what ``settings`` say; nothing changes."""
+        """Why listeners, their TLS and logins cannot become what ``settings`` say; nothing changes."""
         try:
             wanted = self._wanted(settings)
             for listener in wanted:
@@ -68,7 +68,7 @@ class LiveListeners:
                     tried.close()
                     tried.sock.close()
                 else:
-                    door.check_login(settings)
+                    door.check(settings)
         except OncelogError as error:
             return str(error)
         return None

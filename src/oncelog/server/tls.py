@@ -196,6 +196,11 @@ class TlsContexts:
         self._context = new_context(self._made_from)
         self._next_check = clock() + RENEWAL_CHECK_S
 
+    def check(self, settings: TlsSettings) -> None:
+        """:raises ConfigError: no context can be made from ``settings``, which are others than those in force."""
+        if settings != self._made_from:
+            new_context(settings)
+
     def current(self) -> ssl.SSLContext:
         if self._clock() >= self._next_check:
             self._next_check = self._clock() + RENEWAL_CHECK_S

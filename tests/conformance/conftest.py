@@ -58,8 +58,8 @@ def shared_topic(broker: RunningBroker) -> str:
     return name
 
 
-@pytest.fixture(scope="session", params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
+@pytest.fixture(scope="module", params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
 def quick_node(request: pytest.FixtureRequest) -> Iterator[Node]:
-    """Each broker in turn with ``QUICK`` settings."""
+    """Each broker in turn with ``QUICK`` settings; not for longer, as Kafka works a thirtieth of the time to obey them."""
     with running_node(request.param, QUICK) as node:
         yield node

@@ -31,7 +31,7 @@ def flights() -> list[Flight]:
     return read_flights()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def spark_cluster(quick_spark: None) -> Iterator[SparkCluster]:
     """A standalone cluster with two workers of one core each."""
     with SparkCluster(2, cores=1, memory="1g", java_options=os.environ["SPARK_SUBMIT_OPTS"]) as cluster:

@@ -9,14 +9,15 @@ notice of it.
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
@@ -41,15 +42,33 @@ USE = "-XX:SharedArchiveFile={} -Xshare:auto"
 
 
 def spark_home() -> Path:
-    """For ``SPARK_HOME``: PySpark's jars and programs, and no packed PySpark."""
-    installed, home = Path(pyspark.__file__).parent, Path(sys.prefix) / "spark-home"
-    home.mkdir(exist_ok=True)
-    packed = home / "python" / "lib" / "pyspark.zip"  # which Spark puts before all else that its workers import
-    packed.parent.mkdir(parents=True, exist_ok=True)
-    for link, there in ((home / "bin", installed / "bin"), (home / "jars", installed / "jars"), (packed, WORKERS)):
-        with contextlib.suppress(FileExistsError):
-            link.symlink_to(there)
+    """For ``SPARK_HOME``: PySpark's jars and programs, and no packed PySpark.
+
+    One for all environments on this machine that have the same PySpark: a JVM takes an archive only for jars at the
+    path, and of the age, that they had when it was made.
+    """
+    installed = Path(pyspark.__file__).parent
+    jars = sorted((path.name, path.stat().st_size) for path in (installed / "jars").iterdir())
+    workers = (WORKERS / "sitecustomize.py").read_bytes()
+    digest = hashlib.sha256(f"{jars}{workers!r}".encode()).hexdigest()[:16]
+    home = maven.cache_folder() / f"spark-{pyspark.__version__}-{digest}"
+    with _made_once(home) as partial:
+        if partial is not None:
+            shutil.rmtree(partial, ignore_errors=True)
+            shutil.copytree(installed / "bin", partial / "bin")
+            packed = partial / "python" / "lib" / "pyspark.zip"  # Spark puts it before all else that workers import
+            packed.mkdir(parents=True)
+            (packed / "sitecustomize.py").write_bytes(workers)
+            shutil.copytree(installed / "jars", partial / "jars", copy_function=_linked)
     return home
+
+
+def _linked(jar: str, link: str) -> None:
+    """One file for both, or a copy of it on another file system."""
+    try:
+        os.link(jar, link)
+    except OSError:
+        shutil.copy2(jar, link)
 
 
 def executors_options() -> dict[str, str]:
@@ -59,8 +78,8 @@ def executors_options() -> dict[str, str]:
 
 def spark_options() -> str:
     """For ``SPARK_SUBMIT_OPTS``. It takes half a minute when there is no archive yet."""
-    jars = spark_home() / "jars"
-    return f"{QUICK_JAVA} {USE.format(_archive(Path(sys.prefix), 'spark', jars, _make_for_spark))}"
+    home = spark_home()
+    return f"{QUICK_JAVA} {USE.format(_archive(home, 'spark', home / 'jars', _make_for_spark))}"
 
 
 def kafka_options() -> str:
@@ -74,19 +93,30 @@ def _archive(folder: Path, name: str, jars: Path, make: Callable[[Path], None]) 
     java = subprocess.run([find_java(), "-version"], capture_output=True, text=True, check=True).stderr
     digest = hashlib.sha256(f"{java}{jars}{jars.stat().st_mtime_ns}".encode()).hexdigest()[:16]
     archive = folder / f"{name}-classes-{digest}.jsa"
-    with (folder / f"{archive.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not archive.exists():
-            partial = archive.with_suffix(".partial")
+    with _made_once(archive) as partial:
+        if partial is not None:
             partial.unlink(missing_ok=True)
             make(partial)
-            partial.replace(archive)
     return archive
+
+
+@contextmanager
+def _made_once(path: Path) -> Iterator[Path | None]:
+    """Where to make what is not there yet, by one process at a time; it takes its place at the end. Else None."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_name(f"{path.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if path.exists():
+            yield None
+            return
+        partial = path.with_name(f"{path.name}.partial")
+        yield partial
+        partial.replace(path)
 
 
 def _make_for_spark(archive: Path) -> None:
     environment = {**os.environ, "SPARK_HOME": str(spark_home()), "SPARK_SUBMIT_OPTS": MAKE.format(archive)}
-    made = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True, timeout=600)
+    made = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True, timeout=840)
     assert made.returncode == 0, made.stderr
 
 

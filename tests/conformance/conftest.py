@@ -60,6 +60,6 @@ def shared_topic(broker: RunningBroker) -> str:
 
 @pytest.fixture(scope="module", params=["oncelog", pytest.param("kafka", marks=pytest.mark.kafka)])
 def quick_node(request: pytest.FixtureRequest) -> Iterator[Node]:
-    """Each broker in turn with ``QUICK`` settings; not for longer, as Kafka works a thirtieth of the time to obey them."""
+    """Each broker in turn with ``QUICK`` settings; no longer than needed, as they keep Kafka busy."""
     with running_node(request.param, QUICK) as node:
         yield node

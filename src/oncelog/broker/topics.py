@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 CLOSED_IN_A_PIECE = 30
 """Partitions of a deleted topic of which the files are put aside at a time."""
 
+COMPLETED_AGAIN_MS = 1000
+"""Until a topic that a full disk has left incomplete is looked at again."""
 PARTITIONS_IN_A_PIECE = 1
 """Of a new topic that are opened at a time: one's files cost some 0.3 ms, and several where the disk is busy."""
 
@@ -109,10 +111,36 @@ class Topics:
         except BaseException:
             # Whatever it was: a topic is there whole or not at all.
             if self._broker.metadata.topic_by_id(info.topic_id) is not None:
-                self.delete(name, now_ms)
+                try:
+                    self.delete(name, now_ms)
+                except StorageError as error:
+                    logger.warning(
+                        "%s is incomplete until there is room on the disk, or it is deleted: %s", name, error
+                    )
+                    self._complete_later(info.topic_id, now_ms)
             raise
         self._coordinators.metadata_changed()
         return info
+
+    def _complete_later(self, topic_id: bytes, now_ms: int) -> None:
+        """A topic could neither be made whole nor be forgotten, for a disk that is full takes neither: it is made whole
+        once there is room, as the next start would do."""
+
+        def again(at_ms: int) -> None:
+            info = self._broker.metadata.topic_by_id(topic_id)
+            if info is None:
+                return
+            indexes = range(info.partitions)
+            try:
+                self.open(info, [i for i in indexes if TopicPartition(info.name, i) not in self.partitions], at_ms)
+            except StorageError:
+                self._complete_later(topic_id, at_ms)
+                return
+            self._coordinators.metadata_changed()
+            if info.name in INTERNAL_TOPICS:
+                self._coordinators.lead(info.name, at_ms)
+
+        self._broker.timers.schedule(now_ms + COMPLETED_AGAIN_MS, again)
 
     def adding_partitions(
         self, name: str, partitions: int, now_ms: int, replicas: Sequence[Sequence[int]] | int = -1

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from oncelog.broker import slices
+from oncelog.broker.topics import COMPLETED_AGAIN_MS
 from oncelog.errors import Error, KafkaError, StorageError
 from oncelog.types import CONSUMER_OFFSETS_TOPIC, INTERNAL_TOPICS, TopicPartition
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin
@@ -120,4 +121,54 @@ def test_a_partition_whose_files_cannot_be_put_aside_keeps_no_other_one_of_a_del
     assert [log.failed is not None for log in logs] == [False, True, True]
     broker.topics.create("t", 3, {}, NOW_MS)
     assert sum(where.topic == "t" for where in broker.topics.partitions) == 3
+    broker.stop(NOW_MS)
+
+
+@pytest.mark.parametrize("name", ["t", CONSUMER_OFFSETS_TOPIC])
+def test_a_topic_that_a_full_disk_neither_makes_nor_forgets_is_whole_once_there_is_room(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    broker = Admin().broker
+    opening = broker.logs.open
+
+    def fails_at_the_third(where: TopicPartition, *rest: Any) -> Any:
+        if where.partition == 2:
+            raise StorageError("no space")
+        return opening(where, *rest)
+
+    def fails(_: str) -> None:
+        raise StorageError("no space")
+
+    def partitions() -> int:
+        return len([where for where in broker.topics.partitions if where.topic == name])
+
+    with monkeypatch.context() as broken:
+        broken.setattr(broker.logs, "open", fails_at_the_third)
+        broken.setattr(broker.metadata, "delete_topic", fails)
+        with pytest.raises(StorageError, match="no space"):
+            broker.topics.create(name, 4, {}, NOW_MS)
+        broker.advance(NOW_MS + COMPLETED_AGAIN_MS)
+        assert broker.metadata.topic(name) is not None and partitions() == 2
+    broker.advance(NOW_MS + 2 * COMPLETED_AGAIN_MS)
+    assert partitions() == 4
+    if name in INTERNAL_TOPICS:
+        assert len(list(broker.groups.runtime.shards())) == 4
+    broker.advance(NOW_MS + 10 * COMPLETED_AGAIN_MS)
+    broker.stop(NOW_MS)
+
+
+def test_a_topic_that_a_full_disk_has_left_incomplete_can_be_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = Admin().broker
+
+    def fails(*_: object) -> Any:
+        raise StorageError("no space")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(broker.logs, "open", fails)
+        broken.setattr(broker.metadata, "delete_topic", fails)
+        with pytest.raises(StorageError, match="no space"):
+            broker.topics.create("t", 1, {}, NOW_MS)
+    broker.topics.delete("t", NOW_MS)
+    broker.advance(NOW_MS + COMPLETED_AGAIN_MS)
+    assert broker.metadata.topic("t") is None and not broker.topics.partitions
     broker.stop(NOW_MS)

@@ -11,10 +11,12 @@ import pytest
 
 from oncelog.client.aio import Admin, Consumer, Producer
 from oncelog.client.core.admin_types import TransactionListing
+from oncelog.client.core.transaction_states import State
 from oncelog.client.errors import (
     AbortableTransactionError,
     IllegalStateError,
     KafkaError,
+    ProducerClosed,
     ProducerFenced,
     RecordTooLargeError,
 )
@@ -326,6 +328,62 @@ async def test_a_transaction_that_ends_while_hanging_ones_are_looked_for_is_none
 @PROTOCOLS
 @pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
 @on_loop
+async def test_an_end_that_nobody_waited_for_tells_its_outcome_when_it_is_repeated(
+    broker: RunningBroker, unique_name: str, without_v2: bool, end: str
+) -> None:
+    """Whoever did as the timeout said, and called again, was told that no transaction was open."""
+    await make_topic(broker.bootstrap_servers, unique_name)
+    async with (
+        KafkaProxy(broker.bootstrap_servers, without_v2) as proxy,
+        Producer(bootstrap_servers=proxy.bootstrap_servers, transactional_id=unique_name, **FAST) as producer,
+    ):
+        transactions = producer._transactions
+        assert transactions is not None
+        for _ in range(2):
+            await producer.begin_transaction()
+            await producer.send_and_wait(unique_name, b"in it")
+            ending = asyncio.create_task(getattr(producer, end)())
+            await asyncio.sleep(0)
+            ending.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await ending
+            while transactions.state is not State.READY:
+                await asyncio.sleep(0.01)
+            await getattr(producer, end)()
+            with pytest.raises(IllegalStateError, match="no transaction is open"):
+                await getattr(producer, end)()
+    expected = [b"in it"] * 2 if end == "commit_transaction" else []
+    assert values(broker.bootstrap_servers, unique_name) == expected
+
+
+@on_loop
+async def test_an_end_that_is_under_way_when_the_producer_is_stopped_is_told(
+    broker: RunningBroker, unique_name: str
+) -> None:
+    """It waited for ``max.block.ms`` in vain."""
+    await make_topic(broker.bootstrap_servers, unique_name)
+    async with KafkaProxy(broker.bootstrap_servers, faults=[Fault(END_TXN, 1, "silence")]) as proxy:
+        producer = Producer(
+            bootstrap_servers=proxy.bootstrap_servers, transactional_id=unique_name, max_block_ms=3_600_000
+        )
+        await producer.start()
+        await producer.begin_transaction()
+        await producer.send_and_wait(unique_name, b"v")
+        ending = asyncio.create_task(producer.commit_transaction())
+        while not proxy.requests[END_TXN]:
+            await asyncio.sleep(0.01)
+        stopping = asyncio.create_task(producer.stop())
+        await asyncio.sleep(0)
+        stopping.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await stopping
+        with pytest.raises(ProducerClosed):
+            await ending
+
+
+@PROTOCOLS
+@pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
+@on_loop
 async def test_a_cancelled_end_comes_to_its_end_before_the_producer_stops(
     broker: RunningBroker, unique_name: str, without_v2: bool, end: str
 ) -> None:
@@ -364,6 +422,11 @@ async def test_an_abort_gives_no_warning_for_each_record_that_nobody_asks_about(
             await producer.send(unique_name, b"taken back")
         await producer.abort_transaction()
         await producer.begin_transaction()
+        queueing = asyncio.create_task(producer.send_many(unique_name, [b"taken back" * 100] * 10_000))
+        await asyncio.sleep(0)
+        queueing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await queueing
         sent = [await producer.send(unique_name, b"taken back") for _ in range(3)]
         await producer.abort_transaction()
         assert all(isinstance(future.exception(), AbortableTransactionError) for future in sent)

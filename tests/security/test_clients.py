@@ -26,6 +26,7 @@ from oncelog.client import blocking
 from oncelog.client.aio import Consumer, Producer
 from oncelog.client.core.admin_types import NewTopic
 from oncelog.client.core.config import AdminConfig, ConsumerConfig, ProducerConfig
+from oncelog.client.errors import TopicAuthorizationFailedError
 from oncelog.conformance.expect import eventually
 from oncelog.spark.maven import spark_connector_jars
 from tests.cli.conftest import call
@@ -400,3 +401,19 @@ def test_sparks_own_connector(secured: Secured, unique_name: str, tmp_path: Path
     seen = json.loads(done.stdout.splitlines()[-1])
     assert seen["batch"] == sorted([str(number), str(number * number)] for number in range(200))
     assert seen["copied"] == sorted(str(number * number) for number in range(200))
+
+
+def test_a_topic_that_was_refused_once_is_asked_about_again(secured: Secured, unique_name: str) -> None:
+    """Whoever was given the right meanwhile was refused all the same, for ``metadata.max.age.ms``."""
+    config = ProducerConfig.from_properties(secured.properties("alice", ALICE))
+    with (
+        blocking.Admin(config=AdminConfig.from_properties(secured.properties("admin", ADMIN))) as admin,
+        blocking.Producer(config=config) as producer,
+    ):
+        name = f"later-{unique_name}"
+        admin.create_topics([NewTopic(name, 1, 1)])
+        with pytest.raises(TopicAuthorizationFailedError):
+            producer.send_and_wait(name, b"refused")
+        right = (PatternType.LITERAL, "User:alice", "*", Operation.ALL, Permission.ALLOW)
+        admin.create_acls([Acl(AclResourceType.TOPIC, name, *right)])
+        assert producer.send_and_wait(name, b"taken").offset == 0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from oncelog.client.blocking import Producer
-from oncelog.client.blocking.producer import HANDED_OVER
+from oncelog.client.blocking.producer import HANDED_OVER, LARGE_HANDED_OVER_BYTES
 from oncelog.client.core.errors import KafkaTimeoutError, ProducerClosed
 
 
@@ -91,6 +91,43 @@ def test_a_loop_that_rests_is_woken_for_the_record_that_waited(full: Any) -> Non
     assert full._pumping
 
 
+class TakesAll:
+    """Takes each record in at once."""
+
+    filled = 0
+
+    def put(self, *record: Any) -> bool:
+        return True
+
+
+def _idle_producer() -> Any:
+    producer: Any = Producer(bootstrap_servers="127.0.0.1:1", max_block_ms=1)
+    producer._background = object()
+    producer._pumping = True
+    return producer
+
+
+@pytest.mark.parametrize("where", ["value", "key", "headers"])
+def test_large_records_wait_by_their_bytes_not_by_their_number(where: str) -> None:
+    """8192 of a megabyte were 8 GB beside a ``buffer.memory`` of 32 MB."""
+    producer = _idle_producer()
+    large = b"x" * 1_000_000
+    record: dict[str, Any] = {where: [("h", large)] if where == "headers" else large}
+    for _ in range(LARGE_HANDED_OVER_BYTES // 1_000_000 + 1):
+        producer.send("t", **record)
+    for refused in (record, {"value": b"small"}):  # a small one does not overtake those that wait
+        with pytest.raises(KafkaTimeoutError, match="no room for a record"):
+            producer.send("t", **refused)
+    producer._producer._intake = TakesAll()
+    producer._room.clear()
+    asyncio.run(producer._pump())
+    assert producer._room.is_set()
+    producer._pumping = True
+    producer.send("t", b"small")
+    producer.send("t", **record)
+    producer._closed = True
+
+
 class NeverDone:
     """Takes records in while another thread always has a next one."""
 
@@ -111,9 +148,7 @@ class NeverDone:
 
 def test_who_waits_for_what_was_sent_so_far_does_not_wait_for_what_others_send_meanwhile() -> None:
     async def flush() -> None:
-        producer: Any = Producer(bootstrap_servers="127.0.0.1:1")
-        producer._background = object()
-        producer._pumping = True
+        producer = _idle_producer()
         producer._idle = asyncio.Event()
         producer._idle.set()
         for number in range(3):

@@ -193,10 +193,11 @@ class Cluster:
         loop = asyncio.get_running_loop()
         begin = loop.time()
         self.metadata.want((name,))
+        asked = False
         try:
             async with asyncio.timeout(self.timeout_ms / 1000):
                 while (picture := self.metadata.topics.get(name)) is None or not picture.partition_count:
-                    error = self.metadata.errors.get(name)
+                    error = self.metadata.errors.get(name) if asked else None  # refused before: it may be ours by now
                     if error is not None and not error.retriable:
                         raise topic_error(error, name)
                     unknown = error is Error.UNKNOWN_TOPIC_OR_PARTITION
@@ -206,6 +207,7 @@ class Cluster:
                             f"topic {name!r} does not exist and the broker does not create it; create it first",
                         )
                     failure = await settled(self.metadata.refresh())
+                    asked = asked or failure is None
                     if failure is not None and self._closed:
                         raise error_for(failure.error, failure.text)
         except TimeoutError:

@@ -234,10 +234,12 @@ class Intake:
     async def queue_batch(self, attempt: Callable[[], ProducerBatch | None]) -> ProducerBatch:
         """Queue a whole batch as soon as there is memory for it. It may have its outcome when this returns."""
         deadline = time.monotonic() + self._config.max_block_ms / 1000
+        self._check_open()
         self.check_send()
         try:
             while (queued := attempt()) is None:
                 await self._wait_for_space(deadline)
+                self._check_open()
                 self.check_send()  # the transaction may have been prepared or ended meanwhile
         finally:
             self.space_freed()
@@ -287,7 +289,13 @@ class Intake:
 
     # --- waiting
 
+    def _check_open(self) -> None:
+        """Nobody would send, or fail, what is queued after the end."""
+        if self._closed:
+            raise ProducerClosed("the producer was stopped")
+
     async def _wait_for_space(self, deadline: float) -> None:
+        self._check_open()
         self.poll_soon()
         waiter: asyncio.Future[None] = self.running().create_future()
         self._space_waiters.append(waiter)
@@ -313,8 +321,7 @@ class Intake:
 
     async def known_topic(self, topic: str) -> TopicPicture:
         """The topic, as soon as the cluster knows it; the question makes brokers create it where they may."""
-        if self._closed:
-            raise ProducerClosed("the producer was stopped")
+        self._check_open()
         self.running()
         return await self._cluster.topic(arguments.name(topic, "topics"))
 

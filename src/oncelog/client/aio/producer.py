@@ -22,7 +22,7 @@ from oncelog.client.aio.intake import Intake, Partitioner
 from oncelog.client.aio.polling import Polling, unclosed
 from oncelog.client.aio.sending_many import ManySender, Stored, checked_rows
 from oncelog.client.aio.settings import split_settings
-from oncelog.client.aio.transaction import Transaction
+from oncelog.client.aio.transaction import Transaction, end_before_stop
 from oncelog.client.core import arguments
 from oncelog.client.core.accumulator import Accumulator
 from oncelog.client.core.arguments import Offsets
@@ -202,30 +202,14 @@ class Producer(Generic[SentK, SentV]):
             self._closed = True
             return
         try:
-            await self._end_on_stop()
+            if self._transactions is not None:
+                await end_before_stop(self._transactions, self.config)
             if self.transaction_open:
                 await self._abort_on_stop()
             else:
                 await self.flush()
         finally:
             await self._close()
-
-    async def _end_on_stop(self) -> None:
-        """Left half-way, the transaction would keep readers of committed records waiting for its timeout."""
-        ending = None if self._transactions is None else self._transactions.ending
-        if ending is None:
-            return
-        try:
-            error = await settled(ending, self.config.max_block_ms / 1000)
-        except TimeoutError:
-            log.warning(
-                "the producer of transactional.id %r stops while the end of its transaction was not answered within "
-                "max.block.ms=%d: what was not committed is aborted when transaction.timeout.ms=%d is over",
-                *(self.config.transactional_id, self.config.max_block_ms, self.config.transaction_timeout_ms),
-            )
-            return
-        if error is not None:
-            log.info("the transaction that was under way did not end as asked: %s", error)
 
     async def _abort_on_stop(self) -> None:
         try:
@@ -244,6 +228,8 @@ class Producer(Generic[SentK, SentV]):
         error = KafkaError(Error.NETWORK_EXCEPTION, "the producer was stopped before the record was acknowledged")
         self._sender.close()
         self._accumulator.abort_all(error)
+        if self._transactions is not None:
+            self._transactions.close(ProducerClosed("the producer was stopped"))
         self._intake.close()
         self._polling.close()
         await self._cluster.close()
@@ -493,6 +479,8 @@ class Producer(Generic[SentK, SentV]):
             ) from None
         finally:
             self._metrics.waited(counted, time.monotonic() - began)
+        if self._transactions is not None:
+            self._transactions.unheard = None
         if error is not None:
             raise error
 

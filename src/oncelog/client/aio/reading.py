@@ -89,10 +89,7 @@ class Reading:
             try:
                 done[name] = read(chunks)
             except CorruptBatch as corrupt:
-                for left in [other for other in found if other not in done]:
-                    state = self._subscription.assigned.get(left)
-                    if state is not None:
-                        state.seek(found[left][0].first_offset)
+                self._give_back({other: chunks for other, chunks in found.items() if other not in done})
                 error = KafkaError(
                     Error.CORRUPT_MESSAGE, f"{name} cannot be read from offset {chunks[0].first_offset} on: {corrupt}"
                 )
@@ -100,7 +97,17 @@ class Reading:
                     raise error from None
                 self._waits.fail(error)
                 break
+            except BaseException:  # too much for one table, say: none of it is passed over
+                self._give_back(found)
+                raise
         return done
+
+    def _give_back(self, found: Mapping[TopicPartition, list[Chunk]]) -> None:
+        """Read these once more."""
+        for name, chunks in found.items():
+            state = self._subscription.assigned.get(name)
+            if state is not None:
+                state.seek(chunks[0].first_offset)
 
     async def _when_there(
         self,

@@ -67,6 +67,9 @@ class ArrowSender:
                 name = picture.keys[destination]
                 handle = many.handle(name, count)
                 await self._intake.queue_batch(self._append(picture, destination, count, largest, data, handle, now_ms))
+        except BaseException:
+            many.future.cancel()  # nobody has it
+            raise
         finally:
             many.all_queued()
             self._intake.poll_soon()

@@ -272,6 +272,9 @@ class ManySender:
         choose = partial(intake.choose_for_batch, picture) if partition is None else _always(partition)
         try:
             await send(rows, choose, self._now_ms)
+        except BaseException:
+            many.future.cancel()  # nobody has it
+            raise
         finally:
             many.all_queued()
             self._intake.poll_soon()

@@ -1,15 +1,21 @@
-"""One transaction of the asyncio producer as a block."""
+"""One transaction of the asyncio producer as a block, and the end of one that is under way when the producer stops."""
 
 from __future__ import annotations
 
+import logging
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic
 
+from oncelog.client.aio.cluster import settled
+from oncelog.client.core.config import ProducerConfig
 from oncelog.client.core.errors import FatalProducerError, KafkaError, KafkaTimeoutError
 from oncelog.client.core.structs import SentK, SentV
+from oncelog.client.core.transaction_manager import TransactionManager
 
 if TYPE_CHECKING:
     from oncelog.client.aio.producer import Producer
+
+log = logging.getLogger(__name__)
 
 
 class Transaction(Generic[SentK, SentV]):
@@ -42,4 +48,22 @@ class Transaction(Generic[SentK, SentV]):
             await self._producer.abort_transaction()
 
 
-__all__ = ["Transaction"]
+async def end_before_stop(transactions: TransactionManager, config: ProducerConfig) -> None:
+    """Left half-way, the transaction would keep readers of committed records waiting for its timeout."""
+    ending = transactions.ending
+    if ending is None:
+        return
+    try:
+        error = await settled(ending, config.max_block_ms / 1000)
+    except TimeoutError:
+        log.warning(
+            "the producer of transactional.id %r stops while the end of its transaction was not answered within "
+            "max.block.ms=%d: what was not committed is aborted when transaction.timeout.ms=%d is over",
+            *(config.transactional_id, config.max_block_ms, config.transaction_timeout_ms),
+        )
+        return
+    if error is not None:
+        log.info("the transaction that was under way did not end as asked: %s", error)
+
+
+__all__ = ["Transaction", "end_before_stop"]

@@ -58,6 +58,10 @@ _Queued = tuple[Delivery[RecordMetadata], str, bytes | None, bytes | None, int |
 HANDED_OVER = 8192
 """Records that may wait between the caller's thread and the loop's; the producer's own bound is ``buffer.memory``."""
 
+LARGE_BYTES = 4096
+LARGE_HANDED_OVER_BYTES = 8 << 20
+"""Records of at least ``LARGE_BYTES`` may wait there while they are not more than this together, and one more."""
+
 
 @takes_fewer_types
 class Producer(Generic[SentK, SentV]):
@@ -102,6 +106,9 @@ class Producer(Generic[SentK, SentV]):
         self._background: Background | None = None
         self._queue: deque[_Queued | asyncio.Event] = deque()
         """Records, and between them events of those who wait until what is before them is with the producer."""
+        self._large_bytes = 0
+        """What the large records among them come to."""
+        self._large_lock = threading.Lock()
         self._pumping = False
         self._room = threading.Event()
         self._room.set()
@@ -230,14 +237,14 @@ class Producer(Generic[SentK, SentV]):
             if self._closed:
                 raise ProducerClosed("the producer was stopped")
             self.start()
-        if len(self._queue) >= HANDED_OVER:  # first of all: who is told that there was no room has not sent the record
-            self._wait_for_room()
+        if len(self._queue) >= HANDED_OVER or self._large_bytes >= LARGE_HANDED_OVER_BYTES:
+            self._wait_for_room()  # first of all: who is told that there was no room has not sent the record
         transactions = self._producer._transactions
         if transactions is not None and not transactions.may_send:
             transactions.check_send()
         key_bytes: Any = key if self._key_serializer is None else self._key_serializer(key)
         value_bytes: Any = value if self._value_serializer is None else self._value_serializer(value)
-        largest_size(key_bytes, value_bytes, headers or ())  # what cannot be a record is refused here, not later
+        size = largest_size(key_bytes, value_bytes, headers or ())  # what cannot be a record is refused here, not later
         if value_bytes.__class__ is not bytes:  # the loop writes it later, when the program may have changed it
             value_bytes = owned(value_bytes)
         if key_bytes.__class__ is not bytes:
@@ -249,6 +256,8 @@ class Producer(Generic[SentK, SentV]):
             partition = whole(partition, "partition", 32)
         if topic.__class__ is not str or not topic:
             name(topic, "topics")
+        if size >= LARGE_BYTES:
+            self._count_large(size)
         self._queue.append((delivery, topic, value_bytes, key_bytes, partition, stamp, kept))
         if not self._pumping:
             self._pumping = True
@@ -259,12 +268,22 @@ class Producer(Generic[SentK, SentV]):
         if self._background is not None:
             self._background.loop.call_soon_threadsafe(self._begin_pumping)
 
+    def _full(self) -> bool:
+        return len(self._queue) >= HANDED_OVER or self._large_bytes >= LARGE_HANDED_OVER_BYTES
+
+    def _half_empty(self) -> bool:
+        return len(self._queue) * 2 < HANDED_OVER and self._large_bytes * 2 < LARGE_HANDED_OVER_BYTES
+
+    def _count_large(self, size_bytes: int) -> None:
+        with self._large_lock:
+            self._large_bytes += size_bytes
+
     def _wait_for_room(self) -> None:
         limit_ms = self._producer.config.max_block_ms
         self._room.clear()
-        if len(self._queue) < HANDED_OVER:
+        if not self._full():
             self._room.set()  # others may have begun to wait just before, and nobody else would wake them
-        elif not self._room.wait(limit_ms / 1000) and len(self._queue) >= HANDED_OVER:
+        elif not self._room.wait(limit_ms / 1000) and self._full():
             raise KafkaTimeoutError(
                 f"no room for a record within max.block.ms={limit_ms}: "
                 f"buffer.memory={self._producer.config.buffer_memory} is full of records not acknowledged"
@@ -288,13 +307,15 @@ class Producer(Generic[SentK, SentV]):
                         item.set()
                         continue
                     delivery = item[0]
+                    if self._large_bytes and (size := largest_size(item[3], item[2], item[6])) >= LARGE_BYTES:
+                        self._count_large(-size)
                     try:
                         if not intake.put(*item):
                             await intake.put_slowly(*item)
                     except Exception as error:  # noqa: BLE001 - the program's partitioner may raise anything
                         if not delivery.done():
                             delivery.set_exception(error.with_traceback(None))  # whose frames would keep the delivery
-                    if len(queue) * 2 < HANDED_OVER and not self._room.is_set():
+                    if not self._room.is_set() and self._half_empty():
                         self._room.set()
                     if intake.filled and intake.time_to_yield():
                         await asyncio.sleep(0)

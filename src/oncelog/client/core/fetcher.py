@@ -119,7 +119,7 @@ class Fetcher:
             wait = self._not_before.get(node, 0)
             if wait > now_ms:
                 self._wake(wait)
-            elif self._wire.ready(node):
+            elif self._wire.ready(node) or self._near.asked_at(node, partitions):
                 self._fetch(node, partitions)
 
     def close(self) -> None:

@@ -34,6 +34,11 @@ class NearReplicas:
             return leader
         return node
 
+    def asked_at(self, node: int, names: Iterable[TopicPartition]) -> bool:
+        """Whether one of these is asked for at the node only since a leader named it. Such a question goes out before
+        there is a connection: if there can be none, it fails, and the leader is asked again."""
+        return any(self._named.get(name, (NO_NODE, 0))[0] == node for name in names)
+
     def told(self, name: TopicPartition, node: int, now_ms: int) -> None:
         """The leader wants a follower asked."""
         if node != NO_NODE:

@@ -70,6 +70,8 @@ class TransactionManager:
         two_phase = self.two_phase_commit
         self._requests = TxnRequests(transactional_id, transaction_timeout_ms, two_phase, keeps=two_phase)
         self._pending: tuple[Call, Result] | None = None
+        self.unheard: tuple[Call, Result] | None = None
+        """The last call whose outcome the program may not have heard: repeated, it is told that."""
         self._transaction_v2 = False
         self._contents = TransactionContents()
         self._bump_required = False
@@ -111,6 +113,7 @@ class TransactionManager:
         """Open a transaction, which nobody else hears of yet."""
         self._need_transactional()
         self._rule(Call.BEGIN)
+        self.unheard = None
         self._become(State.IN_TRANSACTION)
 
     def check_send(self) -> None:
@@ -170,8 +173,8 @@ class TransactionManager:
 
     def _end(self, call: Call, target: State) -> Result:
         self._need_transactional()
-        if self._pending is not None and self._pending[0] is call:
-            return self._pending[1]
+        if self.unheard is not None and self.unheard[0] is call and self.state is not State.FATAL_ERROR:
+            return self.unheard[1]
         if self._rule(call) is Ruling.JOIN:
             raise InvariantError(f"{call.name} is under way, yet nobody waits for it")
         failed = self.last_error
@@ -190,13 +193,8 @@ class TransactionManager:
 
     def _begin_call(self, call: Call, request: CoordinatorRequest) -> Result:
         result: Result = Deferred()
-        self._pending = (call, result)
-
-        def finished(error: KafkaError | None) -> None:
-            if error is not None:
-                self._finish_call(error)
-
-        request.result.then(finished)
+        self._pending = self.unheard = (call, result)
+        request.result.then(self._call_failed)
         self._on_change()
         return result
 
@@ -204,6 +202,10 @@ class TransactionManager:
         pending, self._pending = self._pending, None
         if pending is not None and not pending[1].done:
             pending[1].resolve(error)
+
+    def _call_failed(self, error: KafkaError | None) -> None:
+        if error is not None:
+            self._finish_call(error)
 
     def _need_transactional(self) -> None:
         if not self.transactional:
@@ -401,9 +403,7 @@ class TransactionManager:
     def _ended_then_bump(self, outcome: Outcome, now_ms: int) -> None:
         """Older protocol after a failure, or the first end after an upgrade: ask for the next epoch (KIP-360)."""
         self._transaction_over(outcome.stamp)
-        request = self._request_init(self.stamp, AFTER_END)
-        if self._pending is not None:
-            request.result.then(lambda error: self._finish_call(error) if error is not None else None)
+        self._request_init(self.stamp, AFTER_END).result.then(self._call_failed)
 
     def _transaction_over(self, stamp: ProducerIdAndEpoch | None) -> None:
         if stamp is not None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
+
+import pytest
 
 from oncelog.client.aio import Producer
 from oncelog.client.aio.intake import Intake
 from oncelog.client.core.accumulator import ProducerBatch
+from oncelog.client.errors import ProducerClosed
 from oncelog.types import TopicPartition
 from tests.client.reading import on_loop
 
@@ -57,3 +61,19 @@ async def test_room_for_several_that_is_freed_at_once_is_used_by_several() -> No
     memory.room = 3
     intake.space_freed()
     await asyncio.gather(*tasks)
+
+
+@on_loop
+async def test_nothing_is_queued_after_the_end() -> None:
+    """Nobody would send it, or tell its future: ``send_many`` beside ``stop()`` waited for ever."""
+    memory, intake = Memory(), _intake()
+    (woken,) = await _waiting(intake, memory, 1)
+    memory.room = 2
+    intake.space_freed()
+    intake.close()
+    for attempt in (woken, intake.queue_batch(memory.attempt)):
+        with pytest.raises(ProducerClosed):
+            await attempt
+    assert memory.room == 2
+    with pytest.raises(ProducerClosed):  # not after max.block.ms
+        await intake._wait_for_space(time.monotonic() + 3600)

@@ -6,9 +6,11 @@ import asyncio
 
 import pytest
 
+from oncelog.client.aio import reading as room
 from oncelog.client.aio.reading import Reading
 from oncelog.client.aio.waits import Waits
 from oncelog.client.core.errors import IllegalStateError, TopicAuthorizationFailedError
+from oncelog.client.core.fetched import Chunk
 from oncelog.client.core.fetcher import Fetcher
 from oncelog.client.core.subscription import Reset, Subscription
 from oncelog.types import TopicPartition
@@ -22,6 +24,12 @@ class NothingThere(Fetcher):
 
     def __init__(self, subscription: Subscription) -> None:
         self._told_by = subscription
+
+    def take_batches(self, only: object = (), now_ms: int = 0) -> dict[TopicPartition, list[Chunk]]:
+        """All of both partitions; their positions move."""
+        for state in self._told_by.assigned.values():
+            state.position = 100
+        return {name: [Chunk(memoryview(b""), [], number)] for number, name in enumerate((ZERO, ONE), 7)}
 
     def take(self, most: int, only: object = (), now_ms: int = 0) -> dict[TopicPartition, list[object]]:  # type: ignore[override]
         self._told_by.raise_untold(list(only) if isinstance(only, (list, tuple)) else [])
@@ -63,6 +71,26 @@ def test_positions_that_are_missing_are_looked_for_whenever_the_program_asks() -
     assert reader.polls == 1
     reader.read()
     assert reader.polls == 2
+
+
+@pytest.mark.parametrize("how", ["columns", "tables"])
+def test_batches_that_cannot_be_made_into_one_table_are_read_again(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were passed over: what two chunks unpack to may be more than a table holds, or than there is memory for."""
+    reader = Reader()
+    reader.subscription.assign([ZERO, ONE])
+    made: list[object] = []
+
+    def make(chunks: object, *settings: bool) -> object:
+        made.append(chunks)
+        if len(made) == 2:
+            raise MemoryError
+        return made
+
+    monkeypatch.setattr(room, "columns_of", make)
+    monkeypatch.setattr(room, "table_of", make)
+    with pytest.raises(MemoryError):
+        asyncio.run(reader.reading.columns([], 0) if how == "columns" else reader.reading.tables([], 0, False))
+    assert [reader.subscription.state(name).position for name in (ZERO, ONE)] == [7, 8]
 
 
 def test_a_stuck_partition_is_told_once_to_who_reads_others_too_and_each_time_to_who_reads_it_alone() -> None:

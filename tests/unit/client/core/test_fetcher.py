@@ -194,6 +194,20 @@ def test_a_follower_that_does_not_answer_is_left_for_the_leader() -> None:
     assert answer_alone(reader, some(0, b"a")) == 1
 
 
+def test_a_follower_that_cannot_be_reached_is_left_for_the_leader() -> None:
+    """Nothing was read for ``metadata.max.age.ms``: the reader waited for a connection that never came."""
+    reader = Reader()
+    reader.read(P0)
+    reader.wire.not_ready.add(2)
+    answer_alone(reader, PartitionData(partition_index=0, high_watermark=1000, preferred_read_replica=2))
+    sent = reader.wire.take(FETCH)
+    assert sent.node == 2
+    sent.lose()
+    reader.wire.pass_time(1000)
+    assert answer_alone(reader, some(0, b"a")) == 1
+    assert reader.take() == [(0, 0)]
+
+
 def test_what_was_fetched_is_handed_out_before_a_position_out_of_range_is_reset() -> None:
     reader = Reader()
     reader.read(P0)

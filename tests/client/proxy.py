@@ -55,6 +55,9 @@ class KafkaProxy:
     port: int = 0
 
     async def __aenter__(self) -> Self:
+        self.reading = asyncio.Event()
+        """Cleared, nothing that clients write is read any more."""
+        self.reading.set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
@@ -106,6 +109,7 @@ class KafkaProxy:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 head = await reader.readexactly(4)
+                await self.reading.wait()
                 frame = await reader.readexactly(_INT32.unpack(head)[0])
                 api, version, _ = _HEAD.unpack_from(frame)
                 self.versions.setdefault(api, set()).add(version)

@@ -19,11 +19,23 @@ from oncelog.client.core.admin_types import NewTopic
 from oncelog.client.core.fetched import Chunk
 from oncelog.client.core.structs import Columns
 from oncelog.client.errors import IllegalStateError, KafkaError, RecordTooLargeError, UnknownTopicOrPartitionError
+from oncelog.errors import Error
 from oncelog.records.arrow import encode_from_arrow
+from oncelog.records.batch import decode_records
 from oncelog.records.errors import CorruptBatch
 from oncelog.records.partitioner import partition_for_key
 from oncelog.types import TopicPartition
-from tests.client.reading import make_topic, on_loop, read_back
+from tests.client.proxy import KafkaProxy
+from tests.client.reading import make_topic, on_loop, read_back, values
+
+WITHOUT_ACKS: Any = {
+    "acks": 0,
+    "enable_idempotence": False,
+    "max_batch_size": 500_000,
+    "buffer_memory": 2_000_000,
+    "retry_backoff_ms": 20,
+    "reconnect_backoff_ms": 20,
+}
 
 
 @pytest.fixture(scope="module")
@@ -284,6 +296,55 @@ async def test_without_acknowledgements_batches_are_told_at_once(
             while batch.append(value=b"x" * 1000) is not None:
                 pass
             await (await producer.send_batch(batch, name, partition=0))
+
+
+@on_loop
+async def test_without_acknowledgements_records_count_until_the_connection_has_taken_them(
+    servers: str, unique_name: str
+) -> None:
+    """They were told as sent while the client still had them: without bound, and lost when it was stopped."""
+    name = TopicPartition(await make_topic(servers, unique_name), 0)
+    rows = [b"x" * 10_000] * 3_000
+    async with KafkaProxy(servers) as proxy, Consumer(bootstrap_servers=servers) as consumer:
+        async with Producer(bootstrap_servers=proxy.bootstrap_servers, **WITHOUT_ACKS) as producer:
+            await producer.send_and_wait(name.topic, b"x")
+            proxy.reading.clear()
+            sending = asyncio.create_task(producer.send_many(name.topic, rows))
+            while not (sending.done() or producer._intake._space_waiters):
+                await asyncio.sleep(0.01)
+            assert not sending.done()
+            proxy.reading.set()
+            told = await sending
+        assert sum(run.records for run in await told) == len(rows)
+        async with asyncio.timeout(60):
+            while (await consumer.end_offsets([name]))[name] < len(rows) + 1:
+                await asyncio.sleep(0.05)
+
+
+@on_loop
+async def test_without_acknowledgements_what_was_not_taken_goes_over_the_next_connection(
+    servers: str, unique_name: str
+) -> None:
+    name = await make_topic(servers, unique_name)
+    async with (
+        KafkaProxy(servers) as proxy,
+        Producer(bootstrap_servers=proxy.bootstrap_servers, **WITHOUT_ACKS) as producer,
+    ):
+        await producer.send_and_wait(name, b"x")
+        proxy.reading.clear()
+        sending = asyncio.create_task(producer.send_many(name, [b"%d" % row + b"x" * 10_000 for row in range(1500)]))
+        while not producer._intake._space_waiters:
+            await asyncio.sleep(0.01)
+        untaken: set[bytes | None] = set()
+        for connection in list(producer._network._connections.values()):
+            for request in connection._unwritten:
+                (data,) = request.message.topic_data[0].partition_data  # type: ignore[union-attr]
+                untaken.update(record.value for record in decode_records(bytes(data.records), 0))
+            connection.give_up(Error.NETWORK_EXCEPTION, "cut")
+        proxy.reading.set()
+        assert sum(run.records for run in await (await sending)) == 1500
+    assert untaken
+    assert untaken <= set(values(servers, name))
 
 
 @on_loop

@@ -36,6 +36,7 @@ BAD_RECORDS = [
     ({"key": "text"}, "key must be bytes, not str; set key_serializer"),
     ({"value": 1}, "value must be bytes, not int"),
     ({"value": b"", "headers": [(b"name", b"")]}, "a header's name must be str, not b'name'"),
+    ({"value": b"", "headers": [("\udcff", b"")]}, "a header's name: a text that UTF-8 can write is needed"),
     ({"value": b"", "headers": [("name", "text")]}, "the value of header 'name' must be bytes, not str"),
     ({"value": b"", "headers": {"name": b"a"}}, r"headers must be a list of \(name, bytes\), not dict"),
     ({"value": b"", "timestamp_ms": "now"}, "timestamp_ms must be int, not str"),

@@ -94,6 +94,8 @@ class Owner(Protocol):
 
     def fail(self, request: Request, failure: Failure) -> None: ...
 
+    def written(self, request: Request) -> None: ...
+
     def connected(self, connection: Connection) -> None: ...
 
     def disconnected(self, connection: Connection, text: str) -> None: ...
@@ -119,6 +121,8 @@ class Connection(asyncio.BufferedProtocol):
         self._correlation = 0
         self._in_flight: deque[tuple[int, Request]] = deque()
         self._queued: list[Request] = []
+        self._unwritten: list[Request] = []
+        """Requests that get no answer, as long as the operating system has not taken them."""
         self._ranges: dict[int, tuple[int, int]] = {}
         self.ready = False
         self.closed = False
@@ -137,8 +141,8 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def load(self) -> int:
-        """Requests that wait for an answer."""
-        return len(self._in_flight) + len(self._queued)
+        """Requests that wait for an answer, or to be written."""
+        return len(self._in_flight) + len(self._queued) + len(self._unwritten)
 
     # --- opening and closing
 
@@ -232,6 +236,7 @@ class Connection(asyncio.BufferedProtocol):
         if not isinstance(transport, asyncio.Transport):
             raise TypeError(f"{transport!r} is no stream")
         self._transport = transport
+        transport.set_write_buffer_limits(high=1, low=0)  # it tells when nothing is left to write
         self._metrics.made.value += 1
         if self.closed:
             transport.abort()
@@ -255,8 +260,9 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
             self._metrics.ended.value += 1
         in_flight, self._in_flight = self._in_flight, deque()
+        unwritten, self._unwritten = self._unwritten, []
         queued, self._queued = self._queued, []
-        for _, request in in_flight:
+        for request in [*(request for _, request in in_flight), *unwritten]:
             self._owner.fail(request, Failure(error, text, True))
         for request in queued:
             self._owner.fail(request, Failure(error, text, False))
@@ -311,9 +317,11 @@ class Connection(asyncio.BufferedProtocol):
         self._correlation = number
         now_ms = self._owner.now_ms()
         self.last_used_ms = now_ms
+        request.deadline_ms = now_ms + request.timeout_ms
         if request.expect_answer:
-            request.deadline_ms = now_ms + request.timeout_ms
             self._in_flight.append((self._correlation, request))
+        else:
+            self._unwritten.append(request)
         self._traffic.sizes.add(len(header) + size)
         self._out.append(header)
         self._out += parts
@@ -329,6 +337,15 @@ class Connection(asyncio.BufferedProtocol):
         out, self._out = self._out, []
         if out and self._transport is not None and not self.closed:
             self._transport.write(b"".join(out))
+            self.resume_writing()
+
+    def resume_writing(self) -> None:
+        """What was written may be with the operating system: requests without an answer are done then."""
+        transport = self._transport
+        if self._unwritten and not self._out and transport is not None and not transport.get_write_buffer_size():
+            written, self._unwritten = self._unwritten, []
+            for request in written:
+                self._owner.written(request)
 
     def check(self, now_ms: int) -> None:
         """Fail what has waited for too long to go out; give up where an answer is overdue."""
@@ -338,11 +355,14 @@ class Connection(asyncio.BufferedProtocol):
             for request in late:
                 text = f"{self.address} was not connected within request.timeout.ms={request.timeout_ms}"
                 self._owner.fail(request, Failure(Error.REQUEST_TIMED_OUT, text, False))
-        overdue = next((item for _, item in self._in_flight if item.deadline_ms <= now_ms), None)
+        self.resume_writing()
+        waiting = [*(item for _, item in self._in_flight), *self._unwritten]
+        overdue = next((item for item in waiting if item.deadline_ms <= now_ms), None)
         if overdue is not None:
+            did = "answer" if overdue.expect_answer else "take"
             self.give_up(
                 Error.REQUEST_TIMED_OUT,
-                f"{self.address} did not answer {overdue.api.name} within request.timeout.ms={overdue.timeout_ms}",
+                f"{self.address} did not {did} {overdue.api.name} within request.timeout.ms={overdue.timeout_ms}",
             )
 
     # --- receiving

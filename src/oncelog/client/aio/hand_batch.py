@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 
+from oncelog.client.core import arguments
 from oncelog.client.core.accumulator import WholeBatch, largest_size
 from oncelog.client.core.structs import RecordMetadata
 from oncelog.records.batch import BatchBuilder
@@ -33,7 +34,7 @@ class Batch:
         size = largest_size(key, value, headers)
         if self._closed or (self._builder.count and self._builder.size_bytes + size > self._max_size_bytes):
             return None
-        stamp = int(time.time() * 1000) if timestamp is None else timestamp
+        stamp = int(time.time() * 1000) if timestamp is None else arguments.whole(timestamp, "timestamp")
         self._builder.append(stamp, key, value, headers)
         return self._builder.count - 1
 

@@ -240,6 +240,10 @@ class Network:
         """Answer a request with a failure, in a turn of its own."""
         self.call_soon(lambda: request.on_answer(failure, request.version, self.now_ms()))
 
+    def written(self, request: Request) -> None:
+        """Tell, in a turn of its own, that a request without an answer went out."""
+        self.call_soon(lambda: request.on_answer(None, request.version, self.now_ms()))
+
     async def call(
         self,
         node: int,

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
+from oncelog.client.core import arguments
 from oncelog.client.core.structs import TopicPartition
 from oncelog.errors import InvariantError, KafkaError
 from oncelog.records.batch import (
@@ -46,6 +47,8 @@ def largest_size(key: bytes | None, value: bytes | None, headers: Headers) -> in
             name, content = header if header.__class__ is tuple and len(header) == 2 else _pair(header)
             if not isinstance(name, str):
                 raise TypeError(f"a header's name must be str, not {name!r}")
+            if not name.isascii():
+                arguments.text(name, "a header's name")
             size += HEADER_OVERHEAD_BYTES + 3 * len(name)
             if content is not None:
                 size += len(content) if content.__class__ is bytes else _size_of_header(name, content)

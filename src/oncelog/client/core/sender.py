@@ -225,7 +225,6 @@ class Sender:
             [TopicProduceData(name=name, partition_data=items) for name, items in topics.items()],
         )
         self._metrics.sent(batches, now_ms)
-        expect_answer = self._config.acks_number != 0
         in_transaction = transactions is not None and transactions.transactional
         tv1 = in_transaction and transactions is not None and not transactions.transaction_v2
 
@@ -234,20 +233,15 @@ class Sender:
             self._answered(batches, answer, version, then_ms)
             self.poll(then_ms)
 
-        if expect_answer:
-            self._in_flight[node] = self._in_flight.get(node, 0) + 1
+        self._in_flight[node] = self._in_flight.get(node, 0) + 1
         self._wire.send(
             node,
             PRODUCE,
             request,
-            answered if expect_answer else _no_answer,
+            answered,
             highest=TV1_HIGHEST_PRODUCE if tv1 else NO_LIMIT,
-            expect_answer=expect_answer,
+            expect_answer=self._config.acks_number != 0,
         )
-        if not expect_answer:
-            for batch in batches.values():
-                self._accumulator.complete(batch)
-                self._muted.discard(batch.partition)
 
     # --- answers
 
@@ -259,6 +253,10 @@ class Sender:
             for batch in batches.values():
                 failed = PartitionProduceResponse(error_code=answer.error, error_message=answer.text)
                 self._settle(batch, failed, now_ms)
+            return
+        if answer is None:  # acks=0: it has gone out, and nobody tells what became of it
+            for batch in batches.values():
+                self._settle(batch, PartitionProduceResponse(base_offset=-1), now_ms)
             return
         if answer.throttle_time_ms:
             self._metrics.throttled(answer.throttle_time_ms)
@@ -370,7 +368,3 @@ class Sender:
 def transaction_id_of(transactions: TransactionManager | None) -> str | None:
     """The transactional id to name in a Produce request."""
     return None if transactions is None else transactions.transactional_id
-
-
-def _no_answer(answer: Answer, version: int, now_ms: int) -> None:
-    """For ``acks=0``."""

@@ -106,7 +106,7 @@ class Failure(NamedTuple):
 
 
 Answer: TypeAlias = Any
-"""The API's response class, or a :class:`Failure`."""
+"""The API's response class, or a :class:`Failure`; None if no answer was expected: the request has gone out whole."""
 OnAnswer: TypeAlias = Callable[[Answer, int, int], None]
 """Called with the answer, the version in which the request went out (-1 when it did not), and now_ms."""
 Build: TypeAlias = Callable[[int], Message]

@@ -27,7 +27,6 @@ from pyspark.sql.functions import (
     size,
     struct,
     to_json,
-    transform,
     when,
 )
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
@@ -82,35 +81,32 @@ def _read(spark: SparkSession, source: Source, bootstrap_servers: str) -> DataFr
     rows = spark.readStream.format("oncelog").options(**source.reader_options(bootstrap_servers)).load()
     if not source.schema:
         return rows
-    return rows.withColumn("json", explode_outer(_json(source)))
+    return _parsed(rows, source)
 
 
-def _json(source: Source) -> Column:
-    """The value as a struct, if all of it is one JSON object of the schema; an array of that or of null.
+def _parsed(rows: DataFrame, source: Source) -> DataFrame:
+    """With ``json``: the value as a struct, if all of it is one JSON object of the schema.
 
     The value stands in an array, and behind it an object whose name it cannot know: Spark leaves out what follows a
-    JSON value, and takes no text at all for null. As an array that is exploded the value is parsed once, and a
+    JSON value, and takes no text at all for null. Whether it is good is decided in an array that is exploded, so that a
     malformed one fails whatever the transform uses: Spark puts a filter in front of a filter, and drops a column that
-    nobody reads, but it keeps the rows that explode makes.
+    nobody reads, but it keeps the rows that explode makes. Nor does it look into what is exploded to parse once for
+    each column of it.
     """
     columns, name = _columns(source.schema), secrets.token_hex(8)
     elements = ArrayType(StructType([*columns, StructField(name, IntegerType())]))
     around = StructType([StructField(name, elements), StructField(_CORRUPT, StringType())])
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
     text = concat(lit(f'{{"{name}":['), col("value").cast("string"), lit(f',{{"{name}":1}}]}}'))
-
-    def whole(found: Column) -> Column:
-        value, behind = get(found[name], lit(0)), get(found[name], lit(1))
-        alone = (size(found[name]) == 2) & value.isNotNull() & value[name].isNull() & (behind[name] == 1)
-        return alone if source.malformed == "null" else alone & found[_CORRUPT].isNull()
-
-    def checked(found: Column) -> Column:
-        payload = struct(*(get(found[name], lit(0))[column.name].alias(column.name) for column in columns))
-        good = when(whole(found), payload)
-        refused = col("value").isNotNull()
-        return good.when(refused, raise_error(_refusal(source))) if source.malformed == "fail" else good
-
-    return transform(array(from_json(text, around, options)), checked)
+    found = col(name)
+    value, behind = get(found[name], lit(0)), get(found[name], lit(1))
+    whole = (size(found[name]) == 2) & value.isNotNull() & value[name].isNull() & (behind[name] == 1)
+    if source.malformed != "null":
+        whole &= found[_CORRUPT].isNull()
+    checked = when(whole, array(struct(*(value[column.name].alias(column.name) for column in columns))))
+    if source.malformed == "fail":
+        checked = checked.when(col("value").isNotNull(), raise_error(_refusal(source)))
+    return rows.withColumn(name, from_json(text, around, options)).withColumn("json", explode_outer(checked)).drop(name)
 
 
 def _columns(schema: str) -> StructType:

@@ -172,7 +172,9 @@ class Partition:
             self.log.append_checked(batch, header, leader_epoch=self.leader_epoch, now_ms=now_ms, guard=guard)
         )
 
-    def append_run(self, run: Sequence[memoryview], headers: Sequence[BatchHeader], now_ms: int) -> list[int]:
+    def append_run(
+        self, run: Sequence[bytearray | memoryview], headers: Sequence[BatchHeader], now_ms: int
+    ) -> list[int]:
         """Base offsets of the batches from the first on that go in at once (:meth:`PartitionLog.append_run`)."""
         offsets = self.log.append_run(run, headers, leader_epoch=self.leader_epoch, now_ms=now_ms)
         if offsets:

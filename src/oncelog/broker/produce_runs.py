@@ -137,24 +137,28 @@ class Route:
 
 
 class _Run(NamedTuple):
-    """Requests of one connection that are taken in together, and their batches."""
+    """Requests of one connection that are taken in together."""
 
     channel: Channel
     slot: int
     route: Route
     template: AnswerTemplate
     found: Sequence[PlainProduce]
-    batches: Sequence[memoryview]
     begun_ns: int
 
 
 class _Gathering:
-    """What was gathered for one partition, in memory of its own; ``last``: the last batch of each producer."""
+    """What was gathered for one partition: runs, and all their batches in memory of its own, with their headers.
 
-    __slots__ = ("last", "runs")
+    ``last``: the last batch of each producer.
+    """
+
+    __slots__ = ("batches", "headers", "last", "runs")
 
     def __init__(self) -> None:
         self.runs: list[_Run] = []
+        self.batches: list[bytearray] = []
+        self.headers: list[BatchHeader] = []
         self.last: dict[int, BatchHeader] = {}
 
 
@@ -229,13 +233,14 @@ class ProduceRuns:
         if not route.in_transactions:
             found = _without_transactions(found)
         partition, template = target
-        run = new_tuple(_Run, (channel, slot, route, template, found, (), begun_ns))
+        run = new_tuple(_Run, (channel, slot, route, template, found, begun_ns))
         if gather and found and found[-1].end - start <= MOST_GATHERED_BYTES:
             after = self._gather(partition, run, buffer, start, now_ms)
             return after if after > start else self._begin_transaction(partition, run, buffer, start, now_ms)
         if self.gathered:
             self.settle(now_ms)
-        batches = _batches(memoryview(buffer), found, 0)
+        view = memoryview(buffer)
+        batches = [view[at : at + LOG_OVERHEAD_BYTES + header.batch_length] for _, _, at, _, header in found]
         offsets = partition.append_run(batches, [entry.header for entry in found], now_ms)
         if not offsets:
             return self._begin_transaction(partition, run, buffer, start, now_ms)
@@ -249,7 +254,7 @@ class ProduceRuns:
         """A transaction's first batch, if it is small, goes the general way from its verification on."""
         if self.gathered:
             self.settle(now_ms)
-        channel, slot, route, template, found, _, begun_ns = run
+        channel, slot, route, template, found, begun_ns = run
         if not found or not found[0].header.is_transactional or not route.request.acks:
             return start
         correlation_id, _, at, end, header = found[0]
@@ -289,16 +294,20 @@ class ProduceRuns:
     def _gather(self, partition: Partition, run: _Run, buffer: bytearray, start: int, now_ms: int) -> int:
         """Keep what is certain to be taken in when the turn ends; where that ends, ``start`` for nothing."""
         gathering = self.gathered.get(partition) or _Gathering()
-        channel, slot, route, template, found, _, begun_ns = run
-        log = partition.log
-        count = 0 if log.failed is not None else log.admitted_at_once([e.header for e in found], gathering.last)
+        found, log = run.found, partition.log
+        headers = [entry.header for entry in found]
+        count = 0 if log.failed is not None else log.admitted_at_once(headers, gathering.last)
         if not count:
             return start
         if count < len(found):
-            found = found[:count]
+            found, headers = found[:count], headers[:count]
+            run = run._replace(found=found)
         end = found[-1].end
-        batches = _batches(memoryview(buffer[start:end]), found, start)
-        gathering.runs.append(new_tuple(_Run, (channel, slot, route, template, found, batches, begun_ns)))
+        gathering.runs.append(run)
+        gathering.headers += headers
+        gathering.batches += [
+            buffer[at : at + LOG_OVERHEAD_BYTES + header.batch_length] for _, _, at, _, header in found
+        ]
         self.gathered[partition] = gathering
         self._gathered_bytes += end - start
         if self._gathered_bytes >= GATHERED_BYTES:
@@ -311,27 +320,34 @@ class ProduceRuns:
         self.gathered.clear()
         for partition, gathering in gathered:
             try:
-                self._append_gathered(partition, gathering.runs, now_ms)
+                self._append_gathered(partition, gathering, now_ms)
             except Exception as error:  # noqa: BLE001 - those of this partition learn it, nobody else
                 _failed(gathering.runs, partition, error)
 
-    def _append_gathered(self, partition: Partition, runs: Sequence[_Run], now_ms: int) -> None:
-        batches = [batch for run in runs for batch in run.batches]
-        offsets = partition.append_run(batches, [entry.header for run in runs for entry in run.found], now_ms)
-        taken = 0
+    def _append_gathered(self, partition: Partition, gathering: _Gathering, now_ms: int) -> None:
+        runs, batches = gathering.runs, gathering.batches
+        offsets = partition.append_run(batches, gathering.headers, now_ms)
+        taken, log_start_offset = 0, partition.log.log_start_offset
         for run in runs:
-            mine = offsets[taken : taken + len(run.found)]
-            taken += len(run.found)
+            if len(run.found) == 1 and taken < len(offsets):  # of a thousand connections each has sent one
+                answers = [run.template.fill(run.found[0].correlation_id, offsets[taken], log_start_offset)]
+                taken += 1
+                self._answer(partition, run, answers, now_ms)
+                continue
+            begun, taken = taken, taken + len(run.found)
+            mine = offsets[begun:taken]
             answers = _filled(run, partition, mine)
             if len(mine) < len(run.found):  # no room in the segment, or a disk that fails
-                answers += self._one_by_one(partition, run, len(mine), now_ms)
+                answers += self._one_by_one(partition, run, batches[begun:taken], len(mine), now_ms)
             self._answer(partition, run, answers, now_ms)
 
     @staticmethod
-    def _one_by_one(partition: Partition, run: _Run, first: int, now_ms: int) -> Iterator[bytes]:
+    def _one_by_one(
+        partition: Partition, run: _Run, batches: Sequence[bytearray], first: int, now_ms: int
+    ) -> Iterator[bytes]:
         """The answers to the batches from ``first`` on, appended as the general way appends one."""
         version, request = run.route.version, run.route.request
-        for entry, batch in zip(run.found[first:], run.batches[first:], strict=True):
+        for entry, batch in zip(run.found[first:], batches[first:], strict=True):
             result = partition.append_client(batch, now_ms)
             if result.error is NONE:
                 yield run.template.fill(entry.correlation_id, result.base_offset, result.log_start_offset)
@@ -343,6 +359,8 @@ class ProduceRuns:
     def _route(self, channel: Channel, buffer: bytearray, start: int) -> Route | None:
         routes = self._routes.get(channel)
         if routes:
+            if len(routes) == 1:
+                return routes[0]  # whether the request fits it the scan says, too
             for route in routes:
                 if route.shape.fits(buffer, start):
                     return route
@@ -350,7 +368,7 @@ class ProduceRuns:
 
     def _answer(self, partition: Partition, run: _Run, answers: Sequence[bytes], now_ms: int) -> None:
         """Now where the batches are committed, else once they are, or it fails, or the producer's patience ends."""
-        channel, slot, route, _, taken, _, begun_ns = run
+        channel, slot, route, _, taken, begun_ns = run
         log = partition.log
         log_start_offset, committed_from = log.log_start_offset, log.log_end_offset
         requests = self._broker.requests
@@ -361,7 +379,7 @@ class ProduceRuns:
             if route.request.acks == 0:
                 channel.reply(slot, ())
                 return
-            channel.reply(slot, [b"".join(answers)])
+            channel.reply(slot, [answers[0] if len(answers) == 1 else b"".join(answers)])
             return
         if requests is not None:
             requests.handled(ApiKey.PRODUCE, route.version, local_ns, len(taken))
@@ -383,11 +401,6 @@ class ProduceRuns:
 
         deadline_ms = now_ms + route.request.timeout_ms
         when_settled(self._broker.timers, deadline_ms, partition.when_committed(committed_from), settle)
-
-
-def _batches(view: memoryview, found: Sequence[PlainProduce], start: int) -> list[memoryview]:
-    """The batches of the requests that were found, in a view of what begins at ``start``."""
-    return [view[at - start : at - start + LOG_OVERHEAD_BYTES + header.batch_length] for _, _, at, _, header in found]
 
 
 def _filled(run: _Run, partition: Partition, offsets: Sequence[int]) -> list[bytes]:

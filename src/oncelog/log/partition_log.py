@@ -274,7 +274,7 @@ class PartitionLog:
         return self._compression is None or self._compression == codec
 
     def append_run(
-        self, run: Sequence[memoryview], headers: Sequence[BatchHeader], *, leader_epoch: int, now_ms: int
+        self, run: Sequence[bytearray | memoryview], headers: Sequence[BatchHeader], *, leader_epoch: int, now_ms: int
     ) -> list[int]:
         """Batches from one producer's connection with one write: the base offsets of those that are appended now.
 

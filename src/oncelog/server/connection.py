@@ -21,6 +21,7 @@ import asyncio
 import logging
 import math
 import socket
+from struct import Struct
 from typing import TYPE_CHECKING, cast
 
 from oncelog.server.listeners import host_text
@@ -41,6 +42,7 @@ PARTS_OF_A_REQUEST = 64
 TURN_BUDGET = 256 * 1024
 """What one connection may use up before others have their turn: bytes that it sent, and a price for each request."""
 REQUEST_PRICE = 1024
+_SIZE = Struct(">i")
 PRODUCE = 0
 
 
@@ -295,7 +297,7 @@ class Connection(Sending, asyncio.BufferedProtocol):
         broker, largest = self._server.broker, self._server.max_request_bytes
         now_ms, gather = self._server.now_ms(), self._server.has_many_connections
         while end - position >= 4 and not self._closing:
-            size = int.from_bytes(buffer[position : position + 4], "big", signed=True)
+            (size,) = _SIZE.unpack_from(buffer, position)
             if not 0 <= size <= largest:
                 self.close(f"a request of {size} bytes; socket.request.max.bytes allows {largest}")
                 break

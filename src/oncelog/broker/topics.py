@@ -130,9 +130,8 @@ class Topics:
             info = self._broker.metadata.topic_by_id(topic_id)
             if info is None:
                 return
-            indexes = range(info.partitions)
             try:
-                self.open(info, [i for i in indexes if TopicPartition(info.name, i) not in self.partitions], at_ms)
+                self.open(info, self._not_open(info.name, range(info.partitions)), at_ms)
             except StorageError:
                 self._complete_later(topic_id, at_ms)
                 return
@@ -266,8 +265,12 @@ class Topics:
         for part in in_parts(indexes, PARTITIONS_IN_A_PIECE):
             if self._broker.metadata.topic_by_id(info.topic_id) is None:
                 return  # it was deleted meanwhile
-            self.open(info, part, now_ms)
+            self.open(info, self._not_open(info.name, part), now_ms)
             yield
+
+    def _not_open(self, name: str, indexes: Sequence[int]) -> list[int]:
+        """Those of them that nobody has opened meanwhile: a second log would write to the same files."""
+        return [index for index in indexes if TopicPartition(name, index) not in self.partitions]
 
     def open(self, info: TopicInfo, indexes: Sequence[int], now_ms: int) -> None:
         """Open the logs of some partitions and lead them."""

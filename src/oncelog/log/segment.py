@@ -591,6 +591,7 @@ class Segment:
     def truncate_to(self, offset: int) -> None:
         """Drop the batches from the one that holds ``offset`` on."""
         position = self.position_of(offset)
+        self.forgive()  # what lay behind is gone, and something else comes there
         self._room_for = None
         self.load_max_timestamp()
         self.offset_index.truncate_to(offset)

@@ -48,6 +48,8 @@ SQLITES_LOG_PAGES = 1000
 """After which SQLite moves them by itself, with three syncs in the turn of whoever makes the change."""
 PRODUCER_ID_BLOCK_SIZE = 1000
 """Kafka's ``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
+RESERVED_AGAIN_AFTER = 100
+"""Producer ids that are given before a block that the disk refused is asked for again."""
 LOG_ROWS = 4000
 """Changed since the write-ahead log began, a page of 4 KB each or so, after which it is to be moved into the file."""
 
@@ -715,8 +717,14 @@ class MetadataStore:
         return first
 
     def reserve_next_block(self) -> None:
-        """Where others sync: have a block ready for when this one is over, once half of it is given."""
-        if self._changed is None or self._next_producer_ids or len(self._producer_ids) > PRODUCER_ID_BLOCK_SIZE // 2:
+        """Where others sync: have a block ready for when this one is over, once half of it is given.
+
+        A refusal costs a look at all that the file holds, so the disk is asked again only after some more of them.
+        """
+        left = len(self._producer_ids)
+        if self._changed is None or self._next_producer_ids or left > PRODUCER_ID_BLOCK_SIZE // 2:
+            return
+        if left % RESERVED_AGAIN_AFTER:
             return
         with suppress(StorageError):  # asked again, and told, when nothing is left of this one
             self._next_producer_ids, self._next_producer_ids_of = self.allocate_producer_id_block(), self._changes

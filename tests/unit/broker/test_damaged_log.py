@@ -221,6 +221,16 @@ def test_a_batch_that_could_not_be_sent_is_refused_for_its_partition_alone_witho
     assert _read(log, 0, EACH) == EACH, "the disk has changed its mind"
 
 
+def test_what_the_disk_refused_is_forgotten_with_the_end_that_a_log_loses(tmp_path: Path) -> None:
+    admin = _opened_again(tmp_path / "metadata", lambda _: None)
+    log = _log(admin)
+    with _refusing(DAMAGED_AT * SIZE + 1, 2):
+        admin.broker.logs.find_unreadable(CLOSED, 0, EACH * SIZE)
+        assert _read(log, 0, EACH) == DAMAGED_AT
+    log.truncate_to(1)
+    assert _read(log, 0, EACH) == 1, "nothing behind the file's end is promised to a reader"
+
+
 def test_a_lack_of_descriptors_and_files_that_are_gone_make_nothing_unreadable(tmp_path: Path) -> None:
     admin = _opened_again(tmp_path / "metadata", lambda _: None)
     with mock.patch.object(MemoryFile, "read_at", side_effect=OutOfDescriptors("cannot open it")):

@@ -136,3 +136,24 @@ def test_a_start_keeps_nobody_waiting_for_the_producer_ids_that_it_reserves(tmp_
     assert given.producer_id == 0 and slow.syncs == 1  # type: ignore[attr-defined]
     slow.drain()
     assert slow.broker.metadata_sync.is_settled
+
+
+def test_a_full_disk_is_not_asked_for_producer_ids_with_each_one_that_is_given(
+    slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each time that it refuses, the store reads all that it holds again."""
+    asked = 0
+
+    def fails() -> range:
+        nonlocal asked
+        asked += 1
+        raise StorageError("no space")
+
+    sync = slow.broker.metadata_sync
+    with monkeypatch.context() as full:
+        full.setattr(slow.broker.metadata, "allocate_producer_id_block", fails)
+        given = [sync.producer_id() for _ in range(store.PRODUCER_ID_BLOCK_SIZE - 50)]
+    assert 1 <= asked <= 10
+    given += [sync.producer_id() for _ in range(store.PRODUCER_ID_BLOCK_SIZE)]
+    slow.drain()
+    assert given == list(range(2 * store.PRODUCER_ID_BLOCK_SIZE - 50))

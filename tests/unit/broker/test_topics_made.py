@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -154,6 +155,34 @@ def test_a_topic_that_a_full_disk_neither_makes_nor_forgets_is_whole_once_there_
     if name in INTERNAL_TOPICS:
         assert len(list(broker.groups.runtime.shards())) == 4
     broker.advance(NOW_MS + 10 * COMPLETED_AGAIN_MS)
+    broker.stop(NOW_MS)
+
+
+def test_partitions_that_are_added_to_an_incomplete_topic_are_opened_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both whoever adds them and whoever completes the topic come upon them; a second log would write to the same
+    files as the first one."""
+    broker = Admin().broker
+    opening, opened = broker.logs.open, Counter[TopicPartition]()
+
+    def counts(where: TopicPartition, *rest: Any) -> Any:
+        opened[where] += 1
+        return opening(where, *rest)
+
+    def fails(*_: object) -> Any:
+        raise StorageError("no space")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(broker.logs, "open", fails)
+        broken.setattr(broker.metadata, "delete_topic", fails)
+        with pytest.raises(StorageError, match="no space"):
+            broker.topics.create("t", 1, {}, NOW_MS)
+    monkeypatch.setattr(broker.logs, "open", counts)
+    added = broker.slices.begin(broker.topics.adding_partitions("t", 3 * slices.AT_ONCE, NOW_MS))
+    assert not added.done and opened
+    broker.advance(NOW_MS + COMPLETED_AGAIN_MS)
+    broker.slices.finish()
+    assert added.succeeded and len(opened) == 3 * slices.AT_ONCE
+    assert set(opened.values()) == {1}
     broker.stop(NOW_MS)
 
 

@@ -31,7 +31,7 @@ from oncelog.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from oncelog.broker.broker import Broker
-    from oncelog.broker.context import RequestContext
+    from oncelog.broker.context import Channel, RequestContext
     from oncelog.broker.partition import Partition
     from oncelog.ports import Background
 
@@ -61,6 +61,8 @@ class MetadataSync:
         self._under_way = False
         self.moving: Deferred[None] | None = None
         """Resolves when the store's log is moved into its file, if it is on its way there; nobody else sets this."""
+        self._kept: set[Channel] = set()
+        """Connections with a request that waits for that: what looks behind it sees what it has changed."""
         self._synced = self._store.changes
         """The number of the last change that is known to be on stable storage."""
         self.is_settled = True
@@ -140,6 +142,7 @@ class MetadataSync:
 
     def _let_changes_go_on(self) -> None:
         moving, self.moving = self.moving, None
+        self._kept.clear()
         if moving is not None:
             moving.resolve(None)
 
@@ -150,8 +153,11 @@ class MetadataSync:
 
     def keeps(self, context: RequestContext, work_on: Callable[[], None]) -> bool:
         """Whether a request is to wait while a change would wait for the disk; ``work_on`` is called after that."""
-        if self.moving is None or context.api_key not in ABOUT_METADATA or context.api_key in ONLY_LOOKS:
+        if self.moving is None or context.api_key not in ABOUT_METADATA:
             return False
+        if context.api_key in ONLY_LOOKS and context.channel not in self._kept:
+            return False
+        self._kept.add(context.channel)
         self.moving.then(lambda _: work_on())
         return True
 

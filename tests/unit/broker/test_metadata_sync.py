@@ -94,8 +94,8 @@ class Slow:
             self.elsewhere.go_on()
             self.broker.slices.finish()
 
-    def send(self, request: Message) -> RecordingChannel:
-        channel = RecordingChannel()
+    def send(self, request: Message, channel: RecordingChannel | None = None) -> RecordingChannel:
+        channel = channel or RecordingChannel()
         kind = type(request)
         version = SERVED[kind.API_KEY].high
         sent = encode_request(kind.API_KEY, version, 7, "test", request.encode(version))

@@ -12,11 +12,20 @@ from oncelog.errors import Error, StorageError
 from oncelog.metadata import store
 from oncelog.metadata.store import FILE_NAME
 from oncelog.protocol.generated.create_topics_request import CreateTopicsRequest
+from oncelog.protocol.generated.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from oncelog.protocol.generated.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRequest
 from oncelog.protocol.generated.metadata_request import MetadataRequest, MetadataRequestTopic
 from oncelog.types import TopicPartition
 from tests.unit.broker.apis_admin.conftest import NOW_MS, CountingRandom
 from tests.unit.broker.test_metadata_sync import Slow, decoded, error_of_produce
+
+TOPIC = 2
+"""Kafka's ``ConfigResource.Type``."""
 
 
 @pytest.fixture
@@ -87,6 +96,19 @@ def test_a_stop_answers_who_waits_for_the_log_to_be_moved(slow: Slow) -> None:
     assert (topic.name, topic.error_code) == ("new", 0)
     with closing(store.MetadataStore(str(slow.store_path), node_id=1, random=CountingRandom())) as again:
         assert again.topic("new") is not None
+
+
+@pytest.mark.usefixtures("short_log")
+def test_what_looks_behind_a_change_of_its_connection_that_waits_sees_the_change(slow: Slow) -> None:
+    _until_moving(slow)
+    change = AlterConfigsResource(TOPIC, "old0", [AlterableConfig("retention.ms", 0, "77")])
+    look = DescribeConfigsResource(TOPIC, "old0", ["retention.ms"])
+    channel = slow.send(IncrementalAlterConfigsRequest(resources=[change]))
+    slow.send(DescribeConfigsRequest(resources=[look]), channel)
+    assert slow.send(DescribeConfigsRequest(resources=[look])).answers, "nobody else waits"
+    slow.drain()
+    changed, shown = channel.answers
+    assert b"77" in shown and b"604800000" not in shown, changed
 
 
 def test_a_full_disk_leaves_the_log_as_it_is_and_what_it_says(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

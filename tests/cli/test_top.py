@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import time
 import uuid
 from typing import Any, cast
 
@@ -88,6 +89,8 @@ class _Deletes:
         if "topic" in self._left:
             self._left.remove("topic")
             self._admin.delete_topics([self._topic])
+            while self._topic in self._admin.list_topics(internal=internal):  # brokers hear of it a little later
+                time.sleep(0.01)
         return found
 
     def list_consumer_groups(self) -> list[Any]:

@@ -374,12 +374,11 @@ class Consumer(Generic[K, V]):
         return True
 
     async def seek_to_committed(self, *partitions: TopicPartition) -> dict[TopicPartition, int | None]:
-        """Read on from the committed offsets; partitions without one keep their position."""
+        """Read on from the committed offsets, without one (None) from where this consumer began to read."""
         names = self._named(partitions)
+        states = {name: self._subscription.state(name) for name in names}
         committed = await self._with_group().committed(names)
-        for name, position in committed.items():
-            self._subscription.state(name).seek(position.offset, position.leader_epoch)
-        self._fetcher.drop(list(committed))
+        self._fetcher.drop(self._subscription.rewind(states, committed))
         self._polling.soon()
         return {name: committed[name].offset if name in committed else None for name in names}
 

@@ -371,7 +371,7 @@ class Consumer(Generic[K, V]):
         self._run(lambda: self._consumer.seek_to_end(*partitions))
 
     def seek_to_committed(self, *partitions: TopicPartition) -> dict[TopicPartition, int | None]:
-        """Read on from the committed offsets."""
+        """Read on from the committed offsets, without one (None) from where this consumer began to read."""
         return self._run(lambda: self._consumer.seek_to_committed(*partitions))
 
     def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:

@@ -13,7 +13,7 @@ from typing import Any
 from oncelog.client.core import arguments
 from oncelog.client.core.errors import IllegalStateError, topic_error
 from oncelog.client.core.metadata import ClusterMetadata
-from oncelog.client.core.structs import TopicPartition
+from oncelog.client.core.structs import OffsetAndMetadata, TopicPartition
 from oncelog.errors import Error, KafkaError
 
 TopicPattern = str | re.Pattern[str]
@@ -52,6 +52,7 @@ class PartitionState:
     """One assigned partition. ``position`` is the next offset to hand out, ``fetch_position`` the next to ask for."""
 
     __slots__ = (
+        "began",
         "checked_epoch",
         "fetch_position",
         "fetched_at_ms",
@@ -72,6 +73,8 @@ class PartitionState:
     def __init__(self, reset: Reset) -> None:
         self.reset: Reset | None = reset
         self.position = -1
+        self.began = -1
+        """Where the handing out began; -1 before the first position. Read again from here if nothing was committed."""
         self.fetch_position = -1
         self.position_epoch = -1
         """The leader's epoch of what was handed out last; -1 if it is not known. A commit tells it (KIP-320)."""
@@ -104,6 +107,8 @@ class PartitionState:
     def seek(self, offset: int, leader_epoch: int = -1) -> None:
         """Go on at ``offset``; what was fetched ahead is dropped."""
         self.reset = self.stuck = None
+        if self.position == self.began or offset < self.began:
+            self.began = offset
         self.position = self.fetch_position = offset
         self.last_fetched_epoch = self.position_epoch = leader_epoch
         self.checked_epoch = -1
@@ -198,6 +203,25 @@ class Subscription:
         if known is None:
             raise IllegalStateError(f"partition {partition} is not assigned to this consumer")
         return known
+
+    def rewind(
+        self, states: Mapping[TopicPartition, PartitionState], committed: Mapping[TopicPartition, OffsetAndMetadata]
+    ) -> list[TopicPartition]:
+        """Go on where the group has committed, without that where the handing out began; returns what was moved.
+
+        :param states: as they were when the offsets were asked for; partitions that went meanwhile are left alone.
+        """
+        moved = []
+        for name, state in states.items():
+            found = committed.get(name)
+            if self.assigned.get(name) is not state or (found is None and state.began < 0):
+                continue
+            if found is not None:
+                state.seek(found.offset, found.leader_epoch)
+            else:
+                state.seek(state.began)
+            moved.append(name)
+        return moved
 
     def without_position(self) -> Mapping[TopicPartition, Reset]:
         """Partitions that wait for a position, and where it is to be found."""

@@ -2,7 +2,8 @@
 
 Called by ``apis/produce``. Codecs and CRC work without the interpreter's lock, so that another core does that; what is
 left to the loop is the decision about a batch that is checked, and its append. To hand a batch over and back costs some
-50 us, so small ones, and those of codecs that are quick, are checked in their own turn, unless they may unpack to much.
+200 us of both cores, so small ones, and those of codecs that are quick, are checked in their own turn, unless they may
+unpack to much. What gzip packed tells its size at its end, truly or not: within that size it is tried in its own turn.
 So are those that come while much waits to be checked: that slows the reading, and nobody waits long for the thread.
 
 Invariants
@@ -20,10 +21,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from oncelog.deferred import Deferred
-from oncelog.errors import InvariantError
+from oncelog.errors import Error, InvariantError
 from oncelog.records.batch import CODEC_MASK, HEADER_SIZE_BYTES, BatchHeader
-from oncelog.records.compression import MOST_FOR_EACH_BYTE, Compression, may_unpack_to_more
-from oncelog.records.validation import Checked, unpacked_limit
+from oncelog.records.compression import MOST_FOR_EACH_BYTE, Compression, gzip_claims, may_unpack_to_more
+from oncelog.records.validation import Checked, InvalidBatch, unpacked_limit
 
 if TYPE_CHECKING:
     from oncelog.broker.context import RequestContext
@@ -36,6 +37,8 @@ LONG_BYTES: Final = 8 * 1024
 """From so many on a batch that is packed again takes more time than to hand it over;"""
 LONG_GZIP_BYTES: Final = 2 * 1024
 """one of gzip, from so many: below it unpacks to 2 MB at most, whatever length it claims;"""
+SHORT_UNPACKED_BYTES: Final = 128 * 1024
+"""one of gzip that says so of itself unpacks to at most this: it is taken at its word up to there;"""
 LONG_FOR_QUICK_CODECS_BYTES: Final = 128 * 1024
 """one of snappy, lz4 or zstd, from so many, or where it is packed again and may unpack to more;"""
 LONG_UNPACKED_BYTES: Final = 1024 * 1024
@@ -70,6 +73,20 @@ class BatchChecks:
             return False
         under_check = self._under_check_bytes
         return not under_check or under_check + _most_unpacked(partition, header) <= UNDER_CHECK_BYTES
+
+    @staticmethod
+    def briefly(
+        context: RequestContext, partition: Partition, header: BatchHeader, records: memoryview, now_ms: int
+    ) -> Checked | None:
+        """A batch that :meth:`takes` would hand over, as ``validate_append`` finds it; None if that does take long."""
+        log = partition.log
+        if header.attributes & CODEC_MASK != Compression.GZIP or not log.keeps_codec(Compression.GZIP):
+            return None
+        if (context.checks and partition in context.checks) or gzip_claims(records) > SHORT_UNPACKED_BYTES:
+            return None
+        found = log.validation(records, now_ms, SHORT_UNPACKED_BYTES)()
+        is_longer = isinstance(found, InvalidBatch) and found.error_code is Error.MESSAGE_TOO_LARGE
+        return None if is_longer else found
 
     def check(
         self, context: RequestContext, partition: Partition, header: BatchHeader, records: memoryview, now_ms: int

@@ -253,8 +253,11 @@ class PartitionLog:
         append_time_ms = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_BIT else -1  # as it was checked
         return self._append_data(checked.records, header, leader_epoch, now_ms, append_time_ms)
 
-    def validation(self, batch: Buffer, now_ms: int) -> Callable[[], Checked]:
-        """Checks a producer's batch by itself, under the settings of now; may be called on any thread."""
+    def validation(self, batch: Buffer, now_ms: int, max_unpacked_bytes: int | None = None) -> Callable[[], Checked]:
+        """Checks a producer's batch by itself, under the settings of now; may be called on any thread.
+
+        :param max_unpacked_bytes: as in :func:`~oncelog.records.validation.validate_append`.
+        """
         config = self.config
         return partial(
             validate_append,
@@ -267,6 +270,7 @@ class PartitionLog:
             after_max_ms=config.message_timestamp_after_max_ms,
             compression_type=self._compression,
             compression_level=self._compression_level,
+            max_unpacked_bytes=max_unpacked_bytes,
         )
 
     def keeps_codec(self, codec: int) -> bool:

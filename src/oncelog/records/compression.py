@@ -133,6 +133,11 @@ def _too_large(codec: str, max_size_bytes: int) -> UnpacksTooLarge:
 # --- gzip
 
 
+def gzip_claims(data: memoryview) -> int:
+    """What a gzip stream says at its end that it unpacks to, in bytes; of several members the last one's."""
+    return int.from_bytes(data[-4:], "little")
+
+
 def _decompress_gzip(data: Buffer, max_size_bytes: int) -> bytes:
     """All members of a gzip stream; a stream may be several, one after the other (RFC 1952)."""
     parts: list[bytes] = []

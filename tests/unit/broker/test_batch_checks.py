@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from random import Random
@@ -14,6 +15,7 @@ from oncelog.broker.batch_checks import (
     LONG_FOR_QUICK_CODECS_BYTES,
     LONG_GZIP_BYTES,
     OF_ONE_REQUEST,
+    SHORT_UNPACKED_BYTES,
     UNDER_CHECK_BYTES,
 )
 from oncelog.broker.context import RequestContext
@@ -31,7 +33,7 @@ from oncelog.protocol.generated.init_producer_id_request import InitProducerIdRe
 from oncelog.protocol.generated.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from oncelog.protocol.generated.produce_response import PartitionProduceResponse, ProduceResponse
 from oncelog.records import validation
-from oncelog.records.batch import encode_batch
+from oncelog.records.batch import HEADER_SIZE_BYTES, encode_batch
 from oncelog.records.compression import Compression
 from oncelog.records.crc import crc32c
 from oncelog.records.record import Record
@@ -41,7 +43,7 @@ from tests.support.frames import encode_request
 from tests.unit.broker.apis_admin.conftest import NOW_MS, Admin, RecordingChannel
 
 TOPICS: dict[str, dict[str, str]] = {"plain": {}, "packed": {"compression.type": "zstd"}}
-RANDOM = Random(1).randbytes(LONG_FOR_QUICK_CODECS_BYTES)
+RANDOM = Random(1).randbytes(2 * LONG_FOR_QUICK_CODECS_BYTES)
 VERSION = 9
 
 
@@ -133,7 +135,7 @@ def side() -> Iterator[Side]:
     made.broker.stop(NOW_MS)
 
 
-def packed(size: int = LONG_BYTES, codec: Compression = Compression.GZIP, **of: int | bool) -> bytes:
+def packed(size: int = SHORT_UNPACKED_BYTES, codec: Compression = Compression.GZIP, **of: int | bool) -> bytes:
     return bytes(encode_batch([Record(0, NOW_MS, b"k", RANDOM[:size])], compression=codec, **of))  # type: ignore[arg-type]
 
 
@@ -158,22 +160,25 @@ def test_a_long_batch_holds_its_connection_until_it_is_checked(side: Side) -> No
     ("topic", "batch", "elsewhere"),
     [
         ("plain", packed(), True),
-        ("plain", packed(LONG_GZIP_BYTES), True),
+        ("plain", packed(LONG_GZIP_BYTES), False),
+        ("plain", packed(SHORT_UNPACKED_BYTES // 2), False),
+        ("plain", of_zeros(3_000_000, Compression.GZIP), True),
         ("plain", packed(LONG_GZIP_BYTES // 2), False),
-        ("plain", packed(codec=Compression.ZSTD), False),
+        ("plain", packed(LONG_BYTES, Compression.ZSTD), False),
         ("plain", of_zeros(16_000_000, Compression.ZSTD), True),
         ("plain", of_zeros(2_000_000, Compression.LZ4), True),
         ("plain", of_zeros(1_500_000, Compression.SNAPPY), True),
         ("plain", of_zeros(900_000, Compression.LZ4), False),
         ("plain", of_zeros(900_000, Compression.ZSTD), False),
+        ("packed", packed(LONG_BYTES, Compression.GZIP), True),
         ("packed", of_zeros(200_000, Compression.LZ4), True),
         ("packed", of_zeros(1_000, Compression.LZ4), False),
-        ("plain", packed(codec=Compression.NONE), False),
-        ("plain", packed(codec=Compression.LZ4), False),
+        ("plain", packed(LONG_BYTES, Compression.NONE), False),
+        ("plain", packed(LONG_BYTES, Compression.LZ4), False),
         ("plain", packed(LONG_FOR_QUICK_CODECS_BYTES, Compression.LZ4), True),
         ("plain", packed(LONG_FOR_QUICK_CODECS_BYTES, Compression.NONE), False),
-        ("packed", packed(codec=Compression.NONE), True),
-        ("packed", packed(codec=Compression.ZSTD), False),
+        ("packed", packed(LONG_BYTES, Compression.NONE), True),
+        ("packed", packed(LONG_BYTES, Compression.ZSTD), False),
     ],
 )
 def test_only_what_takes_long_is_checked_elsewhere(side: Side, topic: str, batch: bytes, elsewhere: bool) -> None:
@@ -183,6 +188,31 @@ def test_only_what_takes_long_is_checked_elsewhere(side: Side, topic: str, batch
     if elsewhere:
         side.elsewhere.do()
     assert [part.error_code for part in peer.parts()] == [Error.NONE]
+
+
+def test_what_claims_to_be_short_and_is_not_is_checked_elsewhere_all_the_same(side: Side) -> None:
+    """Two members, of which the last one is short, tell as little as a lie does."""
+    honest = bytearray(encode_batch([Record(0, NOW_MS, None, bytes(3_000_000))], compression=Compression.GZIP))
+    lie = honest[:-4] + (1000).to_bytes(4, "little")
+    lie[17:21] = crc32c(memoryview(lie)[21:]).to_bytes(4, "big")
+    members = gzip.compress(gzip.decompress(honest[HEADER_SIZE_BYTES:])) + gzip.compress(b"")
+    two = honest[:HEADER_SIZE_BYTES] + members
+    two[8:12] = (len(two) - 12).to_bytes(4, "big")
+    two[17:21] = crc32c(memoryview(two)[21:]).to_bytes(4, "big")
+    for batch, outcome in ((lie, Error.INVALID_RECORD), (two, Error.NONE)):
+        peer = Peer()
+        side.produce(peer, bytes(batch))
+        assert not peer.answers
+        side.elsewhere.do()
+        assert [part.error_code for part in peer.parts()] == [outcome]
+
+
+def test_a_short_batch_of_gzip_that_is_damaged_is_refused_in_its_own_turn(side: Side) -> None:
+    batch, peer = bytearray(packed(LONG_GZIP_BYTES)), Peer()
+    batch[-10] ^= 1
+    batch[17:21] = crc32c(memoryview(batch)[21:]).to_bytes(4, "big")
+    side.produce(peer, bytes(batch))
+    assert [part.error_code for part in peer.parts()] == [Error.INVALID_RECORD]
 
 
 @pytest.mark.parametrize("acks", [-1, 0, 1])
@@ -282,7 +312,7 @@ def test_a_batch_of_a_transaction_is_verified_when_it_is_checked(side: Side) -> 
 
 def test_behind_as_much_as_may_be_under_check_batches_are_checked_in_their_own_turn(side: Side) -> None:
     """Whoever sends, ends its connection and comes again fills no queue in front of the others."""
-    batch, most = packed(2 * LONG_BYTES), UNDER_CHECK_BYTES // unpacked_limit(1_048_588)
+    batch, most = packed(), UNDER_CHECK_BYTES // unpacked_limit(1_048_588)
     for _ in range(most):
         gone = Peer()
         side.produce(gone, batch)

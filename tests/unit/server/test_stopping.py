@@ -79,7 +79,7 @@ def test_what_came_whole_and_is_under_check_is_carried_out_by_a_stop(tmp_path: P
         broker.on_loop(lambda nodes: nodes.server.broker.topics.create("t", 1, {}, 0))
         server: Server = broker.on_loop(lambda nodes: nodes.server)
         broker.on_loop(lambda _: server._checker.submit(lambda: go_on.wait(60)))
-        connection.sendall(produce(1, acks=0, value=Random(1).randbytes(100_000), codec=Compression.GZIP))
+        connection.sendall(produce(1, acks=0, value=Random(1).randbytes(200_000), codec=Compression.GZIP))
         deadline = time.monotonic() + 60
         while not broker.on_loop(lambda _: server.broker.request_memory.estimated_bytes):
             assert time.monotonic() < deadline
@@ -102,7 +102,7 @@ def checks_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("policy", ["interval", "commit"])
 def test_a_wide_request_that_came_whole_is_carried_out_by_a_stop(policy: str, tmp_path: Path) -> None:
     """A part of it is under check then, and the rest waits for its turn."""
-    wide = produce(1, acks=0, value=Random(1).randbytes(5000), codec=Compression.GZIP, times=400)
+    wide = produce(1, acks=0, value=Random(1).randbytes(5000) + bytes(200_000), codec=Compression.GZIP, times=400)
     broker = oncelog.Broker(tmp_path, settings={"oncelog.flush.policy": policy})
 
     def act(nodes: Nodes) -> int:
@@ -130,7 +130,7 @@ def test_what_is_finished_when_the_wait_is_over_is_checked_in_its_turn(
         def work() -> Generator[None, None, None]:
             while not server._over:
                 yield
-            batch = produce(1, acks=0, value=Random(1).randbytes(100_000), codec=Compression.GZIP)
+            batch = produce(1, acks=0, value=Random(1).randbytes(200_000), codec=Compression.GZIP)
             server.broker.receive(RecordingChannel(), 0, memoryview(batch)[4:], server.now_ms())
 
         server.broker.slices.begin(work())
@@ -160,7 +160,7 @@ def test_while_a_stop_waits_nothing_more_is_read_and_long_requests_go_on(tmp_pat
             worked.set()
 
         broker.on_loop(act)
-        checked = produce(1, acks=0, value=Random(1).randbytes(100_000), codec=Compression.GZIP)
+        checked = produce(1, acks=0, value=Random(1).randbytes(200_000), codec=Compression.GZIP)
         connection.sendall(checked + produce(2, acks=0))  # the second one waits here until the first one is checked
         other.sendall(produce(3))
         assert other.recv(1)  # it is served

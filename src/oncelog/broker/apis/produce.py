@@ -188,6 +188,9 @@ def _write_partition(
         return Deferred.of(write)
     if not broker.batch_checks.takes(context, write.partition, write.header, write.records):
         return _go_on(broker, context, request, write)
+    found = broker.batch_checks.briefly(context, write.partition, write.header, write.records, broker.now_ms)
+    if found is not None:
+        return _go_on(broker, context, request, write._replace(checked=found))
     located: _Write = write
 
     def checked(found: Checked) -> Deferred[PartitionProduceResponse]:

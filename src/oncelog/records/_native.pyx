@@ -1696,3 +1696,64 @@ def scan_produces(buffer, int64_t start, int64_t end, shape, limits, int64_t mos
     finally:
         PyBuffer_Release(&view)
     return found
+
+
+# --- answers of many sockets
+
+cdef extern from *:
+    """
+    #ifdef _WIN32
+    static Py_ssize_t send_at_once(int descriptor, const char *data, Py_ssize_t size) { return -1; }
+    #else
+    #include <sys/socket.h>
+    #ifndef MSG_NOSIGNAL
+    #define MSG_NOSIGNAL 0  /* Python ignores SIGPIPE */
+    #endif
+    static Py_ssize_t send_at_once(int descriptor, const char *data, Py_ssize_t size) {
+        return (Py_ssize_t) send(descriptor, data, (size_t) size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    #endif
+    """
+    Py_ssize_t send_at_once(int descriptor, const char* data, Py_ssize_t size) noexcept nogil
+
+
+cdef struct Sent:
+    int descriptor
+    const char* data
+    Py_ssize_t size
+
+
+cdef class Sends:
+    """Answers (``bytes``), each for a socket of its own; sent by one system call each, without the interpreter's lock."""
+
+    cdef list _answers
+    cdef Sent* _each
+    cdef Py_ssize_t _count
+
+    def __cinit__(self, list descriptors, list answers):
+        self._count = len(answers)
+        self._answers = list(answers)  # which keeps their bytes where they are
+        self._each = <Sent*> PyMem_Malloc(max(1, self._count) * sizeof(Sent))
+        if self._each == NULL:
+            raise MemoryError
+        cdef Py_ssize_t index
+        for index in range(self._count):
+            self._each[index].descriptor = descriptors[index]
+            self._each[index].data = PyBytes_AsString(self._answers[index])
+            self._each[index].size = len(self._answers[index])
+
+    def __dealloc__(self):
+        PyMem_Free(self._each)
+
+    def send(self):
+        """Once, on any thread."""
+        cdef Py_ssize_t index
+        cdef Sent* one
+        with nogil:
+            for index in range(self._count):
+                one = &self._each[index]
+                one.size = send_at_once(one.descriptor, one.data, one.size)
+
+    def sent(self):
+        """How many bytes of each were sent; -1 if its socket refused them, or was full."""
+        return [self._each[index].size for index in range(self._count)]

@@ -110,6 +110,8 @@ class Connection(Sending, asyncio.BufferedProtocol):
             self.close(refusal)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self.is_away:
+            self._server.sent_together()
         self._closing = True
         self._out.clear()
         self._keep(0)

@@ -26,7 +26,7 @@ from oncelog.metadata.first_users import FirstUser, parse_first_user
 from oncelog.metadata.opening import open_metadata
 from oncelog.metadata.store import FILE_NAME
 from oncelog.ports import Disk
-from oncelog.server import descriptors
+from oncelog.server import descriptors, sending_together
 from oncelog.server.clock import WallClock
 from oncelog.server.disk import ForeignFile, OsDisk
 from oncelog.server.doors import Door
@@ -61,6 +61,8 @@ class Machine:
         """Whether anything is there after the end, so that syncs make sense."""
         self.store_path = str(data / FILE_NAME) if data is not None else ":memory:"
         self.syncs_at_once = SYNCS_AT_ONCE if self.keeps else 1
+        self.has_sockets = True
+        """Whether connections have descriptors of the operating system's, to be sent to on any thread."""
 
     def claim(self) -> descriptors.Shares | None:
         """How many descriptors there are; None: enough."""
@@ -274,6 +276,9 @@ def _start(
     server = Server(broker, clock, flushers, background, checker, source)
     if store_log is not None:
         _sync_metadata_elsewhere(server, machine, store_log)
+    if machine.has_sockets and sending_together.IS_POSSIBLE and (os.cpu_count() or 1) > 1:
+        server.together = sending_together.SendingTogether(server, machine.worker(loop, "oncelog-sender"))
+        server.at_end.append(server.together.stop)
     return server, doors
 
 

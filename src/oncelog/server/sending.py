@@ -63,6 +63,7 @@ class Sending:
         "_waiting",
         "_writer",
         "client_host",
+        "is_away",
         "kept_since",
         "last_active",
         "progressed",
@@ -87,6 +88,8 @@ class Sending:
         self._turn_used = 0
         self.read_in = -1
         """The last turn of many connections that it had a part in."""
+        self.is_away = False
+        """What it has to send is being sent by another thread (``sending_together``)."""
         self._waiting: bytearray | None = None
         self._closing = False
         self.silent = False
@@ -119,6 +122,8 @@ class Sending:
 
     def write(self) -> None:
         """Send what there is; while the socket is full, the loop calls again."""
+        if self.is_away:
+            self._server.sent_together()
         if self._socket is None or self.silent:
             self._disarm_writer()
             return
@@ -148,6 +153,36 @@ class Sending:
                 self._transport.close()
         elif self._waiting is not None:
             self.resume()
+
+    def whole_answer(self) -> tuple[int, bytes] | None:
+        """Its socket's descriptor and all that is to be sent, if another thread may send that."""
+        out, target = self._out, self._socket
+        if target is None or not out or self.is_away or self.silent or self._writer is not None or self._closing:
+            return None
+        first = out[0]
+        if len(out) > 1:
+            if self._out_bytes > COPIED_BYTES or not all(type(part) is bytes for part in out):
+                return None
+            first = b"".join(out)  # type: ignore[arg-type]
+            out.clear()
+            out.append(first)
+        return (target.fileno(), first) if type(first) is bytes else None
+
+    def came_back(self, sent: int) -> None:
+        """The other thread has sent so many bytes of the first part, -1 if the socket refused them."""
+        self.is_away = False
+        out = self._out
+        if not out or self._socket is None:
+            return
+        first = out[0]
+        assert isinstance(first, bytes)
+        if sent == len(first):
+            out.popleft()
+            self._out_bytes -= sent
+        elif sent > 0:
+            out[0] = memoryview(first)[sent:]
+        if out or self._closing or self._waiting is not None:
+            self._server.wants_write(self)
 
     def _send(self) -> bool:
         """True when everything has left."""
@@ -267,6 +302,8 @@ class Sending:
         self._server.memory.estimate(more)
 
     def _abort(self) -> None:
+        if self.is_away:
+            self._server.sent_together()
         self._out.clear()
         self._disarm_writer()
         self._keep(0)

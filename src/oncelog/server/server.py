@@ -24,6 +24,7 @@ from oncelog.server.connection import READ_BUFFER_BYTES, Connection
 from oncelog.server.connection_limits import ConnectionLimits
 from oncelog.server.doors import Door
 from oncelog.server.sending import Sending
+from oncelog.server.sending_together import LEAST_ANSWERS, SendingTogether
 from oncelog.server.spare_buffers import SpareBuffers
 from oncelog.server.syncing import Syncing
 from oncelog.server.workers import Elsewhere, Worker
@@ -38,7 +39,9 @@ WATCH_S = 1.0
 WATCHED_AT_ONCE = 500
 """Connections of which it is asked at once whether they are idle: with 10,000 it takes 20 s to ask all of them."""
 MANY_CONNECTIONS = 16
-"""From so many on, one turn takes in what is there of all of them."""
+"""From so many on, one turn takes in what is there of all of them,"""
+READ_AT_ONCE = 128
+"""up to so many: these are answered, and send their next requests, while the others are read."""
 SLICE_S = 0.0005
 """How long requests that take long are worked on between others' turns."""
 CHECKS_S = 5.0
@@ -97,6 +100,8 @@ class Server:
         self._connections: dict[Connection, None] = {}
         self._unwatched: list[Connection] = []
         self.has_many_connections = False
+        self.together: SendingTogether | None = None
+        """Set if answers to many connections may leave on another thread."""
         self._limits = ConnectionLimits(broker)
         self._connection_count = 0
         self._writable: dict[Sending, None] = {}
@@ -343,21 +348,37 @@ class Server:
     # --- turns
 
     def received(self, connection: Sending) -> None:
-        """A connection's bytes were looked at: with few connections its turn ends now, with many that of all of them
-        once each has been read: what is sent in a row wakes its receivers less often, and is looked after once.
+        """A connection's bytes were examined: with few connections its turn ends now, with many that of all of them,
+        once each (or ``READ_AT_ONCE``) has been read: what is sent in a row wakes its receivers less often.
         """
         if not self.has_many_connections:
             self.turn_ends()
             return
         self._read[connection] = None
-        if not self._turn_scheduled:
+        if len(self._read) >= READ_AT_ONCE:
+            self._common_turn_ends()
+        elif not self._turn_scheduled:
             self._turn_scheduled = True
-            self.loop.call_soon(self._common_turn_ends)
+            self.loop.call_soon(self._last_common_turn_ends)
+
+    def _last_common_turn_ends(self) -> None:
+        self._turn_scheduled = False
+        self._common_turn_ends()
 
     def _common_turn_ends(self) -> None:
-        self._turn_scheduled = False
+        self.sent_together()
         self._order_answers()
-        self.turn_ends()
+        self.turn_ends(self.together)
+
+    def answers_left(self) -> None:
+        """Another thread has sent a batch; connections with more to send, or requests that waited, continue."""
+        if not self._over:
+            self.turn_ends()
+
+    def sent_together(self) -> None:
+        """What another thread is sending has left when this returns."""
+        if self.together is not None:
+            self.together.finish()
 
     def _order_answers(self) -> None:
         """Who was not read in the turn before is answered first; the others in turn, the one that was read last first.
@@ -377,16 +398,26 @@ class Server:
         others, self._writable = self._writable, dict.fromkeys((*again, *first))
         self._writable.update(others)
 
-    def turn_ends(self) -> None:
-        """Take in what was gathered, send what is ready, arrange a sync and the next wake-up."""
+    def turn_ends(self, together: SendingTogether | None = None) -> None:
+        """Take in what was gathered, send what is ready, arrange a sync and the next wake-up.
+
+        :param together: sends what it takes on another thread.
+        """
         gathered, writable = self.broker.gathered, self._writable
         if gathered:
             self.broker.settle(self.now_ms())
+        if together is not None and len(writable) < LEAST_ANSWERS:
+            together = None
         while writable:
             connection, _ = writable.popitem()
-            connection.write()
-            if gathered and not writable:  # requests that waited for their connection's answers
+            if together is None or not together.take(connection):
+                connection.write()
+            if writable:
+                continue
+            if gathered:  # requests that waited for their connection's answers
                 self.broker.settle(self.now_ms())
+            if together is not None and not writable:
+                together.begin()
         if self.broker.flushing.wanted:
             self._syncing.turn_ends()
         if self.broker.slices:

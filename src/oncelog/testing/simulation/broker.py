@@ -128,6 +128,7 @@ class SimulatedMachine(Machine):
         self.store_path = str(folder / FILE_NAME)
         self.content = FaultyDisk()
         self.syncs_at_once = 1  # the seeds' courses are of that
+        self.has_sockets = False
         self.sync_s: tuple[float, float] = (0.0002, 0.005)
         """Least and greatest time from the order to sync until it is done."""
         self.extra_sync_s = 0.0
